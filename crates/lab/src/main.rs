@@ -1,0 +1,2 @@
+//! The carryline command.
+fn main() {}

@@ -1,0 +1,389 @@
+//! All that a cell holds fixed, as data.
+//!
+//! A size, an alignment or a cache state is never a copy of a function: every combination of the fields below
+//! is one [`Condition`], and the sampler makes it so before each batch. Each word that the command line takes
+//! for a field is in that field's `WORDS`, with what it means.
+
+use crate::sizes::Sizes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a cell tests, except for the variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// How many bytes a call gets.
+    pub sizes: Sizes,
+    /// Where in a cache line the buffers begin.
+    pub offsets: Offsets,
+    /// What is in the caches when a call begins.
+    pub cache: Cache,
+    /// How calls follow each other.
+    pub dependence: Dependence,
+    /// What the buffers are mapped with.
+    pub pages: Pages,
+    /// Lengths of the buffers that make up one message, each at its own random alignment; empty for one buffer
+    /// per call. The sizes field then holds their sum.
+    pub segments: Vec<u32>,
+    /// What happens after each call, inside the timed region.
+    pub then: Then,
+}
+
+/// A word on the command line that a field does not know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {field} '{word}'; known: {known}")]
+pub struct UnknownWord {
+    /// The field, as the user would name it: `cache state`, `dependence`.
+    pub field: &'static str,
+    /// What was written.
+    pub word: String,
+    /// What could have been written.
+    pub known: String,
+}
+
+fn unknown<T>(field: &'static str, word: &str, words: &[(&str, &str)]) -> Result<T, UnknownWord> {
+    let known = words.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+    Err(UnknownWord { field, word: word.to_owned(), known })
+}
+
+/// How calls follow each other. Figures of different dependence answer different questions; a table never mixes
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dependence {
+    /// A call needs the result of the one before: a sum is the next seed, a buffer's address waits for a load
+    /// of the byte written last. Shows the latency through that path.
+    Chained,
+    /// Calls may overlap as far as the core can. Shows throughput.
+    Independent,
+    /// A fence (`lfence`) on both sides of every call. Shows the latency from nothing to everything done.
+    Fenced,
+}
+
+impl Dependence {
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("chained", "each call waits for the result of the one before"),
+        ("independent", "calls may overlap"),
+        ("fenced", "a fence on both sides of every call"),
+    ];
+
+    /// Every value, in the order of the words.
+    pub const ALL: [Dependence; 3] = [Dependence::Chained, Dependence::Independent, Dependence::Fenced];
+
+    /// The word of the command line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Dependence::Chained => "chained",
+            Dependence::Independent => "independent",
+            Dependence::Fenced => "fenced",
+        }
+    }
+}
+
+impl FromStr for Dependence {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match Dependence::ALL.into_iter().find(|d| d.word() == word) {
+            Some(dependence) => Ok(dependence),
+            None => unknown("dependence", word, Dependence::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Dependence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// How the caches are brought into their state before a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMethod {
+    /// The same buffers again and again, written and read by the sampler before each batch.
+    Hot,
+    /// Every line of the buffers flushed one by one, then a fence.
+    Clflush,
+    /// A buffer larger than the last-level cache walked between batches.
+    Evict,
+    /// Each call gets lines of a buffer too large to cache, last touched a whole walk ago.
+    Arena,
+}
+
+/// Which of a call's buffers the cache state speaks of; the others are hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operands {
+    /// Every buffer of the call.
+    Both,
+    /// The source alone.
+    Source,
+    /// The destination alone.
+    Destination,
+}
+
+/// The state of the caches when a call begins, with the method that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Cache {
+    /// How the state is made.
+    pub method: CacheMethod,
+    /// Which buffers it speaks of. Always `Both` when hot.
+    pub operands: Operands,
+}
+
+impl Cache {
+    /// Everything in the nearest level it fits in.
+    pub const HOT: Cache = Cache { method: CacheMethod::Hot, operands: Operands::Both };
+
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("hot", "the same buffers again and again"),
+        ("cold:clflush", "every line flushed, then a fence"),
+        ("cold:evict", "a buffer larger than the last cache level walked in between"),
+        ("cold:arena", "fresh lines of a buffer too large to cache"),
+        ("cold:METHOD:src", "the source cold by that method, the destination hot"),
+        ("cold:METHOD:dst", "the destination cold by that method, the source hot"),
+    ];
+}
+
+impl FromStr for Cache {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        if word == "hot" {
+            return Ok(Cache::HOT);
+        }
+        let mut parts = word.split(':');
+        let (cold, method, operands, rest) = (parts.next(), parts.next(), parts.next(), parts.next());
+        let method = match method {
+            Some("clflush") => Some(CacheMethod::Clflush),
+            Some("evict") => Some(CacheMethod::Evict),
+            Some("arena") => Some(CacheMethod::Arena),
+            _ => None,
+        };
+        let operands = match operands {
+            None => Some(Operands::Both),
+            Some("src") => Some(Operands::Source),
+            Some("dst") => Some(Operands::Destination),
+            Some(_) => None,
+        };
+        match (cold, method, operands, rest) {
+            (Some("cold"), Some(method), Some(operands), None) => Ok(Cache { method, operands }),
+            _ => unknown("cache state", word, Cache::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = match self.method {
+            CacheMethod::Hot => "hot",
+            CacheMethod::Clflush => "cold:clflush",
+            CacheMethod::Evict => "cold:evict",
+            CacheMethod::Arena => "cold:arena",
+        };
+        let operands = match self.operands {
+            Operands::Both => "",
+            Operands::Source => ":src",
+            Operands::Destination => ":dst",
+        };
+        f.pad(&format!("{method}{operands}"))
+    }
+}
+
+/// Where in a 64-byte line the buffers begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offsets {
+    /// The same for every call, in bytes past a line boundary; up to 4095, so that distances modulo a page can
+    /// be chosen too.
+    Fixed {
+        /// Of the destination.
+        dst: u16,
+        /// Of the source.
+        src: u16,
+    },
+    /// Drawn anew for every call and every buffer, 0 to 63.
+    Random,
+}
+
+impl Offsets {
+    /// All buffers at a line boundary.
+    pub const ALIGNED: Offsets = Offsets::Fixed { dst: 0, src: 0 };
+    /// The largest offset that can be asked for.
+    pub const MOST: u16 = 4095;
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("N", "every buffer begins N bytes (0 to 4095) past a page boundary"),
+        ("D:S", "the destination begins D bytes past a page boundary, the source S"),
+        ("random", "drawn anew for every call and buffer, 0 to 63"),
+    ];
+}
+
+impl FromStr for Offsets {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        if word == "random" {
+            return Ok(Offsets::Random);
+        }
+        let (dst, src) = word.split_once(':').unwrap_or((word, word));
+        match (dst.parse::<u16>(), src.parse::<u16>()) {
+            (Ok(dst), Ok(src)) if dst <= Offsets::MOST && src <= Offsets::MOST => {
+                Ok(Offsets::Fixed { dst, src })
+            }
+            _ => unknown("offset", word, Offsets::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Offsets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Offsets::Fixed { dst, src } if dst == src => f.pad(&dst.to_string()),
+            Offsets::Fixed { dst, src } => f.pad(&format!("{dst}:{src}")),
+            Offsets::Random => f.pad("random"),
+        }
+    }
+}
+
+/// What the buffers are mapped with. What was asked for; a result also says what the kernel gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pages {
+    /// The base page size; transparent huge pages refused.
+    Base,
+    /// Transparent huge pages asked for.
+    Huge,
+}
+
+impl Pages {
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] =
+        &[("4k", "base pages; transparent huge pages refused"), ("huge", "transparent huge pages asked for")];
+}
+
+impl FromStr for Pages {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "4k" | "base" => Ok(Pages::Base),
+            "huge" => Ok(Pages::Huge),
+            _ => unknown("page kind", word, Pages::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Pages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Pages::Base => "4k",
+            Pages::Huge => "huge",
+        })
+    }
+}
+
+/// What follows each call inside the timed region: who pays for the state in which the call leaves the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Then {
+    /// Nothing: the result is never used.
+    Nothing,
+    /// The result is read line by line at once.
+    Read,
+    /// The result is read after calls on other buffers have moved this many bytes.
+    ReadLater(u64),
+    /// A working set of this many bytes, foreign to the call, is read line by line: what the call pushed out of
+    /// the caches is paid here. The null call's share is subtracted, so the net is the call plus the slow-down
+    /// of the code around it.
+    Victim(u64),
+}
+
+impl Then {
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("nothing", "the result is never used"),
+        ("read", "the result is read at once"),
+        ("read-later:BYTES", "the result is read after that much other work"),
+        ("victim:BYTES", "a foreign working set of that size is read after each call"),
+    ];
+}
+
+impl FromStr for Then {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let bytes = |text: &str| crate::sizes::parse_bytes(text).ok().filter(|bytes| *bytes > 0);
+        match word.split_once(':') {
+            None if word == "nothing" => Ok(Then::Nothing),
+            None if word == "read" => Ok(Then::Read),
+            Some(("read-later", size)) if bytes(size).is_some() => {
+                Ok(Then::ReadLater(bytes(size).unwrap_or(0)))
+            }
+            Some(("victim", size)) if bytes(size).is_some() => Ok(Then::Victim(bytes(size).unwrap_or(0))),
+            _ => unknown("what follows ('--then')", word, Then::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Then::Nothing => f.pad("nothing"),
+            Then::Read => f.pad("read"),
+            Then::ReadLater(bytes) => f.pad(&format!("read-later:{bytes}")),
+            Then::Victim(bytes) => f.pad(&format!("victim:{bytes}")),
+        }
+    }
+}
+
+impl Condition {
+    /// A hot, independent, aligned cell of a fixed size: the plainest condition.
+    #[must_use]
+    pub fn plain(size_bytes: u64) -> Condition {
+        Condition {
+            sizes: Sizes::fixed(size_bytes),
+            offsets: Offsets::ALIGNED,
+            cache: Cache::HOT,
+            dependence: Dependence::Independent,
+            pages: Pages::Base,
+            segments: Vec::new(),
+            then: Then::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_printed_state_reads_back() {
+        for word in ["hot", "cold:clflush", "cold:evict:src", "cold:arena:dst"] {
+            assert_eq!(word.parse::<Cache>().map(|c| c.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["0", "13", "4095", "0:13", "random"] {
+            assert_eq!(word.parse::<Offsets>().map(|o| o.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["nothing", "read", "read-later:4096", "victim:32768"] {
+            assert_eq!(word.parse::<Then>().map(|t| t.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["chained", "independent", "fenced"] {
+            assert_eq!(word.parse::<Dependence>().map(|d| d.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["4k", "huge"] {
+            assert_eq!(word.parse::<Pages>().map(|p| p.to_string()), Ok(word.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_wrong_word_is_named_with_the_right_ones() {
+        for word in ["", "warm", "cold", "cold:", "cold:flush", "cold:clflush:both", "cold:evict:src:x"] {
+            let error = word.parse::<Cache>().expect_err("not a cache state");
+            assert!(error.to_string().contains("cold:clflush"), "{error}");
+        }
+        assert!("4096".parse::<Offsets>().is_err());
+        assert!("-1".parse::<Offsets>().is_err());
+        assert!("read-later:".parse::<Then>().is_err());
+        assert!("victim:0".parse::<Then>().is_err());
+    }
+}

@@ -1,0 +1,8 @@
+//! From a variant to a number that can be believed: proof, condition, samples, estimate, store.
+
+pub mod arena;
+pub mod condition;
+pub mod results;
+pub mod sizes;
+pub mod status;
+pub mod subject;

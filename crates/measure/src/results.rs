@@ -1,0 +1,179 @@
+//! What a run found, as it is stored, printed and exported. Fields are added, never renamed.
+
+use crate::condition::Condition;
+use serde::{Deserialize, Serialize};
+
+/// The version of the JSON that `--format json` prints.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A figure with its doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The median of the replicates' medians.
+    pub median: f64,
+    /// Lower end of the 95 % interval (bootstrap over replicates).
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+    /// The smallest sample seen.
+    pub min: f64,
+}
+
+/// What became of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Proved and measured.
+    Ok,
+    /// The CPU lacks an instruction, or the variant's authors do not support the length.
+    Unsupported,
+    /// The worker died in it.
+    Crashed,
+    /// The worker had to be killed.
+    TimedOut,
+    /// Proved wrong.
+    Wrong,
+}
+
+/// What the worker saw when it ran the cell; the labels of results come from here, not from the request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Calls timed, in all rounds of all replicates.
+    pub calls: u64,
+    /// Smallest size of a call.
+    pub size_min: u64,
+    /// Largest size of a call.
+    pub size_max: u64,
+    /// Mean size of a call.
+    pub size_mean: f64,
+    /// How many different sizes were drawn.
+    pub size_distinct: u64,
+    /// How many different destination addresses modulo 64 were used; 0 where there is no destination.
+    pub dst_alignments: u64,
+    /// How many different source addresses modulo 64 were used; 0 where there is no source.
+    pub src_alignments: u64,
+    /// Bytes that the cell walks through before it comes back to the same line.
+    pub footprint_bytes: u64,
+    /// Bytes of its buffers that the kernel mapped with huge pages; `None` where it does not say.
+    pub huge_bytes: Option<u64>,
+    /// The cache level that holds the footprint when hot (`L1`, `L2`, `L3`, `memory`), `memory` when cold.
+    pub level: String,
+}
+
+/// A paired ratio of gross times: below 1 is faster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// Median over replicates of the median over rounds.
+    pub median: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+}
+
+/// A subject under a condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The situation that the cell belongs to: cells of one situation were measured against each other.
+    pub situation: String,
+    /// The variant's name.
+    pub variant: String,
+    /// The family's name.
+    pub family: String,
+    /// What became of it.
+    pub status: Status,
+    /// Why, when the status is not `ok`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub detail: Option<String>,
+    /// What it tests.
+    pub condition: Condition,
+    /// What ran.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub observed: Option<Observed>,
+    /// Mean bytes that a call was given.
+    pub bytes_per_call: f64,
+    /// Net of the null call.
+    pub ticks_per_call: Option<Estimate>,
+    /// The call included.
+    pub gross: Option<Estimate>,
+    /// Median net cycles.
+    pub cycles_per_call: Option<f64>,
+    /// Where the cycles come from: `est` (ticks and a dependent-add chain) or `pmu` (a hardware counter).
+    pub basis: Option<String>,
+    /// Bytes of a call over its gross core cycles.
+    pub bytes_per_cycle: Option<f64>,
+    /// The time that the machine's limit allows (null call plus bytes at the limit's rate) over the gross time;
+    /// `None` where no limit was measured or the cell is not a throughput.
+    pub limit_share: Option<f64>,
+    /// Gross time over that of the family's baseline in the same rounds.
+    pub ratio_to_baseline: Option<Ratio>,
+    /// 1 for the fastest and everything tied with it; `None` where it is not ranked.
+    pub rank: Option<u32>,
+    /// Names of the variants of its situation from which it cannot be told apart.
+    pub ties_with: Vec<String>,
+}
+
+/// A doubt about the run, or about one of its cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// `W01` and so on; `carryline explain CODE` says more.
+    pub code: String,
+    /// What was seen, in one sentence.
+    pub cause: String,
+    /// What to do about it, in one sentence.
+    pub remedy: String,
+}
+
+/// Bytes per tick that one core can move at a cache level, measured in the run itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// `L1`, `L2`, `L3` or `memory`.
+    pub level: String,
+    /// Bytes of the buffer that was used.
+    pub buffer_bytes: u64,
+    /// Reads.
+    pub load: f64,
+    /// Cached stores.
+    pub store: f64,
+    /// Non-temporal stores.
+    pub nt_store: f64,
+}
+
+/// A run's noise floor: how far apart the two halves of A/A pairs were.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoiseFloor {
+    /// Relative difference within which everything is a tie: the largest of the pairs' bounds.
+    pub relative: f64,
+    /// How many A/A pairs it rests on.
+    pub pairs: u32,
+    /// The same by situation.
+    pub by_situation: Vec<(String, f64)>,
+}
+
+/// Everything that a run found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// See [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The run's number in the store, when it was saved.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub run_id: Option<i64>,
+    /// The seed of everything random in it.
+    pub seed: u64,
+    /// The machine and what of it matters to a figure.
+    pub environment: serde_json::Value,
+    /// The A/A floor.
+    pub noise_floor: Option<NoiseFloor>,
+    /// TSC ticks per core cycle, and per nanosecond.
+    pub ticks_per_cycle: Option<f64>,
+    /// TSC ticks per nanosecond.
+    pub ticks_per_ns: Option<f64>,
+    /// What the hardware allows.
+    pub limits: Vec<Limit>,
+    /// Doubts.
+    pub warnings: Vec<Warning>,
+    /// What was measured.
+    pub cells: Vec<Cell>,
+    /// False when it was interrupted or a worker was lost.
+    pub complete: bool,
+}

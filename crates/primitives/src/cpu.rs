@@ -1,0 +1,328 @@
+//! What the running CPU can do, and what the operating system lets it do.
+//!
+//! CPUID alone is not enough: AVX and AVX-512 registers exist for a program only if the operating system
+//! saves them at a context switch, which it announces in XCR0 (read with XGETBV, itself legal only where
+//! CPUID reports OSXSAVE). A virtual machine may report AVX-512 and hide it in XCR0; a library that looks
+//! only at the first dies there of SIGILL. [`Features::detect`] looks at both.
+//!
+//! `CARRYLINE_MASK=avx512f,avx2` (crate feature `std`) takes features away, with all that build on them, so
+//! that the path of a weaker CPU can be run on a strong one. Nothing can add a feature.
+
+use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// A set of CPU features, as far as any kernel of this project needs to know.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Features(u32);
+
+macro_rules! features {
+    ($($(#[$doc:meta])* $constant:ident = $bit:literal, $name:literal;)*) => {
+        impl Features {
+            $($(#[$doc])* pub const $constant: Features = Features(1 << $bit);)*
+            /// Every feature with the name it has in `CARRYLINE_MASK`, in `/proc/cpuinfo` and in listings.
+            pub const NAMED: &'static [(&'static str, Features)] = &[$(($name, Features::$constant)),*];
+        }
+    };
+}
+
+features! {
+    /// 128-bit integer vectors; part of every x86-64 CPU.
+    SSE2 = 0, "sse2";
+    /// 256-bit integer vectors, with the YMM state enabled by the operating system.
+    AVX2 = 1, "avx2";
+    /// `bzhi`, `shlx` and relatives.
+    BMI2 = 2, "bmi2";
+    /// `adcx` and `adox`: add with carry through CF or OF alone.
+    ADX = 3, "adx";
+    /// Enhanced `rep movsb` and `rep stosb`.
+    ERMS = 4, "erms";
+    /// Fast short `rep movsb`.
+    FSRM = 5, "fsrm";
+    /// 512-bit vectors and mask registers, with the ZMM and opmask state enabled by the operating system.
+    AVX512F = 6, "avx512f";
+    /// 512-bit vectors of bytes and words.
+    AVX512BW = 7, "avx512bw";
+    /// AVX-512 instructions on 128-bit and 256-bit vectors.
+    AVX512VL = 8, "avx512vl";
+    /// 512-bit dot products (`vpdpwssd`, `vpdpbusd`).
+    AVX512VNNI = 9, "avx512_vnni";
+    /// 256-bit dot products in VEX encoding.
+    AVXVNNI = 10, "avx_vnni";
+    /// AMD's `clzero`: zero one cache line without reading it.
+    CLZERO = 11, "clzero";
+    /// `clflushopt`: flush a line without waiting for earlier flushes.
+    CLFLUSHOPT = 12, "clflushopt";
+    /// `ssse3`: byte shuffles.
+    SSSE3 = 13, "ssse3";
+}
+
+impl Features {
+    /// The empty set.
+    pub const NONE: Features = Features(0);
+
+    /// What the masked-move kernels of the AVX-512 rung need.
+    pub const AVX512: Features =
+        Features::AVX512F.union(Features::AVX512BW).union(Features::AVX512VL).union(Features::BMI2);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn union(self, other: Features) -> Features {
+        Features(self.0 | other.0)
+    }
+
+    /// This set without the members of `other`.
+    #[must_use]
+    pub const fn without(self, other: Features) -> Features {
+        Features(self.0 & !other.0)
+    }
+
+    /// True if every member of `other` is in this set.
+    #[must_use]
+    pub const fn contains(self, other: Features) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True if the set has no member.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The set as bits, for storage in an atomic.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The feature of that name, as in [`Features::NAMED`].
+    ///
+    /// ```
+    /// use carryline::cpu::Features;
+    /// assert_eq!(Features::from_name("avx2"), Some(Features::AVX2));
+    /// assert_eq!(Features::from_name("avx3"), None);
+    /// ```
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Features> {
+        Features::NAMED.iter().find(|(known, _)| *known == name).map(|(_, feature)| *feature)
+    }
+
+    /// The names of the members, in the order of [`Features::NAMED`].
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Features::NAMED.iter().filter(move |(_, feature)| self.contains(*feature)).map(|(name, _)| *name)
+    }
+
+    /// This set without `masked` and without everything that cannot be there when `masked` is not: no
+    /// AVX-512 without AVX2, no AVX-512 extension without AVX512F.
+    ///
+    /// ```
+    /// use carryline::cpu::Features;
+    /// let strong = Features::AVX2.union(Features::AVX512F).union(Features::AVX512VNNI).union(Features::ERMS);
+    /// assert_eq!(strong.masked(Features::AVX512F), Features::AVX2.union(Features::ERMS));
+    /// assert_eq!(strong.masked(Features::AVX2), Features::ERMS);
+    /// ```
+    #[must_use]
+    pub const fn masked(self, masked: Features) -> Features {
+        let mut left = self.without(masked);
+        if !left.contains(Features::AVX2) {
+            left = left.without(Features::AVX512F).without(Features::AVXVNNI);
+        }
+        if !left.contains(Features::AVX512F) {
+            left = left.without(Features::AVX512BW.union(Features::AVX512VL).union(Features::AVX512VNNI));
+        }
+        left
+    }
+
+    /// Asks the CPU and the operating system, unmasked and uncached. CPUID traps to the host in a virtual
+    /// machine (thousands of cycles): ask once, or use [`features`].
+    #[must_use]
+    pub fn detect() -> Features {
+        #[cfg(target_arch = "x86_64")]
+        {
+            x86_64::detect()
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            Features::NONE
+        }
+    }
+}
+
+impl fmt::Debug for Features {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}
+
+const KNOWN: u32 = 1 << 31;
+static FEATURES: AtomicU32 = AtomicU32::new(0);
+
+/// The features that kernels may use: [`Features::detect`] less those masked, found once.
+///
+/// # Panics
+/// With the crate feature `std`: when `CARRYLINE_MASK` holds a word that names no feature. The message names
+/// the word and lists the known ones.
+#[must_use]
+pub fn features() -> Features {
+    let cached = FEATURES.load(Ordering::Relaxed);
+    if cached & KNOWN != 0 {
+        return Features(cached & !KNOWN);
+    }
+    let found = match mask_from_environment() {
+        Ok(mask) => Features::detect().masked(mask),
+        Err(UnknownFeature) => unknown_feature(),
+    };
+    FEATURES.store(found.0 | KNOWN, Ordering::Relaxed);
+    found
+}
+
+/// `CARRYLINE_MASK` names a feature that does not exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownFeature;
+
+impl fmt::Display for UnknownFeature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CARRYLINE_MASK names an unknown CPU feature; known are")?;
+        Features::NAMED.iter().try_for_each(|(name, _)| write!(f, " {name}"))
+    }
+}
+
+impl core::error::Error for UnknownFeature {}
+
+/// Reads a comma-separated list of feature names; empty words are skipped.
+///
+/// # Errors
+/// [`UnknownFeature`] when a word names none.
+///
+/// ```
+/// use carryline::cpu::{Features, parse_mask};
+/// assert_eq!(parse_mask("avx2, erms"), Ok(Features::AVX2.union(Features::ERMS)));
+/// assert!(parse_mask("avx9").is_err());
+/// ```
+pub fn parse_mask(list: &str) -> Result<Features, UnknownFeature> {
+    list.split(',').map(str::trim).filter(|word| !word.is_empty()).try_fold(Features::NONE, |set, word| {
+        Features::from_name(word).map(|f| set.union(f)).ok_or(UnknownFeature)
+    })
+}
+
+/// The mask that `CARRYLINE_MASK` asks for; empty when the variable is not set or the crate is built without
+/// `std`.
+///
+/// # Errors
+/// [`UnknownFeature`] when a word of it names no feature.
+pub fn mask_from_environment() -> Result<Features, UnknownFeature> {
+    #[cfg(feature = "std")]
+    match std::env::var("CARRYLINE_MASK") {
+        Ok(list) => parse_mask(&list),
+        Err(std::env::VarError::NotPresent) => Ok(Features::NONE),
+        Err(std::env::VarError::NotUnicode(_)) => Err(UnknownFeature),
+    }
+    #[cfg(not(feature = "std"))]
+    Ok(Features::NONE)
+}
+
+#[cold]
+fn unknown_feature() -> ! {
+    panic!("{UnknownFeature}")
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use super::Features;
+    use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+
+    // XCR0 bits: SSE 1, AVX 2; opmask 5, upper halves of ZMM0-15 6, ZMM16-31 7.
+    const XCR0_YMM: u64 = 0b110;
+    const XCR0_ZMM: u64 = 0b1110_0110;
+
+    #[target_feature(enable = "xsave")]
+    fn xcr0() -> u64 {
+        // SAFETY: the caller has checked OSXSAVE, without which XGETBV is an illegal instruction.
+        unsafe { _xgetbv(0) }
+    }
+
+    pub(super) fn detect() -> Features {
+        let has = |register: u32, bit: u32| register >> bit & 1 == 1;
+        let mut found = Features::SSE2;
+        let mut add = |present: bool, feature: Features| {
+            if present {
+                found = found.union(feature);
+            }
+        };
+
+        let highest = __cpuid(0).eax;
+        let leaf1 = __cpuid(1);
+        let (leaf7, leaf7_1) = if highest >= 7 {
+            let leaf7 = __cpuid_count(7, 0);
+            let leaf7_1 = if leaf7.eax >= 1 { __cpuid_count(7, 1).eax } else { 0 };
+            (leaf7, leaf7_1)
+        } else {
+            (__cpuid_count(0, 0), 0)
+        };
+        let leaf7_there = highest >= 7;
+        let extended_8 = if __cpuid(0x8000_0000).eax >= 0x8000_0008 { __cpuid(0x8000_0008).ebx } else { 0 };
+
+        let osxsave = has(leaf1.ecx, 26) && has(leaf1.ecx, 27);
+        // SAFETY: OSXSAVE is set, so XGETBV is there and enabled.
+        let state = if osxsave { unsafe { xcr0() } } else { 0 };
+        let ymm = state & XCR0_YMM == XCR0_YMM && has(leaf1.ecx, 28);
+        let zmm = ymm && state & XCR0_ZMM == XCR0_ZMM;
+
+        add(has(leaf1.ecx, 9), Features::SSSE3);
+        add(has(extended_8, 0), Features::CLZERO);
+        if leaf7_there {
+            let avx2 = ymm && has(leaf7.ebx, 5);
+            let avx512f = zmm && avx2 && has(leaf7.ebx, 16);
+            add(avx2, Features::AVX2);
+            add(has(leaf7.ebx, 8), Features::BMI2);
+            add(has(leaf7.ebx, 9), Features::ERMS);
+            add(has(leaf7.ebx, 19), Features::ADX);
+            add(has(leaf7.ebx, 23), Features::CLFLUSHOPT);
+            add(has(leaf7.edx, 4), Features::FSRM);
+            add(avx2 && has(leaf7_1, 4), Features::AVXVNNI);
+            add(avx512f, Features::AVX512F);
+            add(avx512f && has(leaf7.ebx, 30), Features::AVX512BW);
+            add(avx512f && has(leaf7.ebx, 31), Features::AVX512VL);
+            add(avx512f && has(leaf7.ecx, 11), Features::AVX512VNNI);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_there_once_and_leads_back() {
+        for (index, (name, feature)) in Features::NAMED.iter().enumerate() {
+            assert_eq!(Features::from_name(name), Some(*feature));
+            assert!(Features::NAMED[index + 1..].iter().all(|(other, bit)| other != name && bit != feature));
+            assert_eq!(feature.bits() & KNOWN, 0);
+        }
+    }
+
+    #[test]
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    fn agrees_with_the_standard_library() {
+        let found = Features::detect();
+        assert_eq!(found.contains(Features::AVX2), std::is_x86_feature_detected!("avx2"));
+        assert_eq!(found.contains(Features::BMI2), std::is_x86_feature_detected!("bmi2"));
+        assert_eq!(found.contains(Features::ADX), std::is_x86_feature_detected!("adx"));
+        assert_eq!(found.contains(Features::SSSE3), std::is_x86_feature_detected!("ssse3"));
+        assert_eq!(found.contains(Features::AVX512F), std::is_x86_feature_detected!("avx512f"));
+        assert_eq!(found.contains(Features::AVX512BW), std::is_x86_feature_detected!("avx512bw"));
+        assert_eq!(found.contains(Features::AVX512VL), std::is_x86_feature_detected!("avx512vl"));
+        assert_eq!(found.contains(Features::AVX512VNNI), std::is_x86_feature_detected!("avx512vnni"));
+        assert_eq!(found.contains(Features::AVXVNNI), std::is_x86_feature_detected!("avxvnni"));
+    }
+
+    #[test]
+    fn a_mask_takes_away_what_builds_on_it() {
+        let all = Features::NAMED.iter().fold(Features::NONE, |set, (_, feature)| set.union(*feature));
+        let left = all.masked(Features::AVX2);
+        for gone in [Features::AVX512F, Features::AVX512BW, Features::AVX512VNNI, Features::AVXVNNI] {
+            assert!(!left.contains(gone), "{gone:?} must go with AVX2");
+        }
+        assert!(left.contains(Features::ADX));
+    }
+}

@@ -1,0 +1,1 @@
+//! Tables, rankings and pages.

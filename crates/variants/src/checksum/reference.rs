@@ -1,0 +1,35 @@
+//! One byte at a time: the frozen form that every proof compares with.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "reference",
+    routine: Routine::Checksum(run),
+    role: Role::Reference,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "one byte at a time",
+    provenance: "RFC 1071, section 1",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
+    let mut sum = u128::from(seed);
+    let mut at = 0;
+    while at < len {
+        // SAFETY: at < len.
+        let first = unsafe { *data.add(at) };
+        // An odd last byte is padded with a zero byte behind it (RFC 1071, section 4.1).
+        // SAFETY: read only where at + 1 < len.
+        let second = if at + 1 < len { unsafe { *data.add(at + 1) } } else { 0 };
+        sum += u128::from(u16::from_ne_bytes([first, second]));
+        at += 2;
+    }
+    // 65536 is 1 modulo 65535: adding the halves keeps the value, and only a zero sum gives zero.
+    while sum >> 16 != 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u32
+}

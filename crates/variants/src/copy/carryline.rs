@@ -1,0 +1,21 @@
+//! The `carryline` crate's own public function, dispatch included.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "carryline",
+    routine: Routine::Copy(run),
+    role: Role::Ours,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "this project's library, through its run-time dispatch",
+    provenance: "crates/primitives",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the family's contract is this function's obligation.
+    unsafe { carryline::copy::copy_raw(dst, src, len) }
+}

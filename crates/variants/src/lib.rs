@@ -1,0 +1,197 @@
+//! The collection: every way ever worth comparing to zero, copy and checksum memory.
+//!
+//! A variant is one file with one `static VARIANT`, and one line in its family's list. What it promises is its
+//! family's contract, written at the top of the family's module; the proof, the measurement, the listings and
+//! the tests all iterate the lists.
+
+use carryline::cpu::Features;
+use core::fmt;
+
+pub mod checksum;
+pub mod copy;
+pub mod copy_checksum;
+pub mod null;
+pub mod zero;
+
+/// `void zero(void *dst, size_t len)`.
+pub type ZeroFn = unsafe extern "C" fn(dst: *mut u8, len: usize);
+/// `void copy(void *dst, const void *src, size_t len)`.
+pub type CopyFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize);
+/// `uint32_t sum(const void *data, size_t len, uint32_t seed)`, the Linux form.
+pub type ChecksumFn = unsafe extern "C" fn(data: *const u8, len: usize, seed: u32) -> u32;
+/// `uint32_t copy_and_sum(void *dst, const void *src, size_t len, uint32_t seed)`.
+pub type CopyChecksumFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32;
+
+/// The four jobs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Family {
+    /// Fill with zero bytes.
+    Zero,
+    /// Copy between buffers that do not overlap.
+    Copy,
+    /// Internet checksum (RFC 1071).
+    Checksum,
+    /// Copy and checksum in one call.
+    CopyChecksum,
+}
+
+impl Family {
+    /// All families, in the order of listings.
+    pub const ALL: [Family; 4] = [Family::Zero, Family::Copy, Family::Checksum, Family::CopyChecksum];
+
+    /// The name on the command line and in stored results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Family::Zero => "zero",
+            Family::Copy => "copy",
+            Family::Checksum => "checksum",
+            Family::CopyChecksum => "copy_checksum",
+        }
+    }
+
+    /// The family of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Family> {
+        Family::ALL.into_iter().find(|family| family.name() == name)
+    }
+
+    /// True if the family's routine reads a source buffer.
+    #[must_use]
+    pub const fn reads(self) -> bool {
+        !matches!(self, Family::Zero)
+    }
+
+    /// True if the family's routine writes a destination buffer.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        !matches!(self, Family::Checksum)
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A routine of some family, behind the C calling convention that plug-ins use too.
+#[derive(Clone, Copy, Debug)]
+pub enum Routine {
+    /// See [`ZeroFn`].
+    Zero(ZeroFn),
+    /// See [`CopyFn`].
+    Copy(CopyFn),
+    /// See [`ChecksumFn`].
+    Checksum(ChecksumFn),
+    /// See [`CopyChecksumFn`].
+    CopyChecksum(CopyChecksumFn),
+}
+
+impl Routine {
+    /// The family whose signature this is.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        match self {
+            Routine::Zero(_) => Family::Zero,
+            Routine::Copy(_) => Family::Copy,
+            Routine::Checksum(_) => Family::Checksum,
+            Routine::CopyChecksum(_) => Family::CopyChecksum,
+        }
+    }
+}
+
+/// Who a variant is, for grouping in listings and for what rankings compare against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The frozen naive form that proofs compare with; not a candidate in rankings.
+    Reference,
+    /// A technique.
+    Technique,
+    /// What a user has today without us; rankings state ratios to the family's one baseline.
+    Baseline,
+    /// Another project's library.
+    Peer,
+    /// The `carryline` crate's own public function.
+    Ours,
+}
+
+/// One way to do a family's job.
+#[derive(Debug)]
+pub struct Variant {
+    /// Unique in its family; also the file's name. Letters, digits and underscores.
+    pub name: &'static str,
+    /// The code.
+    pub routine: Routine,
+    /// What it is among the others.
+    pub role: Role,
+    /// CPU features without which calling it is illegal.
+    pub needs: Features,
+    /// The lengths its authors support; the proof covers these and the sampler refuses others.
+    pub lengths: Lengths,
+    /// The technique in one sentence.
+    pub summary: &'static str,
+    /// Where it comes from: seed, paper, crate and version, RFC.
+    pub provenance: &'static str,
+    /// Why it is known to be wrong, if it is: then the proof must catch it, and it is never ranked.
+    pub known_bad: Option<&'static str>,
+}
+
+/// Which lengths a variant is made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lengths {
+    /// Any.
+    Any,
+    /// From 0 up to this many bytes.
+    UpTo(usize),
+    /// Exactly this many bytes.
+    Only(usize),
+}
+
+impl Lengths {
+    /// True if a call with `len` bytes is within what the authors support.
+    #[must_use]
+    pub const fn contains(self, len: usize) -> bool {
+        match self {
+            Lengths::Any => true,
+            Lengths::UpTo(most) => len <= most,
+            Lengths::Only(only) => len == only,
+        }
+    }
+}
+
+impl Variant {
+    /// The family, from the routine's signature.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        self.routine.family()
+    }
+
+    /// True if the CPU, as masked, can run it.
+    #[must_use]
+    pub fn runs_here(&self) -> bool {
+        carryline::cpu::features().contains(self.needs)
+    }
+}
+
+/// The variants of one family, in the order of its list.
+#[must_use]
+pub fn of(family: Family) -> &'static [&'static Variant] {
+    match family {
+        Family::Zero => zero::VARIANTS,
+        Family::Copy => copy::VARIANTS,
+        Family::Checksum => checksum::VARIANTS,
+        Family::CopyChecksum => copy_checksum::VARIANTS,
+    }
+}
+
+/// Every variant of every family.
+pub fn all() -> impl Iterator<Item = &'static Variant> {
+    Family::ALL.into_iter().flat_map(|family| of(family).iter().copied())
+}
+
+/// The variant of that name in that family.
+#[must_use]
+pub fn find(family: Family, name: &str) -> Option<&'static Variant> {
+    of(family).iter().copied().find(|variant| variant.name == name)
+}

@@ -1,0 +1,23 @@
+//! One byte at a time: the frozen form that every proof compares with.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "reference",
+    routine: Routine::Zero(run),
+    role: Role::Reference,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "one byte at a time",
+    provenance: "the definition",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    for i in 0..len {
+        // SAFETY: i < len, and the caller owns len writable bytes. Volatile, or the loop becomes a call of memset.
+        unsafe { dst.add(i).write_volatile(0) };
+    }
+}
