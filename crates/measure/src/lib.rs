@@ -2,7 +2,9 @@
 
 pub mod arena;
 pub mod condition;
+pub mod plugin;
 pub mod results;
 pub mod sizes;
 pub mod status;
 pub mod subject;
+pub mod verify;
