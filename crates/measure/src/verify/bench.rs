@@ -93,8 +93,8 @@ impl<'s> Bench<'s> {
         Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index }
     }
 
-    /// Notes the call for whoever watches, and makes it.
-    pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, Ill> {
+    /// Notes the call for whoever watches.
+    pub fn announce(&self, call: &Call, note: Note) {
         self.status.set(Now {
             beat: 0,
             subject: self.subject_index,
@@ -106,6 +106,11 @@ impl<'s> Bench<'s> {
             detail: note.detail(),
             placement: note.placement(),
         });
+    }
+
+    /// Notes the call, and makes it.
+    pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, Ill> {
+        self.announce(call, note);
         // SAFETY: stages pass memory of their own regions, and hold no reference into it.
         unsafe { self.caller.call(call, step) }
     }
@@ -207,7 +212,8 @@ impl<'s> Bench<'s> {
         let got = bytes[place];
         let (kind, about) = match (is_inside, in_source) {
             (true, _) if got == before => {
-                (Kind::LeftBytesUnwritten, format!("byte {first} is left as it was, {got:#04x}"))
+                let about = format!("byte {first} is left as it was, {got:#04x}; {expected:#04x} is right");
+                (Kind::LeftBytesUnwritten, about)
             }
             (true, _) => (Kind::WrongBytes, String::new()),
             (false, true) => {
@@ -250,12 +256,12 @@ fn all_zero(bytes: &[u8]) -> bool {
 
 /// What a call that crashed, or came back in a state that is not its caller's, did wrong.
 pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
-    let (signal, address, write) = match ill {
+    let (signal, address, write, stack) = match ill {
         Ill::State { kind, what, before, after } => {
             let about = format!("{what} was {before} before the call and is {after} after it");
             return Mismatch { about, ..Mismatch::new(kind, before, after) };
         }
-        Ill::Fault { signal, address, write } => (signal, address, write),
+        Ill::Fault { signal, address, write, stack } => (signal, address, write, stack),
     };
     let name = signal_name(signal);
     let did = if write { "wrote" } else { "read" };
@@ -271,6 +277,9 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
     };
     if !matches!(signal, libc::SIGSEGV | libc::SIGBUS) {
         return crashed(format!("{name} at the instruction at {address:#x}"));
+    }
+    if address.abs_diff(stack) < GUARD_BYTES {
+        return crashed(format!("{name}: {did} at its stack's end"));
     }
     let buffers =
         [(family.writes(), "destination", call.dst as usize), (family.reads(), "source", call.src as usize)];
@@ -289,7 +298,7 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
         } else {
             (0, Kind::Crashed, format!("crashed at byte {} of the {buffer}", address - start))
         };
-        if distance <= 2 * GUARD_BYTES && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+        if distance <= GUARD_BYTES && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
             let about = format!("{about} ({name})");
             nearest = Some((distance, Mismatch { about, ..Mismatch::new(kind, "a return", name.clone()) }));
         }

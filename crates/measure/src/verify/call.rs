@@ -30,6 +30,8 @@ pub(super) enum Ill {
         address: Option<usize>,
         /// True if it wanted to write there.
         write: bool,
+        /// The stack pointer at that moment.
+        stack: usize,
     },
     /// Some state is not as it was.
     State {
@@ -257,8 +259,8 @@ pub(super) mod x86_64 {
             // SAFETY: as in `run`.
             let frame = unsafe { self.frame.as_ref() };
             if frame.recovered != 0 {
-                let Fault { signal, has_address, write, address } = frame.fault;
-                return Ill::Fault { signal, address: has_address.then_some(address), write };
+                let Fault { signal, has_address, write, address, stack } = frame.fault;
+                return Ill::Fault { signal, address: has_address.then_some(address), write, stack };
             }
             clean_x87();
             let state = |kind, what: &str, before: String, after: String| Ill::State {

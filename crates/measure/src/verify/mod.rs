@@ -17,6 +17,7 @@
 //! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
 
 mod bench;
+mod beyond;
 mod bounds;
 mod call;
 mod counterexample;
@@ -161,7 +162,6 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
         return Ok(());
     }
     proof.beyond_caches()?;
-    proof.beyond_memory()?;
 
     // What another thread is at is not what the watcher should read: it notes its calls elsewhere.
     let page = StatusPage::create().map_err(|error| MapError {
@@ -179,7 +179,8 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
     }
     proof.neighbour_race(&small, &small_fields)?;
     proof.threads(&middling, &middling_fields, &page, subject.routine)?;
-    proof.signal_storm(&large, &large_fields)
+    proof.signal_storm(&large, &large_fields)?;
+    proof.beyond_memory(subject.routine)
 }
 
 #[cfg(test)]

@@ -119,6 +119,7 @@ pub(super) mod x86_64 {
             // is read here is another member of the same initialised structure, and not used.
             address: unsafe { info.si_addr() } as usize,
             write: registers[libc::REG_ERR as usize] & WRITE != 0,
+            stack: registers[libc::REG_RSP as usize] as usize,
         };
         // SAFETY: the frame of the call that this thread is in; the call will not go on.
         let saved_stack = unsafe {

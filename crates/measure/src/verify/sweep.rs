@@ -196,6 +196,10 @@ impl<'s> Proof<'s> {
                 }
             }
         }
+        for _ in 0..if self.depth == Depth::Full { 300 } else { 8 } {
+            let len = 4160 + self.random.below(4034);
+            self.drawn(Stage::Lengths, album, fields, len)?;
+        }
         Ok(())
     }
 
