@@ -77,6 +77,15 @@ impl Mismatch {
             about: String::new(),
         }
     }
+
+    /// What is wrong, in words.
+    pub fn what(&self) -> String {
+        if self.about.is_empty() {
+            format!("expected {}, got {}", self.expected, self.got)
+        } else {
+            self.about.clone()
+        }
+    }
 }
 
 /// What makes the calls of a proof, in one thread.

@@ -20,6 +20,8 @@ mod bench;
 mod beyond;
 mod bounds;
 mod call;
+#[cfg(target_arch = "x86_64")]
+mod companion;
 mod counterexample;
 mod ground;
 mod history;
@@ -42,10 +44,10 @@ use crate::arena::MapError;
 use crate::status::StatusPage;
 use crate::subject::Subject;
 use bench::Bench;
+use carryline_variants::Lengths;
 use ground::Stop;
 use images::Album;
 use patterns::{PATTERNS, index};
-use races::{Companion, Meeting};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use signals::Handlers;
@@ -115,7 +117,7 @@ pub fn prove<'s>(
         Ok(()) => {}
         Err(Stop::Memory(error)) => return Err(Failure::NoMemory(error)),
         Err(Stop::Caught(caught)) => {
-            return Err(Failure::Wrong(Box::new(reduce::reduce(&mut proof.bench, *caught))));
+            return Err(Failure::Wrong(Box::new(reduce::reduce(&mut proof.bench, subject.lengths, *caught))));
         }
     }
     if proof.bench.caller.dirty_upper {
@@ -146,6 +148,9 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
     let middling = Album::new(3 * 4096, middling, full, seed)?;
     let middling_fields = fields(family, &middling, usize::MAX)?;
     proof.middling(&middling, &middling_fields)?;
+    if !matches!(subject.lengths, Lengths::UpTo(limit) | Lengths::Only(limit) if limit > sweep::MIDDLING) {
+        proof.declared(&middling, &middling_fields)?;
+    }
     let picture = images::Image::new(16 << 10, index::RANDOM, 0, seed)?;
     proof.one_mapping(&picture)?;
     if full {
@@ -157,6 +162,9 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
     let large = Album::new((1 << 20) + 8192, few.into_iter().take(if full { 5 } else { 2 }), false, seed)?;
     let large_fields = fields(family, &large, 2)?;
     proof.large(&large, &large_fields)?;
+    if matches!(subject.lengths, Lengths::UpTo(limit) | Lengths::Only(limit) if limit > sweep::MIDDLING) {
+        proof.declared(&large, &large_fields)?;
+    }
     proof.overflows()?;
     if !full {
         return Ok(());
@@ -170,14 +178,16 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
     })?;
     #[cfg(target_arch = "x86_64")]
     {
-        let meeting = Meeting::default();
+        let others = fields(family, &middling, 4)?;
+        let meeting = companion::Meeting::default();
         std::thread::scope(|scope| {
-            let companion =
-                Companion::start(scope, &meeting, subject.routine, subject.lengths, &small, &page);
-            proof.stepped(&small, &small_fields, &companion)
+            let bench = Bench::new(subject.routine, &page, 0);
+            let other = Proof::new(bench, subject.lengths, Depth::Replicate, !seed);
+            let companion = companion::Companion::start(scope, &meeting, other, &middling, &others);
+            proof.stepped(&middling, &middling_fields, &companion)
         })?;
     }
-    proof.neighbour_race(&small, &small_fields)?;
+    proof.neighbour_race(&middling, &middling_fields)?;
     proof.threads(&middling, &middling_fields, &page, subject.routine)?;
     proof.signal_storm(&large, &large_fields)?;
     proof.beyond_memory(subject.routine)

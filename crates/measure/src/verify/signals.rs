@@ -6,6 +6,7 @@
 //!
 //! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one proof at a time.
 
+use std::hint::black_box;
 use std::mem::zeroed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -88,6 +89,13 @@ impl Drop for Saved {
         // SAFETY: the action that the kernel gave out at installation.
         unsafe { libc::sigaction(self.signal, &raw const self.old, std::ptr::null_mut()) };
     }
+}
+
+/// Overwrites that much stack.
+#[inline(never)]
+pub(super) fn scribble<const BYTES: usize>() {
+    let mut stack = [0xcc_u8; BYTES];
+    black_box(&mut stack);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -11,13 +11,12 @@
 //!   that calls share is overwritten in the middle of one.
 
 use super::bench::{Mismatch, Prefill, Trial, ill_mismatch};
+use super::companion::{Companion, Meeting};
 use super::counterexample::{Kind, Spot, Stage};
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
-use super::races::{Companion, Meeting};
-use super::signals::Saved;
+use super::signals::{Saved, scribble};
 use super::sweep::Proof;
-use std::hint::black_box;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -102,13 +101,6 @@ extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut l
     }
 }
 
-/// Overwrites that much stack.
-#[inline(never)]
-pub(super) fn scribble<const BYTES: usize>() {
-    let mut stack = [0xcc_u8; BYTES];
-    black_box(&mut stack);
-}
-
 /// True if the trap flag stops this thread, as it should: an emulator may not.
 fn stops_here() -> bool {
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
@@ -154,18 +146,13 @@ impl Proof<'_> {
             return Ok(());
         }
         let _saved = Saved::install(libc::SIGTRAP, on_step, 0);
-        let lengths = [
+        let lengths = self.supported([
             1, 16, 7, 33, 64, 3, 15, 8, 40, 100, 31, 63, 2, 5, 9, 17, 23, 32, 47, 65, 12, 96, 127, 129, 13,
             4, 200, 255, 300,
-        ];
+        ]);
         let mut steps = 0;
         for round in 0..4 {
-            for (turn, len) in lengths
-                .into_iter()
-                .enumerate()
-                .filter(|(_, len)| self.lengths.contains(*len))
-                .collect::<Vec<_>>()
-            {
+            for (turn, len) in lengths.iter().copied().enumerate() {
                 // A routine that takes its time leaves less for the others.
                 if steps >= MOST_STEPS {
                     return Ok(());
@@ -221,7 +208,7 @@ impl Proof<'_> {
             Kind::Threads => "a call on another thread in the middle of this one changes what this one does",
             _ => "a signal in the middle of the call changes what it does (the stack below the red zone?)",
         };
-        let about = format!("{who}: expected {}, got {}", mismatch.expected, mismatch.got);
+        let about = format!("{who}: {}", mismatch.what());
         Err(caught(Mismatch { kind, about, ..mismatch }))
     }
 

@@ -8,6 +8,7 @@ use carryline_measure::verify::{Counterexample, Depth, Ending, Failure, ProofSum
 use carryline_variants::Family;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -37,12 +38,13 @@ fn child() {
     println!("\n{MARK}{}", serde_json::to_string(&outcome).expect("an outcome is JSON"));
 }
 
-/// Proves the plug-in at full depth.
-pub fn prove_in_child(spec: &PluginSpec) -> Outcome {
+/// Proves the plug-in at full depth, from that folder.
+pub fn prove_in_child(spec: &PluginSpec, folder: &Path) -> Outcome {
     let status = StatusPage::create().expect("a status page");
     rustix::io::fcntl_setfd(status.fd(), rustix::io::FdFlags::empty()).expect("our own descriptor");
     let mut child = Command::new(std::env::current_exe().expect("this executable"))
         .args(["child::child", "--exact", "--nocapture", "--test-threads=1"])
+        .current_dir(folder)
         .env(PLUGIN, spec.to_string())
         .env(STATUS, status.fd().as_raw_fd().to_string())
         .stdout(Stdio::piped())

@@ -97,7 +97,7 @@ fn wrong_kernels_are_caught_and_odd_ones_pass() {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from).max(2) {
             scope.spawn(|| {
                 while let Some(kernel) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = prove_in_child(&kernel.spec);
+                    let outcome = prove_in_child(&kernel.spec, objects.path());
                     let name = &kernel.spec.symbol;
                     match &outcome {
                         Ok(summary) => {
