@@ -1,0 +1,603 @@
+//! Timing: rounds of batches, every member of a comparison once per round, in random order.
+//!
+//! Only a [`Verified`] subject gets in. All members of a [`Bench`] share one condition, the same calls (in list form:
+//! the same multiset of arguments, shuffled anew for every batch so that no branch predictor can learn the order)
+//! and the same preparation of the caches before each batch. The null call is a member of every bench; so is, where
+//! asked for, an A/A twin: one variant a second time. A round allocates nothing.
+
+mod buffers;
+mod loops;
+mod prepare;
+mod workload;
+
+pub use buffers::Buffers;
+pub use workload::{CacheSizes, buffer_bytes};
+
+use crate::arena::MapError;
+use crate::clock;
+use crate::condition::{CacheMethod, Condition, Dependence, Pages, Then};
+use crate::counters::CycleCounter;
+use crate::results::Observed;
+use crate::sizes::SizeSource;
+use crate::status::{Now, Phase, StatusPage};
+use crate::verify::Verified;
+use carryline_variants::{Family, Routine};
+use loops::{Batch, Call, Follow};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::{Duration, Instant};
+use workload::{Layout, Operand, below, draw_calls, shuffle};
+
+/// The shortest batch that is timed; the clock's step and its own cost must vanish in it.
+const SHORTEST_BATCH: Duration = Duration::from_micros(1);
+/// The batch length aimed for where the time allows.
+const AIMED_BATCH: Duration = Duration::from_micros(20);
+/// Rounds that a slice of time should hold at least.
+const AIMED_ROUNDS: u32 = 10;
+/// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
+const WARM_CALLS: usize = 16;
+
+/// A bench cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// No memory.
+    #[error(transparent)]
+    Memory(#[from] MapError),
+    /// The machine cannot make the condition.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+/// A comparison ready to be timed.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    condition: &'a Condition,
+    layout: Layout,
+    sizes: SizeSource,
+    members: Vec<Member>,
+    order: Vec<usize>,
+    calls: Vec<Call>,
+    dst_start: *mut u8,
+    src_start: *mut u8,
+    evict: Option<(*mut u8, usize)>,
+    victim: (*const u8, usize),
+    huge_bytes: Option<u64>,
+    level: &'static str,
+    cached_bytes: usize,
+    placement: usize,
+    batch_calls: usize,
+    batches: usize,
+    rounds: u32,
+    overhead_ticks: f64,
+    rng: Xoshiro256PlusPlus,
+    seen: Seen,
+}
+
+#[derive(Debug)]
+struct Member {
+    routine: Routine,
+    /// Index of the subject in the worker's job; `u64::MAX` for the null call.
+    subject: u64,
+}
+
+#[derive(Debug)]
+struct Seen {
+    calls: u64,
+    bytes: u64,
+    drawn: u64,
+    size_min: u64,
+    size_max: u64,
+    dst_alignments: u64,
+    src_alignments: u64,
+    sizes: [u64; 64],
+}
+
+/// What a round found besides the samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    /// 1, or 2 where every batch had twice the calls.
+    pub multiplier: u32,
+    /// Gross ticks per null call.
+    pub null_ticks: f64,
+    /// Ticks per core cycle: from the hardware counter over the round's batches where there is one, else from a
+    /// chain of dependent additions around them; 0 where neither exists.
+    pub ticks_per_cycle: f64,
+    /// True if the cycles were counted.
+    pub counted: bool,
+}
+
+impl<'a> Bench<'a> {
+    /// Sets a comparison up. `members` are the proved subjects, each with its index in the worker's job; a subject may
+    /// stand in it twice (an A/A twin).
+    ///
+    /// # Errors
+    /// When memory is short or the machine cannot make the cache state.
+    pub fn new(
+        family: Family,
+        condition: &'a Condition,
+        members: &[(&Verified<'_>, u64)],
+        buffers: &mut Buffers,
+        caches: &CacheSizes,
+        seed: u64,
+    ) -> Result<Bench<'a>, BenchError> {
+        if condition.cache.method == CacheMethod::Clflush && !cfg!(target_arch = "x86_64") {
+            return Err(BenchError::Unsupported(
+                "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),
+            ));
+        }
+        let layout = Layout::new(family, condition, caches);
+        let start = |held: &mut Option<buffers::Held>, operand: &Option<Operand>, page: usize| match operand {
+            Some(operand) => {
+                let base = Buffers::hold(held, operand.bytes(), condition.pages)?.start();
+                Ok::<_, MapError>(base.wrapping_add(page * crate::arena::page_bytes().min(4096)))
+            }
+            None => Ok(std::ptr::null_mut()),
+        };
+        let dst_start = start(&mut buffers.dst, &layout.dst, buffers.start_page[0])?;
+        let src_start = start(&mut buffers.src, &layout.src, buffers.start_page[1])?;
+        let evict = if condition.cache.method == CacheMethod::Evict {
+            let bytes = caches.eviction() as usize;
+            Some((Buffers::hold(&mut buffers.evict, bytes, Pages::Base)?.start(), bytes))
+        } else {
+            None
+        };
+        let victim = if let Then::Victim(bytes) = condition.then {
+            let base = Buffers::hold(&mut buffers.victim, bytes as usize, Pages::Base)?.start();
+            (base.cast_const(), bytes as usize)
+        } else {
+            (std::ptr::null(), 0)
+        };
+        let huge_bytes = [&layout.dst, &layout.src]
+            .iter()
+            .zip([&buffers.dst, &buffers.src])
+            .filter(|(operand, _)| operand.is_some())
+            .map(|(_, held)| held.as_ref().and_then(|held| held.arena.huge_bytes()))
+            .sum::<Option<usize>>()
+            .map(|bytes| bytes as u64);
+
+        let hot_bytes: u64 =
+            [&layout.dst, &layout.src].iter().map(|o| o.map_or(0, |o| layout.largest * o.slots as u64)).sum();
+        let any_cold = condition.cache.method != CacheMethod::Hot;
+        let longest_list = 2 * layout.most_calls * condition.segments.len().max(1);
+        let calls = if layout.uniform {
+            vec![Call::default(); WARM_CALLS]
+        } else {
+            vec![Call::default(); longest_list]
+        };
+        let null = Member { routine: carryline_variants::null::routine(family), subject: u64::MAX };
+        let members: Vec<Member> = std::iter::once(null)
+            .chain(
+                members
+                    .iter()
+                    .map(|(proved, subject)| Member { routine: proved.subject().routine, subject: *subject }),
+            )
+            .collect();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Ok(Bench {
+            sizes: SizeSource::new(&condition.sizes),
+            order: (0..members.len()).collect(),
+            members,
+            calls,
+            dst_start,
+            src_start,
+            evict,
+            victim,
+            huge_bytes,
+            level: if any_cold { "memory" } else { caches.level(hot_bytes) },
+            cached_bytes: caches.l3 as usize,
+            placement: below(&mut rng, loops::PLACEMENTS),
+            batch_calls: 1,
+            batches: 0,
+            rounds: 0,
+            overhead_ticks: clock::overhead_ticks(),
+            rng,
+            seen: Seen::new(),
+            layout,
+            condition,
+        })
+    }
+
+    /// How many samples a round has: the members in the order given, without the null call.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.members.len() - 1
+    }
+
+    /// Chooses how many calls a batch has, from the speed of each member and the time there is, and runs untimed
+    /// rounds until the figures are steady. Returns false if they never were within a quarter of the slice.
+    pub fn calibrate(&mut self, slice: Duration, ticks_per_ns: f64, status: &StatusPage) -> bool {
+        let begin = Instant::now();
+        let ticks = |time: Duration| time.as_nanos() as f64 * ticks_per_ns;
+        // The speed of each member, from a batch that grows until it is long enough to tell.
+        let mut fastest = f64::INFINITY;
+        let mut together = 0.0;
+        for member in 0..self.members.len() {
+            let mut calls = 1;
+            let per_call = loop {
+                self.batch_calls = calls;
+                let gross = self.batch(member, 1, status);
+                let enough = gross * calls as f64 >= ticks(SHORTEST_BATCH) || calls >= self.layout.most_calls;
+                if enough || begin.elapsed() > slice / 4 {
+                    break gross.max(0.5);
+                }
+                calls = (calls * 4).min(self.layout.most_calls);
+            };
+            if member > 0 {
+                fastest = f64::min(fastest, per_call);
+            }
+            together += per_call;
+        }
+        if !fastest.is_finite() {
+            fastest = together.max(1.0);
+        }
+        let shortest = (ticks(SHORTEST_BATCH) / fastest).ceil().max(1.0);
+        let aimed = (ticks(AIMED_BATCH) / fastest).ceil();
+        let affordable = ticks(slice) / f64::from(AIMED_ROUNDS) / 1.5 / together;
+        self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
+        if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
+            // A list is always drawn whole: a short one would be a sample of the sizes too small to compare with.
+            self.batch_calls = self.layout.most_calls;
+        }
+
+        // Steady: the last three rounds within 2 % of the three before, for the sum over all members.
+        let mut totals = [0.0_f64; 6];
+        for round in 0..64 {
+            let mut total = 0.0;
+            for member in 0..self.members.len() {
+                total += self.batch(member, 1, status);
+            }
+            totals.rotate_left(1);
+            totals[5] = total;
+            let median = |three: &[f64]| {
+                let (a, b, c) = (three[0], three[1], three[2]);
+                a.max(b).min(a.min(b).max(c))
+            };
+            let (before, after) = (median(&totals[..3]), median(&totals[3..]));
+            if round >= 5 && (before / after - 1.0).abs() < 0.02 {
+                return true;
+            }
+            if begin.elapsed() > slice / 4 {
+                break;
+            }
+        }
+        false
+    }
+
+    /// One round: a batch of every member in random order. `samples` receives the gross ticks per call of each member.
+    /// Every second round has batches of twice the calls.
+    ///
+    /// # Panics
+    /// If `samples` has not [`Bench::members`] places.
+    pub fn round(
+        &mut self,
+        samples: &mut [f64],
+        counter: Option<&mut CycleCounter>,
+        status: &StatusPage,
+    ) -> Round {
+        assert_eq!(samples.len(), self.members(), "a place for every member");
+        let multiplier = if self.rounds % 2 == 1 && self.layout.doubles { 2 } else { 1 };
+        self.rounds += 1;
+        let mut counter = counter;
+        let mut counted_cycles = 0;
+        let mut counted_ticks = 0;
+        let before = clock::ticks_per_cycle();
+        let mut null_ticks = 0.0;
+        shuffle(&mut self.rng, &mut self.order);
+        if !self.layout.uniform {
+            let entries = self.entries(multiplier);
+            let calls = &mut self.calls[..entries];
+            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
+            self.seen.note(calls, self.layout.dst.is_some(), self.layout.src.is_some());
+        }
+        for at in 0..self.order.len() {
+            let member = self.order[at];
+            let count =
+                |counter: &mut Option<&mut CycleCounter>| counter.as_mut().and_then(|c| c.read().ok());
+            let cycles = count(&mut counter);
+            let ticks = if cycles.is_some() { clock::start() } else { 0 };
+            let gross = self.batch(member, multiplier, status);
+            if let (Some(from), Some(to)) = (cycles, count(&mut counter)) {
+                counted_cycles += to - from;
+                counted_ticks += clock::stop() - ticks;
+            }
+            match member {
+                0 => null_ticks = gross,
+                _ => samples[member - 1] = gross,
+            }
+        }
+        let after = clock::ticks_per_cycle();
+        let counted = counted_cycles > 0;
+        let ticks_per_cycle = match (before, after) {
+            _ if counted => counted_ticks as f64 / counted_cycles as f64,
+            (Some(before), Some(after)) => f64::midpoint(before, after),
+            _ => 0.0,
+        };
+        Round { multiplier, null_ticks, ticks_per_cycle, counted }
+    }
+
+    fn entries(&self, multiplier: u32) -> usize {
+        self.batch_calls * multiplier as usize * self.condition.segments.len().max(1)
+    }
+
+    /// Prepares the caches, runs a batch of one member and returns its gross ticks per call.
+    fn batch(&mut self, member: usize, multiplier: u32, status: &StatusPage) -> f64 {
+        let subject = self.members[member].subject;
+        status.set(Now { subject, phase: Phase::Time as u64, len: self.layout.largest, ..Now::default() });
+        let segments = self.condition.segments.len().max(1);
+        let count = self.batch_calls * multiplier as usize;
+        let entries = count * segments;
+        let fixed = self.fixed_call();
+        if fixed.is_none() && self.rounds == 0 {
+            // Before the first round there is no list yet.
+            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, &mut self.calls[..entries]);
+        }
+        let (dst, src) = self.windows(self.batches);
+        let template = Batch {
+            dst,
+            src,
+            fixed,
+            calls: &[],
+            count,
+            segments,
+            seed: 1,
+            dependence: match self.condition.dependence {
+                Dependence::Chained => loops::CHAINED,
+                Dependence::Independent => loops::INDEPENDENT,
+                Dependence::Fenced => loops::FENCED,
+            },
+            follow: match self.condition.then {
+                Then::Nothing => Follow::Nothing,
+                Then::Read => Follow::Read { lag: 0 },
+                Then::ReadLater(_) => Follow::Read { lag: self.layout.lag },
+                Then::Victim(_) => Follow::Victim { base: self.victim.0, len: self.victim.1 },
+            },
+            placement: self.placement,
+        };
+        let routine = self.members[member].routine;
+
+        // Code and predictors warm; the data gets its state afterwards. An arena's lines must stay untouched: there
+        // the untimed calls go over the window that was used last.
+        if count >= 4 {
+            let (dst, src) = match self.condition.cache.method {
+                CacheMethod::Arena => self.windows(self.batches.wrapping_sub(1)),
+                _ => (dst, src),
+            };
+            self.reorder(entries);
+            let calls = if fixed.is_some() { &[][..] } else { &self.calls[..entries] };
+            let warm = (WARM_CALLS / segments).max(1).min(count);
+            let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
+            // SAFETY: as for the timed batch below.
+            unsafe { loops::time(&routine, &untimed) };
+        }
+        self.batches = self.batches.wrapping_add(1);
+        self.reorder(entries);
+        let batch = Batch { calls: if fixed.is_some() { &[] } else { &self.calls[..entries] }, ..template };
+        self.make_state(&batch);
+        // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
+        // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
+        // the null call; a list has count * segments entries; a victim lies in its own arena.
+        let ticks = unsafe { loops::time(&routine, &batch) };
+        if self.rounds > 0 {
+            self.seen.calls += count as u64;
+        }
+        (ticks as f64 - self.overhead_ticks).max(0.0) / count as f64
+    }
+
+    /// The arguments of every call, when all are alike.
+    fn fixed_call(&self) -> Option<Call> {
+        let offset = |operand: Option<Operand>| operand.and_then(|o| o.offset).map_or(0, u32::from);
+        self.layout.uniform.then(|| Call {
+            len: self.layout.largest,
+            dst: offset(self.layout.dst),
+            src: offset(self.layout.src),
+        })
+    }
+
+    /// The bases of both operands in batch number `batch`.
+    fn windows(&self, batch: usize) -> (*mut u8, *const u8) {
+        let base = |operand: Option<Operand>, start| {
+            operand.map_or(start, |o| prepare::window_base(start, &o, batch))
+        };
+        (base(self.layout.dst, self.dst_start), base(self.layout.src, self.src_start))
+    }
+
+    /// Shuffles the list's entries, where their order is free.
+    fn reorder(&mut self, entries: usize) {
+        if !self.layout.uniform && self.condition.segments.len() <= 1 && self.layout.lag == 0 {
+            shuffle(&mut self.rng, &mut self.calls[..entries]);
+        }
+    }
+
+    /// Brings the caches into the condition's state for a batch.
+    fn make_state(&self, batch: &Batch<'_>) {
+        let operands = [
+            (self.layout.dst, batch.dst, true, (|call: &Call| call.dst) as fn(&Call) -> u32),
+            (self.layout.src, batch.src.cast_mut(), false, |call: &Call| call.src),
+        ];
+        for (operand, base, _, pick) in operands {
+            if let Some(Operand { cold: true, .. }) = operand
+                && self.condition.cache.method == CacheMethod::Clflush
+            {
+                // SAFETY: the calls of the batch lie inside the operand's mapped arena.
+                unsafe { prepare::flush(base, batch.calls, pick) };
+            }
+        }
+        if let Some((base, len)) = self.evict {
+            // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
+            unsafe { prepare::touch(base, len, false) };
+        }
+        for (operand, base, write, _) in operands {
+            let Some(operand) = operand.filter(|operand| !operand.cold) else { continue };
+            let span = if operand.slots > 1 {
+                operand.slots * operand.stride
+            } else {
+                self.layout.largest as usize + 64
+            };
+            let offset = if operand.slots > 1 { 0 } else { usize::from(operand.offset.unwrap_or(0)) };
+            if span <= self.cached_bytes {
+                // SAFETY: a slot holds the largest call at the largest offset, so the span lies in the arena.
+                unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
+            }
+        }
+        clock::fence();
+    }
+
+    /// Calls every member once more on the arguments of its last batch and compares with the reference: what was
+    /// timed must still be what was proved. Returns the indices of members that now answer wrong.
+    pub fn recheck(&mut self, status: &StatusPage) -> Vec<usize> {
+        let mut wrong = Vec::new();
+        let call = self.fixed_call().unwrap_or(self.calls[0]);
+        let len = call.len as usize;
+        let dst = self.dst_start.wrapping_add(call.dst as usize);
+        let src = self.src_start.wrapping_add(call.src as usize);
+        for member in 1..self.members.len() {
+            status.set(Now {
+                subject: self.members[member].subject,
+                phase: Phase::Time as u64,
+                len: call.len,
+                ..Now::default()
+            });
+            let seed = self.rng.next_u64() as u32;
+            // SAFETY: the same arguments as in a batch, inside the arenas; nobody else uses them.
+            if !unsafe { still_right(&self.members[member].routine, dst, src, len, seed) } {
+                wrong.push(member - 1);
+            }
+        }
+        if self.condition.segments.len() > 1 {
+            wrong.extend(self.recheck_messages());
+            wrong.sort_unstable();
+            wrong.dedup();
+        }
+        wrong
+    }
+
+    /// A message's sum, segment by segment, against the reference's over the joined bytes.
+    fn recheck_messages(&self) -> Vec<usize> {
+        let segments = self.condition.segments.len();
+        let mut joined = Vec::new();
+        for call in &self.calls[..segments] {
+            let start = self.src_start.wrapping_add(call.src as usize);
+            // SAFETY: a call's source lies inside the source arena, which nobody writes now.
+            joined.extend_from_slice(unsafe { std::slice::from_raw_parts(start, call.len as usize) });
+        }
+        let expected = crate::verify::reference_sum(&joined, 0);
+        let batch = Batch {
+            dst: self.dst_start,
+            src: self.src_start,
+            fixed: None,
+            calls: &self.calls[..segments],
+            count: 1,
+            segments,
+            seed: 0,
+            dependence: loops::INDEPENDENT,
+            follow: Follow::Nothing,
+            placement: 0,
+        };
+        (1..self.members.len())
+            // SAFETY: calls of this bench's own list; the routine is proved.
+            .filter(|member| unsafe { loops::message_sum(&self.members[*member].routine, &batch) } != Some(expected))
+            .map(|member| member - 1)
+            .collect()
+    }
+
+    /// What ran, for labelling the result.
+    #[must_use]
+    pub fn observed(&self) -> Observed {
+        let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
+        let footprint: u64 = operands.iter().map(|o| self.layout.largest * o.slots as u64).sum();
+        let uniform = self.layout.uniform;
+        let seen = &self.seen;
+        let segments = self.condition.segments.len().max(1) as f64;
+        Observed {
+            calls: seen.calls,
+            size_min: if uniform { self.layout.largest } else { seen.size_min.min(seen.size_max) },
+            size_max: if uniform { self.layout.largest } else { seen.size_max },
+            size_mean: if uniform || seen.drawn == 0 {
+                self.layout.largest as f64
+            } else {
+                seen.bytes as f64 / seen.drawn as f64 * segments
+            },
+            size_distinct: if uniform {
+                1
+            } else {
+                seen.sizes.iter().map(|word| u64::from(word.count_ones())).sum()
+            },
+            dst_alignments: alignments(uniform, self.layout.dst, seen.dst_alignments),
+            src_alignments: alignments(uniform, self.layout.src, seen.src_alignments),
+            footprint_bytes: footprint,
+            huge_bytes: self.huge_bytes,
+            level: self.level.to_owned(),
+        }
+    }
+}
+
+fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {
+    match operand {
+        None => 0,
+        Some(_) if uniform => 1,
+        Some(_) => u64::from(seen.count_ones()),
+    }
+}
+
+impl Seen {
+    fn new() -> Seen {
+        Seen {
+            calls: 0,
+            bytes: 0,
+            drawn: 0,
+            size_min: u64::MAX,
+            size_max: 0,
+            dst_alignments: 0,
+            src_alignments: 0,
+            sizes: [0; 64],
+        }
+    }
+
+    fn note(&mut self, calls: &[Call], writes: bool, reads: bool) {
+        for call in calls {
+            self.drawn += 1;
+            self.bytes += call.len;
+            self.size_min = self.size_min.min(call.len);
+            self.size_max = self.size_max.max(call.len);
+            if writes {
+                self.dst_alignments |= 1 << (call.dst % 64);
+            }
+            if reads {
+                self.src_alignments |= 1 << (call.src % 64);
+            }
+            // Sizes up to 4095 are told apart; larger ones share the last bit.
+            let size = call.len.min(4095) as usize;
+            self.sizes[size / 64] |= 1 << (size % 64);
+        }
+    }
+}
+
+/// Calls a routine once and compares what it did with the reference.
+///
+/// # Safety
+/// The arguments must be within the routine's contract, and the buffers nobody else's.
+unsafe fn still_right(routine: &Routine, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> bool {
+    // SAFETY (all): len bytes at src and dst are mapped, distinct, and ours.
+    let source = || unsafe { std::slice::from_raw_parts(src, len) };
+    let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
+    let dirty = || unsafe { dst.write_bytes(0xa5, len) };
+    let sums = |sum: u32| carryline::checksum::fold(sum) == crate::verify::reference_sum(source(), seed);
+    match *routine {
+        Routine::Zero(f) => {
+            dirty();
+            unsafe { f(dst, len) };
+            destination().iter().all(|byte| *byte == 0)
+        }
+        Routine::Copy(f) => {
+            dirty();
+            unsafe { f(dst, src, len) };
+            destination() == source()
+        }
+        Routine::Checksum(f) => sums(unsafe { f(src, len, seed) }),
+        Routine::CopyChecksum(f) => {
+            dirty();
+            let sum = unsafe { f(dst, src, len, seed) };
+            sums(sum) && destination() == source()
+        }
+    }
+}
