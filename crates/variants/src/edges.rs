@@ -14,13 +14,14 @@
 /// Writes a zero `T` at both ends of `len` bytes.
 ///
 /// # Safety
-/// `dst` is valid for writes of `len` bytes, and `len` is at least the size of `T`, for which all-zero is a value.
+/// `dst` is valid for writes of `len` bytes, and `len` is at least the size of `T`, for which all-zero is a
+/// value.
 #[inline(always)]
-unsafe fn zero_ends<T>(dst: *mut u8, len: usize) {
+unsafe fn zero_ends<T: Copy>(dst: *mut u8, len: usize) {
     // SAFETY: both places lie in dst..dst + len because size_of::<T>() <= len; zero is a value of T.
     unsafe {
         let zero = core::mem::zeroed::<T>();
-        dst.cast::<T>().write_unaligned(core::mem::zeroed::<T>());
+        dst.cast::<T>().write_unaligned(zero);
         dst.add(len - size_of::<T>()).cast::<T>().write_unaligned(zero);
     }
 }
@@ -28,10 +29,10 @@ unsafe fn zero_ends<T>(dst: *mut u8, len: usize) {
 /// Copies a `T` at both ends of `len` bytes; both are read before either is written.
 ///
 /// # Safety
-/// `src` is valid for reads and `dst` for writes of `len` bytes, and `len` is at least the size of `T`, for which
-/// every bit pattern is a value.
+/// `src` is valid for reads and `dst` for writes of `len` bytes, and `len` is at least the size of `T`, for
+/// which every bit pattern is a value.
 #[inline(always)]
-unsafe fn copy_ends<T>(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn copy_ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
     let last = len - size_of::<T>();
     // SAFETY: size_of::<T>() <= len, so both places lie in the buffers.
     unsafe {
@@ -104,7 +105,8 @@ pub(crate) unsafe fn zero_below_64(dst: *mut u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn copy_below_16(dst: *mut u8, src: *const u8, len: usize) {
     debug_assert!(len < 16);
-    // SAFETY: each branch has at least as many bytes as its type, and the caller owns len bytes on both sides.
+    // SAFETY: each branch has at least as many bytes as its type, and the caller owns len bytes on both
+    // sides.
     unsafe {
         if len >= 8 {
             copy_ends::<u64>(dst, src, len);
@@ -142,10 +144,15 @@ pub(crate) unsafe fn copy_below_32(dst: *mut u8, src: *const u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn copy_below_64(dst: *mut u8, src: *const u8, len: usize) {
     debug_assert!(len < 64);
-    // SAFETY: [u128; 2] is 32 bytes; otherwise as in copy_below_32.
+    // SAFETY: of at least 32 bytes, the first 32 and the last 32 are the caller's; otherwise as in
+    // copy_below_32.
     unsafe {
         if len >= 32 {
-            copy_ends::<[u128; 2]>(dst, src, len);
+            let head = src.cast::<u128>().read_unaligned();
+            let behind_head = src.add(16).cast::<u128>().read_unaligned();
+            copy_ends::<u128>(dst.add(len - 32), src.add(len - 32), 32);
+            dst.cast::<u128>().write_unaligned(head);
+            dst.add(16).cast::<u128>().write_unaligned(behind_head);
         } else {
             copy_below_32(dst, src, len);
         }
@@ -158,9 +165,21 @@ pub(crate) fn bytes_to_boundary(address: *const u8, align: usize, len: usize) ->
     ((address as usize).wrapping_neg() & (align - 1)).min(len)
 }
 
-/// Keeps the compiler from seeing a loop of stores as one memset or memcpy, and calling that: no memory access
-/// may be moved across. It is no instruction.
+/// Passes a loop's counter through, and keeps the compiler from rewriting the loop: it may neither see a
+/// memset or a memcpy in it and call that, nor unroll it further than it is written, because here the counter
+/// may change and memory may be read and written, as far as it knows. It is no instruction.
 #[inline(always)]
-pub(crate) fn keep_loop() {
-    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+pub(crate) fn keep_loop(left: usize) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut left = left;
+        // SAFETY: no instruction at all.
+        unsafe { core::arch::asm!("/* {0} */", inout(reg) left, options(nostack, preserves_flags)) };
+        left
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+        left
+    }
 }

@@ -1,8 +1,8 @@
 //! One's-complement arithmetic that several checksum kernels share.
 //!
-//! 2^16, 2^32 and 2^64 are all 1 modulo 65535, so words of any of these widths may be added in any order, as long
-//! as every carry out of the top comes back in at the bottom (RFC 1071, section 2), and the value modulo 65535
-//! stays. A sum formed so is zero only if everything added was zero.
+//! 2^16, 2^32 and 2^64 are all 1 modulo 65535, so words of any of these widths may be added in any order, as
+//! long as every carry out of the top comes back in at the bottom (RFC 1071, section 2), and the value modulo
+//! 65535 stays. A sum formed so is zero only if everything added was zero.
 
 /// `a + b` with end-around carry.
 #[inline(always)]
@@ -62,14 +62,14 @@ pub(crate) unsafe fn add_rest(mut sum: u64, mut data: *const u8, mut len: usize)
             sum = add(sum, data.cast::<u64>().read_unaligned());
             data = data.add(8);
         }
-        len -= 8;
+        len = crate::edges::keep_loop(len - 8);
     }
     // SAFETY: len bytes are left, fewer than 8.
     unsafe { add_below_8(sum, data, len) }
 }
 
-/// Adds the 64-bit words at the given byte distances from `$data` onto `$sum` (a `u64` variable), in one chain
-/// of add-with-carry whose last carry is added back.
+/// Adds the 64-bit words at the given byte distances from `$data` onto `$sum` (a `u64` variable), in one
+/// chain of add-with-carry whose last carry is added back.
 ///
 /// Each word must be readable: the caller's `unsafe` says so.
 #[cfg(target_arch = "x86_64")]

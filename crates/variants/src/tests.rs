@@ -1,7 +1,7 @@
 //! The quick proof of every variant that runs here, and the order of the collection.
 //!
-//! The laboratory's own proof goes further (guard pages, processes, processor state); this one runs in seconds and
-//! tells the author of a variant what he got wrong.
+//! The laboratory's own proof goes further (guard pages, processes, processor state); this one runs in
+//! seconds and tells the author of a variant what he got wrong.
 
 use crate::ones_complement::fold;
 use crate::{Family, Routine, Variant, all, of};
@@ -261,8 +261,8 @@ fn no_bytes_at_a_null_pointer_is_a_call_like_any_other() {
 const KNOWN_BAD: &str = "CARRYLINE_VARIANTS_TEST_KNOWN_BAD";
 const FOUND_WRONG: i32 = 42;
 
-/// A known-bad variant may end the process instead of answering, so each is tried in a process of its own: this
-/// test, started again with the variant's name in the environment.
+/// A known-bad variant may end the process instead of answering, so each is tried in a process of its own:
+/// this test, started again with the variant's name in the environment.
 #[test]
 fn known_bad_variants_are_wrong_somewhere() {
     let every: Vec<usize> = (0..OFFSETS).collect();
@@ -307,7 +307,8 @@ fn a_name_is_unique_and_is_its_file() {
     }
 }
 
-/// The lists differ by architecture and feature, so the text of `mod.rs` is read: a file must have both lines.
+/// The lists differ by architecture and feature, so the text of `mod.rs` is read: a file must have both
+/// lines.
 #[test]
 fn every_file_is_on_its_list() {
     for family in Family::ALL {

@@ -1,12 +1,12 @@
 //! One chain of 64-bit add-with-carry: the form of the Linux kernel's csum_partial on x86-64.
 //!
-//! Steps of 64 bytes, then at most one each of 32, 16 and 8 bytes, then the bytes left; the carry out of each step
-//! is added back at its end. Every add waits for the one before, so that the chain bounds it at one word per
-//! cycle. Loads are not aligned, and odd addresses need nothing special: a sum does not depend on where the
-//! message lies.
+//! Steps of 64 bytes, then at most one each of 32, 16 and 8 bytes, then the bytes left; the carry out of each
+//! step is added back at its end. Every add waits for the one before, so that the chain bounds it at one word
+//! per cycle. Loads are not aligned, and odd addresses need nothing special: a sum does not depend on where
+//! the message lies.
 //!
-//! The kernel loads the last bytes as one word that may reach past them, and catches the page fault; here they are
-//! read by narrower loads. Other architectures get the same chain from the compiler.
+//! The kernel loads the last bytes as one word that may reach past them, and catches the page fault; here
+//! they are read by narrower loads. Other architectures get the same chain from the compiler.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
 use carryline::cpu::Features;
@@ -36,8 +36,8 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
 pub(crate) unsafe fn chain(mut sum: u64, data: *const u8, len: usize) -> u64 {
     let mut at = data;
     let mut left = len;
-    // SAFETY: each step reads what is left: at least 64 bytes in the loop; behind it the bits of left say which of
-    // 32, 16 and 8 bytes follow each other, and fewer than 8 remain.
+    // SAFETY: each step reads what is left: at least 64 bytes in the loop; behind it the bits of left say
+    // which of 32, 16 and 8 bytes follow each other, and fewer than 8 remain.
     unsafe {
         while left >= 64 {
             sum = add_64(sum, at);

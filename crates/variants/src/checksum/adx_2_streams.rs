@@ -1,7 +1,7 @@
 //! Two sums in interleaved chains: `adcx` carries in CF alone, `adox` in OF alone.
 //!
-//! Steps of 128 bytes, each of which clears both flags at its start and adds both carries back at its end, since
-//! counting the loop would spoil the flags; then at most one step of 64 bytes, then the bytes left.
+//! Steps of 128 bytes, each of which clears both flags at its start and adds both carries back at its end,
+//! since counting the loop would spoil the flags; then at most one step of 64 bytes, then the bytes left.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
 use carryline::cpu::Features;
@@ -43,8 +43,9 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut second = 0_u64;
     let mut at = data;
     let mut left = len;
-    // SAFETY: each step reads what is left: at least 128 bytes in the loop, 64 behind it where left says so, and
-    // fewer than 64 remain. The register that is cleared first is an `out`, not a `lateout`: no input shares it.
+    // SAFETY: each step reads what is left: at least 128 bytes in the loop, 64 behind it where left says so,
+    // and fewer than 64 remain. The register that is cleared first is an `out`, not a `lateout`: no input
+    // shares it.
     unsafe {
         while left >= 128 {
             adx_chains!(first, second, at, 0 8, 16 24, 32 40, 48 56, 64 72, 80 88, 96 104, 112 120);

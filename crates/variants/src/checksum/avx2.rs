@@ -1,10 +1,10 @@
 //! 32-byte vectors: `vpmaddwd` with ones adds neighbouring 16-bit words into 32-bit lanes.
 //!
-//! `vpmaddwd` takes its words as signed, so each is first made w - 32768 by flipping its top bit, and 32768 per word
-//! is added back at the end. Four accumulators, 128 bytes to a loop step.
+//! `vpmaddwd` takes its words as signed, so each is first made w - 32768 by flipping its top bit, and 32768
+//! per word is added back at the end. Four accumulators, 128 bytes to a loop step.
 //!
-//! A lane gets one pair, between -65536 and 65534, from every 32 bytes: chunks of 512 KiB, all four accumulators
-//! together, stay within 32 bits, after which the lanes are widened to 64.
+//! A lane gets one pair, between -65536 and 65534, from every 32 bytes: chunks of 512 KiB, all four
+//! accumulators together, stay within 32 bits, after which the lanes are widened to 64.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
 use carryline::cpu::Features;
@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::AVX2,
     lengths: Lengths::Any,
     summary: "vpmaddwd with ones, four accumulators, 128 bytes to a loop step",
-    provenance: "Intel 64 and IA-32 Architectures Software Developer's Manual, PMADDWD; RFC 1071, section 2 (C)",
+    provenance: "Intel's Software Developer's Manual, PMADDWD; RFC 1071, section 2 (C)",
     known_bad: None,
 };
 
@@ -32,8 +32,7 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     unsafe {
         while left >= 32 {
             let bytes = left.min(CHUNK_BYTES) & !31;
-            // A true sum of 16-bit words: 2^64 bytes of them would not overflow it.
-            sum += sum_chunk(at, bytes);
+            sum = ones_complement::add(sum, sum_chunk(at, bytes));
             at = at.add(bytes);
             left -= bytes;
         }

@@ -1,10 +1,11 @@
-//! 64-byte vectors: `vpdpwssd` multiplies 16-bit words by ones and adds pairs into 32-bit lanes, in one instruction.
+//! 64-byte vectors: `vpdpwssd` multiplies 16-bit words by ones and adds pairs into 32-bit lanes, in one
+//! instruction.
 //!
-//! It takes its words as signed, so each is first made w - 32768 by flipping its top bit, and 32768 per word is added
-//! back at the end. Four accumulators, 256 bytes to a loop step.
+//! It takes its words as signed, so each is first made w - 32768 by flipping its top bit, and 32768 per word
+//! is added back at the end. Four accumulators, 256 bytes to a loop step.
 //!
-//! A lane gets one pair, between -65536 and 65534, from every 64 bytes: chunks of 1 MiB, all four accumulators
-//! together, stay within 32 bits, after which the lanes are widened to 64.
+//! A lane gets one pair, between -65536 and 65534, from every 64 bytes: chunks of 1 MiB, all four
+//! accumulators together, stay within 32 bits, after which the lanes are widened to 64.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
 use carryline::cpu::Features;
@@ -17,7 +18,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::AVX512F.union(Features::AVX512VNNI),
     lengths: Lengths::Any,
     summary: "flip the top bits, vpdpwssd with ones, four accumulators, 256 bytes to a loop step",
-    provenance: "Intel 64 and IA-32 Architectures Software Developer's Manual, VPDPWSSD; RFC 1071, section 2 (C)",
+    provenance: "Intel's Software Developer's Manual, VPDPWSSD; RFC 1071, section 2 (C)",
     known_bad: None,
 };
 
@@ -32,8 +33,7 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     unsafe {
         while left >= 64 {
             let bytes = left.min(CHUNK_BYTES) & !63;
-            // A true sum of 16-bit words: 2^64 bytes of them would not overflow it.
-            sum += sum_chunk(at, bytes);
+            sum = ones_complement::add(sum, sum_chunk(at, bytes));
             at = at.add(bytes);
             left -= bytes;
         }

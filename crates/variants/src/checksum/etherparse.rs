@@ -1,4 +1,5 @@
-//! The etherparse crate's sum, `checksum::Sum16BitWords`, which takes a seed itself and works in native byte order.
+//! The etherparse crate's sum, `checksum::Sum16BitWords`, which takes a seed itself and works in native byte
+//! order.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 use carryline::cpu::Features;

@@ -1,7 +1,8 @@
-//! Known to be wrong: Fuchsia's internet-checksum, which carries through a 128-bit accumulator and loses a carry
-//! when adding the last one overflows.
+//! Known to be wrong: Fuchsia's internet-checksum, which carries through a 128-bit accumulator and loses a
+//! carry when adding the last one overflows.
 //!
-//! Built with overflow checks it panics there instead, and the panic ends the process, since this is called from C.
+//! Built with overflow checks it panics there instead, and the panic ends the process, since this is called
+//! from C.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 use carryline::cpu::Features;

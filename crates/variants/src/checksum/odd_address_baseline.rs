@@ -1,8 +1,8 @@
 //! Known to be wrong: the article's baseline, which handles odd addresses and forgets the seed.
 //!
-//! A message at an odd address is summed from its second byte on, in the other byte order, and the result is swapped
-//! back. The seed comes in before that, in its own byte order, so that it gets swapped too. Right at every even
-//! address, at seed 0, and at any seed that reads the same both ways.
+//! A message at an odd address is summed from its second byte on, in the other byte order, and the result is
+//! swapped back. The seed comes in before that, in its own byte order, so that it gets swapped too. Right at
+//! every even address, at seed 0, and at any seed that reads the same both ways.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
 use carryline::cpu::Features;

@@ -1,9 +1,9 @@
-//! The s2n-quic stack's sum, `inet::checksum::checksum`: vectors on x86, found at run time by itself, so that masking
-//! features for this project's kernels does not bind it.
+//! The s2n-quic stack's sum, `inet::checksum::checksum`: vectors on x86, found at run time by itself, so that
+//! masking features for this project's kernels does not bind it.
 //!
-//! It answers 0xffff where the complement is 0, as UDP wants it, and so does not tell a sum of 0 from one of 0xffff.
-//! The contract does: where the answer can be either, the wrapper looks for a byte that is not zero. That costs
-//! nothing but for messages of zeros with seed 0.
+//! It answers 0xffff where the complement is 0, as UDP wants it, and so does not tell a sum of 0 from one of
+//! 0xffff. The contract does: where the answer can be either, the wrapper looks for a byte that is not zero.
+//! That costs nothing but for messages of zeros with seed 0.
 //!
 //! Its vector path is off by one from 131,088 bytes near all ones on; it is made for datagrams.
 

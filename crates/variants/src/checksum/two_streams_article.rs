@@ -1,7 +1,7 @@
 //! Known to be wrong: the article's two streams for 40 bytes, which lose a carry.
 //!
-//! The first stream's fourth word is added by `add`, which overwrites the carry out of the third instead of taking it
-//! in. [`adc_2_streams`](super::adc_2_streams) is the right form.
+//! The first stream's fourth word is added by `add`, which overwrites the carry out of the third instead of
+//! taking it in. [`adc_2_streams`](super::adc_2_streams) is the right form.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
 use carryline::cpu::Features;

@@ -1,13 +1,13 @@
 //! 16-bit adds into 32 bits: the portable C form of 386BSD's in_cksum, for one buffer.
 //!
-//! Sixteen words to a loop step, then four, then one; the sum is reduced often enough for 32 bits to hold it. The
-//! words are read at even addresses: a message that begins at an odd one is summed from its second byte on with
-//! the running sum shifted by a byte (the byte order of a one's-complement sum may be swapped before or after:
-//! RFC 1071, section 2 (B)), and shifted back at the end.
+//! Sixteen words to a loop step, then four, then one; the sum is reduced often enough for 32 bits to hold it.
+//! The words are read at even addresses: a message that begins at an odd one is summed from its second byte
+//! on with the running sum shifted by a byte (the byte order of a one's-complement sum may be swapped before
+//! or after: RFC 1071, section 2 (B)), and shifted back at the end.
 //!
 //! The loads are volatile, or the compiler would make vectors of them.
 
-use crate::{Lengths, Role, Routine, Variant};
+use crate::{Lengths, Role, Routine, Variant, edges};
 use carryline::cpu::Features;
 
 /// See the module.
@@ -22,8 +22,8 @@ pub static VARIANT: Variant = Variant {
     known_bad: None,
 };
 
-/// Steps of 16 words after which the sum is reduced: 2048 * 16 * 0xffff, a reduced sum, a shifted one and the rest
-/// stay below 2^32.
+/// Steps of 16 words after which the sum is reduced: 2048 * 16 * 0xffff, a reduced sum, a shifted one and the
+/// rest stay below 2^32.
 const STEPS_MOST: usize = 2048;
 
 /// Adds the 16-bit halves once. The result is at most 0x1fffe.
@@ -41,8 +41,8 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut at = data;
     let mut left = len;
     let odd = len > 0 && data as usize & 1 != 0;
-    // SAFETY: at + left is the end of the caller's bytes throughout; every branch reads only what is left, and
-    // 16-bit words only at even addresses.
+    // SAFETY: at + left is the end of the caller's bytes throughout; every branch reads only what is left,
+    // and 16-bit words only at even addresses.
     unsafe {
         if odd {
             sum = shift_by_a_byte(sum) + u32::from(u16::from_ne_bytes([0, at.read()]));
@@ -65,12 +65,12 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
                 sum += u32::from(at.cast::<u16>().add(word).read_volatile());
             }
             at = at.add(8);
-            left -= 8;
+            left = edges::keep_loop(left - 8);
         }
         while left >= 2 {
             sum += u32::from(at.cast::<u16>().read_volatile());
             at = at.add(2);
-            left -= 2;
+            left = edges::keep_loop(left - 2);
         }
         if left == 1 {
             sum += u32::from(u16::from_ne_bytes([at.read(), 0]));

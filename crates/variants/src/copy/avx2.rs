@@ -1,7 +1,7 @@
 //! 32-byte vectors.
 //!
-//! Stores are aligned, loads are where they must be; four loads go before their four stores. The first and the
-//! last vector are unaligned and may overlap the aligned ones between them:
+//! Stores are aligned, loads are where they must be; four loads go before their four stores. The first and
+//! the last vector are unaligned and may overlap the aligned ones between them:
 //! ```text
 //! [head, unaligned]
 //!       [aligned][aligned][aligned][aligned] ... [aligned]
@@ -30,8 +30,9 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
         // SAFETY: the caller owns len bytes on both sides, fewer than 32.
         return unsafe { edges::copy_below_32(dst, src, len) };
     }
-    // SAFETY: at least 32 bytes, so the head fits. The first boundary behind dst is skip <= 32 <= len bytes away;
-    // every vector loaded and stored has its bytes left before the end of both buffers; the tail ends at the end.
+    // SAFETY: at least 32 bytes, so the head fits. The first boundary behind dst is skip <= 32 <= len bytes
+    // away; every vector loaded and stored has its bytes left before the end of both buffers; the tail ends
+    // at the end.
     unsafe {
         _mm256_storeu_si256(dst.cast(), _mm256_loadu_si256(src.cast()));
         let skip = 32 - (dst as usize & (32 - 1));
@@ -47,17 +48,15 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
             _mm256_store_si256(to.add(1), second);
             _mm256_store_si256(to.add(2), third);
             _mm256_store_si256(to.add(3), fourth);
-            edges::keep_loop();
             from = from.add(4);
             to = to.add(4);
-            left -= 4 * 32;
+            left = edges::keep_loop(left - 4 * 32);
         }
         while left >= 32 {
             _mm256_store_si256(to, _mm256_loadu_si256(from));
-            edges::keep_loop();
             from = from.add(1);
             to = to.add(1);
-            left -= 32;
+            left = edges::keep_loop(left - 32);
         }
         let last = len - 32;
         _mm256_storeu_si256(dst.add(last).cast(), _mm256_loadu_si256(src.add(last).cast()));

@@ -1,7 +1,7 @@
 //! 64-byte vectors: a whole cache line in each store, never split.
 //!
-//! Stores are aligned, loads are where they must be; four loads go before their four stores. The first and the
-//! last vector are unaligned and may overlap the aligned ones between them:
+//! Stores are aligned, loads are where they must be; four loads go before their four stores. The first and
+//! the last vector are unaligned and may overlap the aligned ones between them:
 //! ```text
 //! [head, unaligned]
 //!       [aligned][aligned][aligned][aligned] ... [aligned]
@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::AVX512F,
     lengths: Lengths::Any,
     summary: "64-byte loads and aligned stores, four to a loop step",
-    provenance: "Intel 64 and IA-32 Architectures Optimization Reference Manual, on AVX-512 stores of whole lines",
+    provenance: "Intel's Optimization Reference Manual, on AVX-512 stores of whole lines",
     known_bad: None,
 };
 
@@ -30,8 +30,9 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
         // SAFETY: the caller owns len bytes on both sides, fewer than 64.
         return unsafe { edges::copy_below_64(dst, src, len) };
     }
-    // SAFETY: at least 64 bytes, so the head fits. The first boundary behind dst is skip <= 64 <= len bytes away;
-    // every vector loaded and stored has its bytes left before the end of both buffers; the tail ends at the end.
+    // SAFETY: at least 64 bytes, so the head fits. The first boundary behind dst is skip <= 64 <= len bytes
+    // away; every vector loaded and stored has its bytes left before the end of both buffers; the tail ends
+    // at the end.
     unsafe {
         _mm512_storeu_si512(dst.cast(), _mm512_loadu_si512(src.cast()));
         let skip = 64 - (dst as usize & (64 - 1));
@@ -47,17 +48,15 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
             _mm512_store_si512(to.add(1), second);
             _mm512_store_si512(to.add(2), third);
             _mm512_store_si512(to.add(3), fourth);
-            edges::keep_loop();
             from = from.add(4);
             to = to.add(4);
-            left -= 4 * 64;
+            left = edges::keep_loop(left - 4 * 64);
         }
         while left >= 64 {
             _mm512_store_si512(to, _mm512_loadu_si512(from));
-            edges::keep_loop();
             from = from.add(1);
             to = to.add(1);
-            left -= 64;
+            left = edges::keep_loop(left - 64);
         }
         let last = len - 64;
         _mm512_storeu_si512(dst.add(last).cast(), _mm512_loadu_si512(src.add(last).cast()));

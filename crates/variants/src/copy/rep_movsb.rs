@@ -1,7 +1,7 @@
 //! One `rep movsb` for the whole buffer: the CPU's own loop.
 //!
-//! Costs some tens of cycles to start, more with a misaligned destination, and then runs at the width that the
-//! microcode likes; CPUs with ERMS promise that this is wide, those with FSRM that the start is short.
+//! Costs some tens of cycles to start, more with a misaligned destination, and then runs at the width that
+//! the microcode likes; CPUs with ERMS promise that this is wide, those with FSRM that the start is short.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::cpu::Features;

@@ -1,7 +1,7 @@
 //! 16-byte vectors: what every x86-64 CPU has.
 //!
-//! Stores are aligned, loads are where they must be; four loads go before their four stores. The first and the
-//! last vector are unaligned and may overlap the aligned ones between them:
+//! Stores are aligned, loads are where they must be; four loads go before their four stores. The first and
+//! the last vector are unaligned and may overlap the aligned ones between them:
 //! ```text
 //! [head, unaligned]
 //!       [aligned][aligned][aligned][aligned] ... [aligned]
@@ -30,8 +30,9 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
         // SAFETY: the caller owns len bytes on both sides, fewer than 16.
         return unsafe { edges::copy_below_16(dst, src, len) };
     }
-    // SAFETY: at least 16 bytes, so the head fits. The first boundary behind dst is skip <= 16 <= len bytes away;
-    // every vector loaded and stored has its bytes left before the end of both buffers; the tail ends at the end.
+    // SAFETY: at least 16 bytes, so the head fits. The first boundary behind dst is skip <= 16 <= len bytes
+    // away; every vector loaded and stored has its bytes left before the end of both buffers; the tail ends
+    // at the end.
     unsafe {
         _mm_storeu_si128(dst.cast(), _mm_loadu_si128(src.cast()));
         let skip = 16 - (dst as usize & (16 - 1));
@@ -47,17 +48,15 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
             _mm_store_si128(to.add(1), second);
             _mm_store_si128(to.add(2), third);
             _mm_store_si128(to.add(3), fourth);
-            edges::keep_loop();
             from = from.add(4);
             to = to.add(4);
-            left -= 4 * 16;
+            left = edges::keep_loop(left - 4 * 16);
         }
         while left >= 16 {
             _mm_store_si128(to, _mm_loadu_si128(from));
-            edges::keep_loop();
             from = from.add(1);
             to = to.add(1);
-            left -= 16;
+            left = edges::keep_loop(left - 16);
         }
         let last = len - 16;
         _mm_storeu_si128(dst.add(last).cast(), _mm_loadu_si128(src.add(last).cast()));

@@ -1,7 +1,7 @@
 //! One pass through 64-bit registers: each word is loaded once, stored, and added to one of two sums.
 //!
-//! A move leaves the carry alone, so that it fits between the adds of a chain. Steps of 64 bytes, 32 for each of the
-//! two chains; then at most one step of 32 bytes, then the bytes left.
+//! A move leaves the carry alone, so that it fits between the adds of a chain. Steps of 64 bytes, 32 for each
+//! of the two chains; then at most one step of 32 bytes, then the bytes left.
 
 use crate::{Lengths, Role, Routine, Variant, edges, ones_complement};
 use carryline::cpu::Features;
@@ -46,8 +46,8 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) ->
     let mut to = dst;
     let mut from = src;
     let mut left = len;
-    // SAFETY: each step has its 64 or 32 bytes left on both sides; fewer than 32 remain, and are read again only after
-    // they were copied from a source that the copy did not change.
+    // SAFETY: each step has its 64 or 32 bytes left on both sides; fewer than 32 remain, and are read again
+    // only after they were copied from a source that the copy did not change.
     unsafe {
         while left >= 64 {
             copy_adc_chain!(first, to, from, 0, 8, 16, 24);

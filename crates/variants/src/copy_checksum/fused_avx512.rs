@@ -1,7 +1,7 @@
 //! One pass through 64-byte vectors: each is loaded once, stored, and summed by `vpdpwssd`.
 //!
-//! The sum is that of [`avx512_dot`](crate::checksum::avx512_dot): top bits flipped, pairs of words added into 32-bit
-//! lanes, four accumulators, chunks of 1 MiB before a lane can overflow. 256 bytes to a loop step. Neither buffer is
+//! The sum is that of [`avx512_dot`]: top bits flipped, pairs of words added into 32-bit lanes, four
+//! accumulators, chunks of 1 MiB before a lane can overflow. 256 bytes to a loop step. Neither buffer is
 //! aligned.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::avx512_dot, edges, ones_complement};
@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::AVX512F.union(Features::AVX512VNNI),
     lengths: Lengths::Any,
     summary: "one pass: 64-byte load, store, vpdpwssd into four accumulators",
-    provenance: "Linux csum_partial_copy, as an idea; Intel 64 and IA-32 Architectures Software Developer's Manual, VPDPWSSD",
+    provenance: "Linux csum_partial_copy, as an idea; Intel's Software Developer's Manual, VPDPWSSD",
     known_bad: None,
 };
 
@@ -27,8 +27,7 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) ->
     unsafe {
         while len - at >= 64 {
             let bytes = (len - at).min(avx512_dot::CHUNK_BYTES) & !63;
-            // A true sum of 16-bit words: 2^64 bytes of them would not overflow it.
-            sum += copy_and_sum_chunk(dst.add(at), src.add(at), bytes);
+            sum = ones_complement::add(sum, copy_and_sum_chunk(dst.add(at), src.add(at), bytes));
             at += bytes;
         }
         edges::copy_below_64(dst.add(at), src.add(at), len - at);

@@ -1,5 +1,5 @@
-//! Two passes: the C library's `memcpy`, then the kernel's form of the sum over the source, by then in the cache if
-//! it fits.
+//! Two passes: the C library's `memcpy`, then the kernel's form of the sum over the source, by then in the
+//! cache if it fits.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
 use carryline::cpu::Features;

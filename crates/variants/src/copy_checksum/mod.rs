@@ -1,7 +1,8 @@
 //! copy_checksum: copy a buffer and checksum it, in one call.
 //!
 //! # Contract
-//! `copy_checksum(dst, src, len, seed)` does what [`copy`](crate::copy) does with the two buffers and returns what
+//! `copy_checksum(dst, src, len, seed)` does what [`copy`](crate::copy) does with the two buffers and returns
+//! what
 //! [`checksum`](crate::checksum) returns for the source; both contracts hold. Parity is that of the message: the
 //! first word begins at `src`, whatever the addresses.
 //!

@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::AVX2,
     lengths: Lengths::Any,
     summary: "32-byte aligned stores, four to a loop step",
-    provenance: "Intel 64 and IA-32 Architectures Optimization Reference Manual, on memset with AVX",
+    provenance: "Intel's Optimization Reference Manual, on memset with AVX",
     known_bad: None,
 };
 
@@ -30,8 +30,9 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
         return unsafe { edges::zero_below_32(dst, len) };
     }
     let zero = _mm256_setzero_si256();
-    // SAFETY: at least 32 bytes, so the head fits. The first boundary behind dst is at most at dst + 32, which is
-    // not past the end; every aligned store has its bytes left before the end; the tail ends at the end.
+    // SAFETY: at least 32 bytes, so the head fits. The first boundary behind dst is at most at dst + 32,
+    // which is not past the end; every aligned store has its bytes left before the end; the tail ends at the
+    // end.
     unsafe {
         _mm256_storeu_si256(dst.cast(), zero);
         let end = dst.add(len);
@@ -42,15 +43,13 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
             _mm256_store_si256(at.add(1), zero);
             _mm256_store_si256(at.add(2), zero);
             _mm256_store_si256(at.add(3), zero);
-            edges::keep_loop();
             at = at.add(4);
-            left -= 4 * 32;
+            left = edges::keep_loop(left - 4 * 32);
         }
         while left >= 32 {
             _mm256_store_si256(at, zero);
-            edges::keep_loop();
             at = at.add(1);
-            left -= 32;
+            left = edges::keep_loop(left - 32);
         }
         _mm256_storeu_si256(end.sub(32).cast(), zero);
     }

@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::AVX512F,
     lengths: Lengths::Any,
     summary: "64-byte aligned stores, four to a loop step",
-    provenance: "Intel 64 and IA-32 Architectures Optimization Reference Manual, on AVX-512 stores of whole lines",
+    provenance: "Intel's Optimization Reference Manual, on AVX-512 stores of whole lines",
     known_bad: None,
 };
 
@@ -30,8 +30,9 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
         return unsafe { edges::zero_below_64(dst, len) };
     }
     let zero = _mm512_setzero_si512();
-    // SAFETY: at least 64 bytes, so the head fits. The first boundary behind dst is at most at dst + 64, which is
-    // not past the end; every aligned store has its bytes left before the end; the tail ends at the end.
+    // SAFETY: at least 64 bytes, so the head fits. The first boundary behind dst is at most at dst + 64,
+    // which is not past the end; every aligned store has its bytes left before the end; the tail ends at the
+    // end.
     unsafe {
         _mm512_storeu_si512(dst.cast(), zero);
         let end = dst.add(len);
@@ -42,15 +43,13 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
             _mm512_store_si512(at.add(1), zero);
             _mm512_store_si512(at.add(2), zero);
             _mm512_store_si512(at.add(3), zero);
-            edges::keep_loop();
             at = at.add(4);
-            left -= 4 * 64;
+            left = edges::keep_loop(left - 4 * 64);
         }
         while left >= 64 {
             _mm512_store_si512(at, zero);
-            edges::keep_loop();
             at = at.add(1);
-            left -= 64;
+            left = edges::keep_loop(left - 64);
         }
         _mm512_storeu_si512(end.sub(64).cast(), zero);
     }

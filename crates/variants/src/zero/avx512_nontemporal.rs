@@ -1,7 +1,7 @@
 //! Non-temporal 64-byte stores: a whole cache line in one.
 //!
-//! As [`movntps`](super::movntps), with a quarter of the stores: no line is ever half written, so that none leaves
-//! the write-combining buffers too early.
+//! As [`movntps`](super::movntps), with a quarter of the stores: no line is ever half written, so that none
+//! leaves the write-combining buffers too early.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
 use carryline::cpu::Features;
@@ -23,8 +23,8 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{__m512i, _mm_sfence, _mm512_setzero_si512, _mm512_stream_si512};
     let head = edges::bytes_to_boundary(dst, 64, len);
     let zero = _mm512_setzero_si512();
-    // SAFETY: head is less than 64 and at most len. Behind it every line starts at a multiple of 64 and has 64
-    // bytes left; fewer than 64 bytes remain. All of them are the caller's, and sfence orders the stores.
+    // SAFETY: head is less than 64 and at most len. Behind it every line starts at a multiple of 64 and has
+    // 64 bytes left; fewer than 64 bytes remain. All of them are the caller's, and sfence orders the stores.
     unsafe {
         edges::zero_below_64(dst, head);
         let mut line = dst.add(head).cast::<__m512i>();
@@ -35,12 +35,12 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
             _mm512_stream_si512(line.add(2), zero);
             _mm512_stream_si512(line.add(3), zero);
             line = line.add(4);
-            left -= 256;
+            left = edges::keep_loop(left - 256);
         }
         while left >= 64 {
             _mm512_stream_si512(line, zero);
             line = line.add(1);
-            left -= 64;
+            left = edges::keep_loop(left - 64);
         }
         edges::zero_below_64(line.cast(), left);
         _mm_sfence();

@@ -19,8 +19,8 @@ pub static VARIANT: Variant = Variant {
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = edges::bytes_to_boundary(dst, 4, len);
-    // SAFETY: head <= len; then the stores go to the multiples of 4 that have 4 bytes left before the end; fewer
-    // than 4 bytes remain. All of them are the caller's.
+    // SAFETY: head <= len; then the stores go to the multiples of 4 that have 4 bytes left before the end;
+    // fewer than 4 bytes remain. All of them are the caller's.
     unsafe {
         edges::zero_below_16(dst, head);
         let mut word = dst.add(head);
@@ -28,7 +28,7 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
         while left >= 4 {
             word.cast::<u32>().write_volatile(0);
             word = word.add(4);
-            left -= 4;
+            left = edges::keep_loop(left - 4);
         }
         edges::zero_below_16(word, left);
     }

@@ -25,8 +25,8 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{_mm_setzero_ps, _mm_sfence, _mm_stream_ps};
     let head = edges::bytes_to_boundary(dst, 64, len);
     let zero = _mm_setzero_ps();
-    // SAFETY: head is less than 64 and at most len. Behind it every line starts at a multiple of 64 and has 64
-    // bytes left; fewer than 64 bytes remain. All of them are the caller's, and sfence orders the stores.
+    // SAFETY: head is less than 64 and at most len. Behind it every line starts at a multiple of 64 and has
+    // 64 bytes left; fewer than 64 bytes remain. All of them are the caller's, and sfence orders the stores.
     unsafe {
         edges::zero_below_64(dst, head);
         let mut line = dst.add(head);
@@ -37,7 +37,7 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
             _mm_stream_ps(line.add(32).cast(), zero);
             _mm_stream_ps(line.add(48).cast(), zero);
             line = line.add(64);
-            left -= 64;
+            left = edges::keep_loop(left - 64);
         }
         edges::zero_below_64(line, left);
         _mm_sfence();

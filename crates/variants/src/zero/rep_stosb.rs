@@ -1,7 +1,7 @@
 //! One `rep stosb` for the whole buffer: the CPU's own loop.
 //!
-//! Costs some tens of cycles to start, then runs at the width that the microcode likes; CPUs with ERMS promise
-//! that this is wide. Not for small sizes.
+//! Costs some tens of cycles to start, then runs at the width that the microcode likes; CPUs with ERMS
+//! promise that this is wide. Not for small sizes.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::cpu::Features;

@@ -1,7 +1,7 @@
 //! `rep stosl` (Intel's `stosd`): whole 32-bit words by one string instruction.
 //!
-//! Bytes behind the last whole word are covered by one more word that ends with the buffer and may overlap the
-//! words before it, instead of a second string instruction that would nearly always find nothing to do.
+//! Bytes behind the last whole word are covered by one more word that ends with the buffer and may overlap
+//! the words before it, instead of a second string instruction that would nearly always find nothing to do.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
 use carryline::cpu::Features;
@@ -23,8 +23,8 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
         // SAFETY: the caller owns len writable bytes, fewer than 16.
         return unsafe { edges::zero_below_16(dst, len) };
     }
-    // SAFETY: the string instruction writes len / 4 words, upwards because the ABI has DF clear; the word written
-    // behind it ends where the caller's bytes end and begins inside them, because len >= 4.
+    // SAFETY: the string instruction writes len / 4 words, upwards because the ABI has DF clear; the word
+    // written behind it ends where the caller's bytes end and begins inside them, because len >= 4.
     unsafe {
         core::arch::asm!(
             "rep stosd",

@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::SSE2,
     lengths: Lengths::Any,
     summary: "16-byte aligned stores, four to a loop step",
-    provenance: "Intel 64 and IA-32 Architectures Optimization Reference Manual, on memset with SSE",
+    provenance: "Intel's Optimization Reference Manual, on memset with SSE",
     known_bad: None,
 };
 
@@ -30,8 +30,9 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
         return unsafe { edges::zero_below_16(dst, len) };
     }
     let zero = _mm_setzero_si128();
-    // SAFETY: at least 16 bytes, so the head fits. The first boundary behind dst is at most at dst + 16, which is
-    // not past the end; every aligned store has its bytes left before the end; the tail ends at the end.
+    // SAFETY: at least 16 bytes, so the head fits. The first boundary behind dst is at most at dst + 16,
+    // which is not past the end; every aligned store has its bytes left before the end; the tail ends at the
+    // end.
     unsafe {
         _mm_storeu_si128(dst.cast(), zero);
         let end = dst.add(len);
@@ -42,15 +43,13 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
             _mm_store_si128(at.add(1), zero);
             _mm_store_si128(at.add(2), zero);
             _mm_store_si128(at.add(3), zero);
-            edges::keep_loop();
             at = at.add(4);
-            left -= 4 * 16;
+            left = edges::keep_loop(left - 4 * 16);
         }
         while left >= 16 {
             _mm_store_si128(at, zero);
-            edges::keep_loop();
             at = at.add(1);
-            left -= 16;
+            left = edges::keep_loop(left - 16);
         }
         _mm_storeu_si128(end.sub(16).cast(), zero);
     }
