@@ -38,9 +38,9 @@ const PATTERNS: [Pattern; 9] = [
 ];
 
 /// Lengths at which main loops, blocks and folds begin and end.
-const LONG: [usize; 22] = [
+const LONG: [usize; 23] = [
     511, 512, 513, 1023, 1024, 1025, 1087, 1500, 2047, 2048, 2111, 3135, 4096, 9000, 65_535, 65_536, 131_072,
-    262_177, 524_288, 524_351, 1_048_577, 2_097_153,
+    262_177, 524_288, 524_351, 1_048_577, 2_097_153, 4_194_369,
 ];
 
 /// Memory whose byte number `MARGIN + offset` lies `offset` bytes past a 64-byte line.
