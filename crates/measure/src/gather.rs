@@ -75,6 +75,12 @@ impl Gathered {
         Gathered { situation, replicates: Vec::new(), lost: Vec::new() }
     }
 
+    /// True if any round was finished.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.replicates.iter().any(|replicate| !replicate.rounds.is_empty())
+    }
+
     /// A place's gross samples by replicate and round.
     #[must_use]
     pub fn gross(&self, place: usize) -> Vec<Vec<f64>> {

@@ -12,7 +12,7 @@ use crate::sampler::{Bench, BenchError, Buffers};
 use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
 use crate::verify::{self, Depth, Verified};
-use crate::{clock, limits};
+use crate::{clock, limits, planted};
 use carryline_variants::Family;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -153,8 +153,10 @@ fn find(
             if let Some(variant) = carryline_variants::find(family, &id.name) {
                 return Some(Subject::of_variant(variant));
             }
-            let place = loaded.iter().position(|subject| subject.id() == *id)?;
-            Some(loaded.swap_remove(place))
+            match loaded.iter().position(|subject| subject.id() == *id) {
+                Some(place) => Some(loaded.swap_remove(place)),
+                None => planted::subject(id),
+            }
         })
         .collect()
 }

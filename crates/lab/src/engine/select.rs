@@ -1,6 +1,7 @@
 //! Which subjects take part: by family, by name, and the user's own plug-ins.
 
-use crate::failure::{Failure, did_you_mean, usage};
+use crate::failure::{Failure, usage};
+use carryline_measure::nearest::{did_you_mean, nearest};
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::plugin::PluginSpec;
 use carryline_measure::subject::SubjectId;
@@ -26,7 +27,7 @@ pub fn families(words: &[String]) -> Result<Vec<Family>, Failure> {
     for word in words {
         let known = || Family::ALL.into_iter().map(Family::name);
         let family = Family::from_name(word).ok_or_else(|| {
-            let near = did_you_mean(word, known());
+            let near = did_you_mean(&nearest(word, known()));
             usage(format!("unknown family '{word}'{near} (families: {})", known().collect::<Vec<_>>().join(", ")))
         })?;
         if !found.contains(&family) {
@@ -55,7 +56,7 @@ pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Va
             }
         }
         if !any {
-            let near = did_you_mean(name, carryline_variants::all().map(|variant| variant.name));
+            let near = did_you_mean(&nearest(name, names_of(families)));
             let among = families.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ");
             return Err(usage(format!("unknown variant '{word}' in {among}{near} ('carryline list' shows all)")));
         }
@@ -99,6 +100,17 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
         found.push((word.clone(), id));
     }
     Ok(found)
+}
+
+/// The names of a listing's variants, each once.
+fn names_of(families: &[Family]) -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for variant in carryline_variants::all().filter(|variant| families.contains(&variant.family())) {
+        if !names.contains(&variant.name) {
+            names.push(variant.name);
+        }
+    }
+    names
 }
 
 impl Selection {

@@ -1,0 +1,36 @@
+//! `carryline explain CODE|WORD`.
+
+use crate::cli::{Common, Explain, Format};
+use crate::failure::{Failure, usage};
+use crate::output;
+use carryline_measure::explain::{self, Explanation};
+use carryline_measure::nearest::did_you_mean;
+use serde_json::json;
+
+/// Explains a word, or lists the words that can be explained.
+pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
+    if args.word.is_empty() {
+        let words: Vec<String> = explain::words().map(str::to_owned).collect();
+        return match common.format {
+            Format::Json => output::print(&serde_json::to_string_pretty(&json!({ "words": words }))?),
+            Format::Table => output::print(&format!(
+                "Words that 'carryline explain WORD' explains:\n{}\n",
+                carryline_report::text::wrap(&words.join(", "), output::style().width.or(Some(100)), 2)
+            )),
+        }
+        .map(|()| 0);
+    }
+    let word = args.word.join(" ");
+    let Some(Explanation { word: known, text, .. }) = explain::explain(&word) else {
+        let near = did_you_mean(&explain::nearest(&word));
+        return Err(usage(format!("no explanation of '{word}'{near} ('carryline explain' lists all words)")));
+    };
+    match common.format {
+        Format::Json => output::print(&serde_json::to_string_pretty(&json!({ "word": known, "text": text }))?)?,
+        Format::Table => {
+            let width = output::style().width.or(Some(100));
+            output::print(&format!("{known}\n\n{}\n", carryline_report::text::wrap(&text, width, 0)))?;
+        }
+    }
+    Ok(0)
+}
