@@ -63,7 +63,6 @@ pub fn bars(title: &str, unit: &str, bars: &[Bar]) -> Markup {
 
 /// A curve with axes, and its legend below it.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
 pub fn curve(curve: &Curve) -> Markup {
     let (x, y) = (curve.x_axis(), curve.y_axis());
     let at = |(size, value): &(u64, f64)| (part(x.place(*size as f64)), part(1.0 - y.place(*value)));
@@ -99,9 +98,9 @@ pub fn curve(curve: &Curve) -> Markup {
                             }
                         }
                         // Letters besides colours, for those who cannot tell colours apart and for grey paper.
-                        @if let Some(last) = series.points.last() {
-                            @let (x, y) = at(last);
-                            text x=(x) y=(y) dx="6" dy="4" { (letter(index)) }
+                        @if let Some(point) = series.points.iter().cycle().nth(index) {
+                            @let (x, y) = at(point);
+                            text x=(x) y=(y) dx="5" dy="-5" { (letter(index)) }
                         }
                     }
                 }

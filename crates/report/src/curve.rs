@@ -165,7 +165,6 @@ impl Axis {
 impl Curve {
     /// The axis of sizes.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
     pub fn x_axis(&self) -> Axis {
         Axis::over(self.series.iter().flat_map(|series| &series.points).map(|(size, _)| *size as f64), true)
     }
@@ -205,7 +204,6 @@ impl Curve {
         let bar = if glyphs == Glyphs::Braille { '│' } else { '|' };
         for (row, line) in canvas.lines(style.colour).into_iter().enumerate() {
             let labelled = row == 0 || row + 1 == height || row == height / 2;
-            #[expect(clippy::cast_precision_loss, reason = "a few dozen lines")]
             let share = 1.0 - row as f64 / (height - 1) as f64;
             let label = if labelled { number(y.value(share)) } else { String::new() };
             out.push_str(format!("{label:>7} {bar}{line}").trim_end());
@@ -223,7 +221,6 @@ impl Curve {
     }
 
     /// The sizes below the axis, as many as have room.
-    #[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
     fn size_labels(&self, x: Axis, width: usize, margin: usize) -> String {
         let mut line = " ".repeat(margin);
         let mut used = 0;
@@ -248,12 +245,6 @@ pub fn letter(index: usize) -> char {
 }
 
 /// The nearest of `count` places to a share of an axis.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "clamped"
-)]
 fn cell_at(share: f64, count: usize) -> usize {
     (share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize
 }
@@ -279,7 +270,6 @@ impl Canvas {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
     fn draw(&mut self, series: &Series, index: usize, x: Axis, y: Axis) {
         let (across, down) = self.dots();
         let (columns, rows) = (self.width * across, self.height * down);
@@ -307,7 +297,6 @@ impl Canvas {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
     fn mark(&mut self, series: &Series, index: usize, x: Axis, y: Axis) {
         for (size, value) in &series.points {
             let column = cell_at(x.place(*size as f64), self.width);

@@ -20,7 +20,6 @@ pub(crate) fn estimate(median: f64) -> Estimate {
 }
 
 /// A cell that went well, with that many net ticks; not yet ranked.
-#[expect(clippy::cast_precision_loss, reason = "small sizes")]
 pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks: f64) -> Cell {
     let bytes = match condition.sizes.draw {
         Draw::Fixed(bytes) => bytes,

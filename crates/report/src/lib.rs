@@ -47,3 +47,37 @@ pub mod warnings;
 
 #[cfg(test)]
 mod fixture;
+
+#[cfg(test)]
+mod tests {
+    use crate::{curve, fixture, limits, matrix, ranking, recommend, table::Style, units::Unit, warnings};
+
+    #[test]
+    fn no_width_unit_or_emptiness_breaks_a_rendering() {
+        for run in [fixture::run(), fixture::empty()] {
+            for unit in Unit::ALL {
+                for width in [None, Some(0), Some(1), Some(17), Some(79), Some(400)] {
+                    let style = Style { colour: width == Some(79), width };
+                    let rankings = ranking::rankings(&run, unit, &fixture::roles()).expect("nothing mixed");
+                    let matrices = matrix::matrices(&run, unit);
+                    let curves = curve::curves(&run, unit, &fixture::roles());
+                    let mut texts = vec![
+                        recommend::recommend(&run, &fixture::roles()).to_text(style),
+                        limits::limits(&run, unit).to_text(style),
+                        warnings::to_text(&run.warnings, style),
+                    ];
+                    texts.extend(rankings.iter().map(|ranking| ranking.to_text(style)));
+                    texts.extend(matrices.iter().map(|matrix| matrix.to_text(style)));
+                    texts.extend(curves.iter().map(|c| c.to_text(style, curve::Glyphs::Braille, 3)));
+                    for text in texts {
+                        assert!(
+                            text.ends_with('\n') && !text.contains("NaN") && !text.contains("inf"),
+                            "{text}"
+                        );
+                        assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -8,7 +8,7 @@ use crate::curve::curves;
 use crate::limits::{self, limits};
 use crate::listing::flatten;
 use crate::ranking::{Ranking, RankingError, rankings, status_word};
-use crate::recommend::{Recommendation, recommend};
+use crate::recommend::{Choice, Recommendation, recommend};
 use crate::roles::Roles;
 use crate::text::safe;
 use crate::units::{Unit, percent_fine};
@@ -37,6 +37,7 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
     let recommendation = recommend(run, roles);
     let curves = curves(run, unit, roles);
     let limits = limits(run, unit);
+    let environment: Vec<[String; 2]> = flatten(&run.environment).into_iter().map(Into::into).collect();
     let name = run.run_id.map_or_else(|| "a run".to_owned(), |id| format!("run {id}"));
     let markup = html! {
         (DOCTYPE)
@@ -90,7 +91,7 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
                     }
                     section id="environment" {
                         h2 { "Environment" }
-                        (grid(&["", ""], &[], &flatten(&run.environment).into_iter().map(<[String; 2]>::from).collect::<Vec<_>>()))
+                        (grid(&["", ""], &[], &environment))
                     }
                     (method(run))
                     section id="repeat" {
@@ -116,11 +117,21 @@ fn grid<const N: usize>(headers: &[&str; N], numbers: &[usize], rows: &[[String;
             }
             tbody {
                 @for row in rows {
-                    tr { @for (at, cell) in row.iter().enumerate() { td.number[numbers.contains(&at)] { (safe(cell)) } } }
+                    tr {
+                        @for (at, cell) in row.iter().enumerate() {
+                            td.number[numbers.contains(&at)] { (padded(&safe(cell))) }
+                        }
+                    }
                 }
             }
         } }
     }
+}
+
+/// The cell with the spaces that align its decimal point made as wide as digits.
+fn padded(cell: &str) -> String {
+    let text = cell.trim_end_matches(' ');
+    format!("{text}{}", "\u{2007}".repeat(cell.len() - text.len()))
 }
 
 fn advice(recommendation: &Recommendation) -> Markup {
@@ -129,8 +140,13 @@ fn advice(recommendation: &Recommendation) -> Markup {
         @for family in &recommendation.families {
             @for (dependence, choices) in &family.tables {
                 h3 { (family.title(*dependence)) }
-                @let speed = family.baseline.as_ref().map_or_else(|| "speed".to_owned(), |name| format!("as fast as {name}"));
-                (grid(&["situation", "use", &speed], &[2], &choices.iter().map(crate::recommend::Choice::cells).collect::<Vec<_>>()))
+                @let rows: Vec<[String; 3]> = choices.iter().map(Choice::cells).collect();
+                @if let Some(baseline) = &family.baseline {
+                    (grid(&["situation", "use", &format!("as fast as {baseline}")], &[2], &rows))
+                } @else {
+                    @let rows: Vec<[String; 2]> = rows.into_iter().map(|[condition, winners, _]| [condition, winners]).collect();
+                    (grid(&["situation", "use"], &[], &rows))
+                }
             }
             ul { @for sentence in &family.sentences { li { (sentence) } } }
         }
@@ -168,6 +184,7 @@ fn ranking(index: usize, ranking: &Ranking) -> Markup {
         })
         .collect();
     let unit = ranking.scale.unit_name();
+    let filled = ranking.filled();
     // Variant and ties are words, the others numbers.
     let is_number = |at: usize| !matches!(at, 1 | 7);
     html! {
@@ -187,12 +204,16 @@ fn ranking(index: usize, ranking: &Ranking) -> Markup {
             @if !ranking.rows.is_empty() {
                 div.scroll { table {
                     thead { tr {
-                        @for (at, header) in ranking.headers().iter().enumerate() { th.number[is_number(at)] { (header.replace('\n', " ")) } }
+                        @for (at, header) in ranking.headers().iter().enumerate().filter(|(at, _)| filled[*at]) {
+                            th.number[is_number(at)] { (header.replace('\n', " ")) }
+                        }
                     } }
                     tbody {
                         @for (row, cells) in ranking.rows.iter().zip(ranking.cells()) {
                             tr.strong[row.rank == Some(1)].faint[row.rank.is_none()] {
-                                @for (at, cell) in cells.iter().enumerate() { td.number[is_number(at)] { (cell) } }
+                                @for (at, cell) in cells.iter().enumerate().filter(|(at, _)| filled[*at]) {
+                                    td.number[is_number(at)] { (padded(cell)) }
+                                }
                             }
                         }
                     }

@@ -236,7 +236,6 @@ pub fn byte_phrase(bytes: u64) -> String {
 
 /// A rough number of bytes, for footprints and buffers: `19.1 MiB`.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub fn byte_size_rough(bytes: u64) -> String {
     match MULTIPLES.iter().find(|(unit, _)| bytes >= *unit && !bytes.is_multiple_of(*unit)) {
         Some((unit, name)) if byte_size(bytes).len() > 8 || !byte_size(bytes).ends_with('B') => {
