@@ -49,11 +49,12 @@ pub fn bars(title: &str, unit: &str, bars: &[Bar]) -> Markup {
                 text.figure x="100%" y=(top + 15) text-anchor="end" {
                     (number(figure.value)) " " (unit) @if is_cut { " (longer than shown)" }
                 }
-                rect.strong[bar.strong].cut[is_cut] x="0" y=(top + 20) height="12" rx="2" width=(part(place(figure.value))) {}
+                @let [value, low, high] = [figure.value, figure.low, figure.high].map(|value| part(place(value)));
+                rect.strong[bar.strong].cut[is_cut] x="0" y=(top + 20) height="12" rx="2" width=(value) {}
                 @if !is_cut {
-                    line.whisker x1=(part(place(figure.low))) x2=(part(place(figure.high))) y1=(top + 26) y2=(top + 26) {}
-                    @for end in [figure.low, figure.high] {
-                        line.whisker x1=(part(place(end))) x2=(part(place(end))) y1=(top + 22) y2=(top + 30) {}
+                    line.whisker x1=(low) x2=(high) y1=(top + 26) y2=(top + 26) {}
+                    @for end in [low, high] {
+                        line.whisker x1=(end) x2=(end) y1=(top + 22) y2=(top + 30) {}
                     }
                 }
             }
@@ -78,8 +79,9 @@ pub fn curve(curve: &Curve) -> Markup {
             svg role="img" aria-label=(curve.title) width="100%" height="260" {
                 title { (curve.title) }
                 @for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
-                    line.grid x1="0" x2="100%" y1=(part(1.0 - share)) y2=(part(1.0 - share)) {}
-                    text.figure x="0" y=(part(1.0 - share)) dx="-6" dy="4" text-anchor="end" { (number(y.value(share))) }
+                    @let below = part(1.0 - share);
+                    line.grid x1="0" x2="100%" y1=(below) y2=(below) {}
+                    text.figure x="0" y=(below) dx="-6" dy="4" text-anchor="end" { (number(y.value(share))) }
                 }
                 @for (place, size) in &labelled {
                     line.grid x1=(part(*place)) x2=(part(*place)) y1="0" y2="100%" {}

@@ -52,7 +52,10 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
             body {
                 header {
                     h1 { "Zeroing, copying and checksumming on this machine" }
-                    p.dim { "carryline " (about.version) ", " (name) @if !about.started.is_empty() { ", " (about.started) } }
+                    p.dim {
+                        "carryline " (about.version) ", " (name)
+                        @if !about.started.is_empty() { ", " (about.started) }
+                    }
                     @if !run.complete {
                         p.banner { "This run was interrupted. What follows is what was known by then." }
                     }
@@ -128,10 +131,14 @@ fn grid<const N: usize>(headers: &[&str; N], numbers: &[usize], rows: &[[String;
     }
 }
 
-/// The cell with the spaces that align its decimal point made as wide as digits.
+/// The cell with the spaces that align its decimal point made as wide as a point and as digits.
 fn padded(cell: &str) -> String {
     let text = cell.trim_end_matches(' ');
-    format!("{text}{}", "\u{2007}".repeat(cell.len() - text.len()))
+    let (point, digits) = match cell.len() - text.len() {
+        missing if missing > 0 && !text.contains('.') => ("\u{2008}", missing - 1),
+        missing => ("", missing),
+    };
+    format!("{text}{point}{}", "\u{2007}".repeat(digits))
 }
 
 fn advice(recommendation: &Recommendation) -> Markup {
@@ -144,8 +151,8 @@ fn advice(recommendation: &Recommendation) -> Markup {
                 @if let Some(baseline) = &family.baseline {
                     (grid(&["situation", "use", &format!("as fast as {baseline}")], &[2], &rows))
                 } @else {
-                    @let rows: Vec<[String; 2]> = rows.into_iter().map(|[condition, winners, _]| [condition, winners]).collect();
-                    (grid(&["situation", "use"], &[], &rows))
+                    @let rows = rows.into_iter().map(|[condition, winners, _]| [condition, winners]);
+                    (grid(&["situation", "use"], &[], &rows.collect::<Vec<_>>()))
                 }
             }
             ul { @for sentence in &family.sentences { li { (sentence) } } }
@@ -222,7 +229,10 @@ fn ranking(index: usize, ranking: &Ranking) -> Markup {
             @if !ranking.failures.is_empty() {
                 ul {
                     @for failure in &ranking.failures {
-                        li { b { (failure.variant) } ": " span.bad { (status_word(failure.status)) } ": " (failure.detail) }
+                        li {
+                            b { (failure.variant) } ": " span.bad { (status_word(failure.status)) } ": "
+                            (failure.detail)
+                        }
                     }
                 }
             }
@@ -235,17 +245,50 @@ fn method(run: &RunResult) -> Markup {
         section id="method" {
             h2 { "What the numbers mean" }
             ul {
-                li { b { "Proved first." } " Only variants whose results were proved right in the same process were timed." }
-                li { b { "Gross" } " is the time of a call, the call itself included; " b { "net" } " is without the null call, which does nothing and was measured in the same loop. A net near zero says that the work hides behind the call." }
-                li { b { "Chained" } " calls need the result of the one before, " b { "independent" } " ones may overlap, " b { "fenced" } " ones have a fence on both sides. The figures answer different questions and never share a table." }
-                li { b { "Ticks" } " are those of the time-stamp counter, which does not run at the speed of the core. Cycles are estimated (est.) from a chain of dependent additions, or counted by the hardware (pmu)." }
-                li { b { "Intervals" } " hold 95 %, from a bootstrap over replicates: processes of their own, each with another layout of memory." }
-                li { b { "Ranks and ratios" } " come from gross times, paired within rounds in which all variants ran in random order. What cannot be told apart is a tie, marked =." }
-                li { b { "The noise floor" } " is how far apart one variant measured under two names came out"
-                    @if let Some(floor) = &run.noise_floor { ": within ±" (percent_fine(floor.relative)) " in " (floor.pairs) " pairs of this run" }
-                    ". Smaller differences are ties." }
-                li { b { "The limit" } " is the null call plus the bytes at the best rate that one core showed at that cache level. A rate counts the length of a call once: a copy of n bytes reads n and writes n." }
-                li { b { "Hot" } " buffers are used again and again; cold ones were flushed line by line (clflush), pushed out by a larger buffer (evict), or are fresh lines of a buffer too large to cache (arena)." }
+                li {
+                    b { "Proved first." } " Only variants whose results were proved right in the same \
+                    process were timed."
+                }
+                li {
+                    b { "Gross" } " is the time of a call, the call itself included; " b { "net" } " is \
+                    without the null call, which does nothing and was measured in the same loop. A net \
+                    near zero says that the work hides behind the call."
+                }
+                li {
+                    b { "Chained" } " calls need the result of the one before, " b { "independent" } " \
+                    ones may overlap, " b { "fenced" } " ones have a fence on both sides. The figures \
+                    answer different questions and never share a table."
+                }
+                li {
+                    b { "Ticks" } " are those of the time-stamp counter, which does not run at the speed \
+                    of the core. Cycles are estimated (est.) from a chain of dependent additions, or \
+                    counted by the hardware (pmu)."
+                }
+                li {
+                    b { "Intervals" } " hold 95 %, from a bootstrap over replicates: processes of their \
+                    own, each with another layout of memory."
+                }
+                li {
+                    b { "Ranks and ratios" } " come from gross times, paired within rounds in which all \
+                    variants ran in random order. What cannot be told apart is a tie, marked =."
+                }
+                li {
+                    b { "The noise floor" } " is how far apart one variant measured under two names came out"
+                    @if let Some(floor) = &run.noise_floor {
+                        ": within ±" (percent_fine(floor.relative)) " in " (floor.pairs) " pairs of this run"
+                    }
+                    ". Smaller differences are ties."
+                }
+                li {
+                    b { "The limit" } " is the null call plus the bytes at the best rate that one core \
+                    showed at that cache level. A rate counts the length of a call once: a copy of n \
+                    bytes reads n and writes n."
+                }
+                li {
+                    b { "Hot" } " buffers are used again and again; cold ones were flushed line by line \
+                    (clflush), pushed out by a larger buffer (evict), or are fresh lines of a buffer too \
+                    large to cache (arena)."
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Plain text: wrapping at words, and names made safe to print.
 
-/// The text on one line and with every control character written out, so that a name from a stranger's file cannot move the
-/// cursor, clear the screen or turn the line around.
+/// The text on one line and with every control character written out, so that a name from a stranger's file
+/// cannot move the cursor, clear the screen or turn the line around.
 ///
 /// ```
 /// assert_eq!(carryline_report::text::safe("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
