@@ -139,7 +139,7 @@ fn our_standing(situations: &[Situation], ours: &str) -> Option<String> {
     for (situation, own) in &entered {
         if own.status != Status::Ok {
             losses.push(format!("{}: {}", situation.words(), status_word(own.status)));
-        } else if own.rank != Some(1) {
+        } else if own.rank.is_some_and(|rank| rank > 1) {
             let winner = situation.first();
             let longer = slower_by(own, winner).map_or_else(
                 || format!("slower than {}", safe(&winner.variant)),
