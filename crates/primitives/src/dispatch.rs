@@ -30,13 +30,13 @@ use core::fmt;
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 /// `zero(dst, len)`.
-pub type ZeroFn = unsafe fn(dst: *mut u8, len: usize);
+pub type ZeroFn = unsafe extern "C" fn(dst: *mut u8, len: usize);
 /// `copy(dst, src, len)`.
-pub type CopyFn = unsafe fn(dst: *mut u8, src: *const u8, len: usize);
+pub type CopyFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize);
 /// `partial(data, len, seed)`.
-pub type ChecksumFn = unsafe fn(data: *const u8, len: usize, seed: u32) -> u32;
+pub type ChecksumFn = unsafe extern "C" fn(data: *const u8, len: usize, seed: u32) -> u32;
 /// `copy_and_sum(dst, src, len, seed)`.
-pub type CopyAndSumFn = unsafe fn(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32;
+pub type CopyAndSumFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32;
 
 /// One implementation of a function, with all that a caller must know to use it directly.
 #[derive(Clone, Copy, Debug)]
@@ -288,22 +288,22 @@ entries! {
     copy_and_sum: CopyAndSumFn, CopyAndSum, checksum::COPY_AND_SUM_KERNELS, choose_copy_and_sum;
 }
 
-unsafe fn first_zero(dst: *mut u8, len: usize) {
+unsafe extern "C" fn first_zero(dst: *mut u8, len: usize) {
     // SAFETY: the caller's obligation is the kernel's, and the kernel was picked for this CPU.
     unsafe { choose_zero()(dst, len) }
 }
 
-unsafe fn first_copy(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn first_copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: as in `first_zero`.
     unsafe { choose_copy()(dst, src, len) }
 }
 
-unsafe fn first_checksum(data: *const u8, len: usize, seed: u32) -> u32 {
+unsafe extern "C" fn first_checksum(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: as in `first_zero`.
     unsafe { choose_checksum()(data, len, seed) }
 }
 
-unsafe fn first_copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+unsafe extern "C" fn first_copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: as in `first_zero`.
     unsafe { choose_copy_and_sum()(dst, src, len, seed) }
 }

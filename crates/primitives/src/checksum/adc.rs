@@ -11,7 +11,7 @@ use core::arch::asm;
 
 /// # Safety
 /// As [`partial_raw`](super::partial_raw).
-pub(crate) unsafe fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     let mut low = u64::from(seed);
     let mut high = 0;
     // SAFETY: 128 bytes are read while as many are left, then 32, and the rest is below 32.

@@ -35,7 +35,7 @@ static LAST_BYTES: [u8; 64] = {
 /// # Safety
 /// The CPU has AVX2; otherwise as [`partial_raw`](super::partial_raw).
 #[target_feature(enable = "avx2")]
-pub(crate) unsafe fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     // SAFETY: blocks are taken while more than one is left; each part has the bounds that its function asks for.
     unsafe {
         if len < 32 {

@@ -36,7 +36,7 @@ const PREFETCH_AHEAD_BYTES: usize = 2048;
 /// # Safety
 /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as [`partial_raw`](super::partial_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(crate) unsafe fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: len is in the bounds that each function asks for; the pages that masked loads could look into
     // are not the next one.
     unsafe {
@@ -108,7 +108,7 @@ fn finish<const VECTORS: u64>(sums: __m512i, seed: u32) -> u32 {
 /// The features of [`partial`]; `len > 0`; `data` is valid for reads of `len` bytes.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
+unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     let prefetch = len >= PREFETCH_FROM_BYTES;
     let mut sum = u64::from(seed);
     // SAFETY: a block is taken while at least as much is left; a block has an even length, so that words keep

@@ -20,7 +20,7 @@ pub(crate) const BLOCK_BYTES: usize = 2046 * 64;
 /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as
 /// [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(crate) unsafe fn copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: len is in the bounds that each function asks for.
     unsafe {
         match len {
@@ -53,7 +53,7 @@ unsafe fn below_64(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn at_page_end(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+unsafe extern "C" fn at_page_end(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller's obligation is the same.
     unsafe {
         crate::copy::avx512::copy(dst, src, len);
@@ -88,7 +88,7 @@ unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u64 {
 /// The features of [`copy_and_sum`]; `len >= 256`; otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn blocks(mut dst: *mut u8, mut src: *const u8, mut len: usize, seed: u32) -> u32 {
+unsafe extern "C" fn blocks(mut dst: *mut u8, mut src: *const u8, mut len: usize, seed: u32) -> u32 {
     let mut sum = seed;
     // SAFETY: a block is taken while more than one and 256 bytes are left, so that at least 256 remain; a block
     // has an even length, so that words keep their places.

@@ -39,7 +39,7 @@ unsafe fn copy_and_sum(
 ///
 /// # Safety
 /// As [`copy_and_sum_raw`](super::copy_and_sum_raw).
-pub(crate) unsafe fn portable(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn portable(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller's obligation is the same.
     unsafe { copy_and_sum(crate::copy::portable::copy, super::portable::partial, dst, src, len, seed) }
 }
@@ -49,7 +49,7 @@ pub(crate) unsafe fn portable(dst: *mut u8, src: *const u8, len: usize, seed: u3
 /// # Safety
 /// As [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn adc(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn adc(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller's obligation is the same.
     unsafe { copy_and_sum(crate::copy::portable::copy, super::adc::partial, dst, src, len, seed) }
 }
@@ -60,7 +60,7 @@ pub(crate) unsafe fn adc(dst: *mut u8, src: *const u8, len: usize, seed: u32) ->
 /// The CPU has AVX2; otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[target_feature(enable = "avx2")]
-pub(crate) unsafe fn avx2(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn avx2(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller's obligation is the same; AVX2 by contract.
     unsafe { copy_and_sum(crate::copy::avx2::copy, super::avx2::partial, dst, src, len, seed) }
 }

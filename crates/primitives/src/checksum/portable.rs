@@ -9,7 +9,7 @@ use crate::blocks::load;
 
 /// # Safety
 /// As [`partial_raw`](super::partial_raw).
-pub(crate) unsafe fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     let mut sums = [u128::from(seed), 0, 0, 0];
     // SAFETY: the loop reads 64 bytes while as many are left, the rest is below 64, then below 32.
     unsafe {

@@ -25,7 +25,7 @@ pub(crate) const NON_TEMPORAL_BLOCK_BYTES: usize = 1024;
 /// # Safety
 /// The CPU has AVX2; otherwise as [`copy_raw`](super::copy_raw).
 #[target_feature(enable = "avx2")]
-pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
@@ -43,7 +43,7 @@ pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
 /// The CPU has AVX2; `len >= 256`; otherwise as [`copy_raw`](super::copy_raw).
 #[target_feature(enable = "avx2")]
 #[inline(never)]
-unsafe fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is at least what each path asks for; AVX2 by contract.
     unsafe {
         if len >= NON_TEMPORAL_FROM_BYTES {
@@ -61,7 +61,7 @@ unsafe fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
 ///
 /// # Safety
 /// `len >= 64`; otherwise as [`copy_raw`](super::copy_raw).
-pub(crate) unsafe fn copy_rep_movsb(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe extern "C" fn copy_rep_movsb(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the head takes 64 of at least 64 bytes; `rep movsb` starts 1 to 64 bytes in and ends at len. The
     // direction flag is clear on entry to every function.
     unsafe {
@@ -94,7 +94,7 @@ pub(crate) fn prefetch_block(from: *const u8) {
 /// # Safety
 /// The CPU has AVX2; `len >= 128`; otherwise as [`copy_raw`](super::copy_raw).
 #[target_feature(enable = "avx2")]
-pub(crate) unsafe fn copy_non_temporal(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe extern "C" fn copy_non_temporal(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: head and tail are 64 of at least 128 bytes. The loops copy lines whose destination starts at an
     // aligned address within the first 64 bytes, and that end at or before len.
     unsafe {

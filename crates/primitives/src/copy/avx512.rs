@@ -17,7 +17,7 @@ use core::arch::x86_64::{
 /// # Safety
 /// The CPU has [`Features::AVX512`]; otherwise as [`copy_raw`](super::copy_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
@@ -58,7 +58,7 @@ unsafe fn copy_two_masked(dst: *mut u8, src: *const u8, len: usize) {
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn copy_at_page_end(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn copy_at_page_end(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
@@ -73,7 +73,7 @@ unsafe fn copy_at_page_end(dst: *mut u8, src: *const u8, len: usize) {
 /// The CPU has [`Features::AVX512`]; `len >= 512`; otherwise as [`copy_raw`](super::copy_raw).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is at least what each path asks for; AVX-512 by contract.
     unsafe {
         if len >= NON_TEMPORAL_FROM_BYTES {
@@ -92,7 +92,7 @@ unsafe fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// The CPU has [`Features::AVX512`]; `len >= 128`; otherwise as [`copy_raw`](super::copy_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(crate) unsafe fn copy_non_temporal(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe extern "C" fn copy_non_temporal(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: head and tail are 64 of at least 128 bytes. The loops copy lines whose destination starts at an
     // aligned address within the first 64 bytes, and that end at or before len.
     unsafe {

@@ -6,7 +6,7 @@ use crate::blocks::{Block16, copy_aligned_loop, copy_head_tail, copy_up_to_32};
 ///
 /// # Safety
 /// As [`copy_raw`](super::copy_raw).
-pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {

@@ -18,7 +18,7 @@ pub(crate) const NON_TEMPORAL_FROM_BYTES: usize = 16 << 20;
 /// # Safety
 /// The CPU has AVX2; otherwise as [`zero_raw`](super::zero_raw).
 #[target_feature(enable = "avx2")]
-pub(crate) unsafe fn zero(dst: *mut u8, len: usize) {
+pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
@@ -36,7 +36,7 @@ pub(crate) unsafe fn zero(dst: *mut u8, len: usize) {
 /// The CPU has AVX2; `len >= 256`; otherwise as [`zero_raw`](super::zero_raw).
 #[target_feature(enable = "avx2")]
 #[inline(never)]
-unsafe fn zero_large(dst: *mut u8, len: usize) {
+unsafe extern "C" fn zero_large(dst: *mut u8, len: usize) {
     // SAFETY: len is at least what each path asks for; AVX2 by contract.
     unsafe {
         if len >= NON_TEMPORAL_FROM_BYTES {
@@ -53,7 +53,7 @@ unsafe fn zero_large(dst: *mut u8, len: usize) {
 ///
 /// # Safety
 /// `len >= 64`; otherwise as [`zero_raw`](super::zero_raw).
-pub(crate) unsafe fn zero_rep_stosb(dst: *mut u8, len: usize) {
+pub(crate) unsafe extern "C" fn zero_rep_stosb(dst: *mut u8, len: usize) {
     // SAFETY: the head takes 64 of at least 64 bytes; `rep stosb` starts 1 to 64 bytes in and ends at len. The
     // direction flag is clear on entry to every function.
     unsafe {
@@ -75,7 +75,7 @@ pub(crate) unsafe fn zero_rep_stosb(dst: *mut u8, len: usize) {
 /// # Safety
 /// The CPU has AVX2; `len >= 128`; otherwise as [`zero_raw`](super::zero_raw).
 #[target_feature(enable = "avx2")]
-pub(crate) unsafe fn zero_non_temporal(dst: *mut u8, len: usize) {
+pub(crate) unsafe extern "C" fn zero_non_temporal(dst: *mut u8, len: usize) {
     let zero = _mm256_setzero_si256();
     // SAFETY: head and tail are 64 of at least 128 bytes. The loop stores lines that start at an aligned address
     // within the first 64 bytes and end at or before len.

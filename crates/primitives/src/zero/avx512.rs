@@ -14,7 +14,7 @@ use core::arch::x86_64::{
 /// # Safety
 /// The CPU has [`Features::AVX512`]; otherwise as [`zero_raw`](super::zero_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(crate) unsafe fn zero(dst: *mut u8, len: usize) {
+pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
@@ -53,7 +53,7 @@ unsafe fn zero_two_masked(dst: *mut u8, len: usize) {
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn zero_at_page_end(dst: *mut u8, len: usize) {
+unsafe extern "C" fn zero_at_page_end(dst: *mut u8, len: usize) {
     use core::arch::x86_64::__m256i;
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
@@ -69,7 +69,7 @@ unsafe fn zero_at_page_end(dst: *mut u8, len: usize) {
 /// The CPU has [`Features::AVX512`]; `len >= 512`; otherwise as [`zero_raw`](super::zero_raw).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn zero_large(dst: *mut u8, len: usize) {
+unsafe extern "C" fn zero_large(dst: *mut u8, len: usize) {
     // SAFETY: len is at least what each path asks for; AVX-512 by contract.
     unsafe {
         if len >= NON_TEMPORAL_FROM_BYTES {
@@ -87,7 +87,7 @@ unsafe fn zero_large(dst: *mut u8, len: usize) {
 /// # Safety
 /// The CPU has [`Features::AVX512`]; `len >= 128`; otherwise as [`zero_raw`](super::zero_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(crate) unsafe fn zero_non_temporal(dst: *mut u8, len: usize) {
+pub(crate) unsafe extern "C" fn zero_non_temporal(dst: *mut u8, len: usize) {
     let zero = _mm512_setzero_si512();
     // SAFETY: head and tail are 64 of at least 128 bytes. The loop stores lines that start at an aligned address
     // within the first 64 bytes and end at or before len.

@@ -6,7 +6,7 @@ use crate::blocks::{Block16, zero_aligned_loop, zero_head_tail, zero_up_to_32};
 ///
 /// # Safety
 /// As [`zero_raw`](super::zero_raw).
-pub(crate) unsafe fn zero(dst: *mut u8, len: usize) {
+pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
