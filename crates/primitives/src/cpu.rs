@@ -8,6 +8,7 @@
 //! `CARRYLINE_MASK=avx512f,avx2` (crate feature `std`) takes features away, with all that build on them, so
 //! that the path of a weaker CPU can be run on a strong one. Nothing can add a feature.
 
+use crate::word::Word;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -169,7 +170,7 @@ pub fn features() -> Features {
     }
     let found = match mask_from_environment() {
         Ok(mask) => Features::detect().masked(mask),
-        Err(UnknownFeature) => unknown_feature(),
+        Err(error) => unknown_feature(error),
     };
     FEATURES.store(found.0 | KNOWN, Ordering::Relaxed);
     found
@@ -177,11 +178,11 @@ pub fn features() -> Features {
 
 /// `CARRYLINE_MASK` names a feature that does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnknownFeature;
+pub struct UnknownFeature(Word);
 
 impl fmt::Display for UnknownFeature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CARRYLINE_MASK names an unknown CPU feature; known are")?;
+        write!(f, "CARRYLINE_MASK names the unknown CPU feature {}; known are", self.0)?;
         Features::NAMED.iter().try_for_each(|(name, _)| write!(f, " {name}"))
     }
 }
@@ -196,11 +197,11 @@ impl core::error::Error for UnknownFeature {}
 /// ```
 /// use carryline::cpu::{Features, parse_mask};
 /// assert_eq!(parse_mask("avx2, erms"), Ok(Features::AVX2.union(Features::ERMS)));
-/// assert!(parse_mask("avx9").is_err());
+/// assert!(parse_mask("avx2,avx9").unwrap_err().to_string().contains("avx9"));
 /// ```
 pub fn parse_mask(list: &str) -> Result<Features, UnknownFeature> {
     list.split(',').map(str::trim).filter(|word| !word.is_empty()).try_fold(Features::NONE, |set, word| {
-        Features::from_name(word).map(|f| set.union(f)).ok_or(UnknownFeature)
+        Features::from_name(word).map(|f| set.union(f)).ok_or_else(|| UnknownFeature(Word::new(word)))
     })
 }
 
@@ -214,15 +215,15 @@ pub fn mask_from_environment() -> Result<Features, UnknownFeature> {
     match std::env::var("CARRYLINE_MASK") {
         Ok(list) => parse_mask(&list),
         Err(std::env::VarError::NotPresent) => Ok(Features::NONE),
-        Err(std::env::VarError::NotUnicode(_)) => Err(UnknownFeature),
+        Err(std::env::VarError::NotUnicode(list)) => Err(UnknownFeature(Word::new(&list.to_string_lossy()))),
     }
     #[cfg(not(feature = "std"))]
     Ok(Features::NONE)
 }
 
 #[cold]
-fn unknown_feature() -> ! {
-    panic!("{UnknownFeature}")
+fn unknown_feature(error: UnknownFeature) -> ! {
+    panic!("{error}")
 }
 
 #[cfg(target_arch = "x86_64")]
