@@ -50,18 +50,8 @@ pub struct Counterexample {
     pub expected: String,
     /// What came.
     pub got: String,
-}
-
-impl Counterexample {
-    /// The input and the outcome in one sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let mut parts = vec![format!("length {}", self.length)];
-        parts.extend(self.dst_offset.map(|offset| format!("destination offset {offset}")));
-        parts.extend(self.src_offset.map(|offset| format!("source offset {offset}")));
-        parts.extend(self.seed.map(|seed| format!("seed {seed:#x}")));
-        format!("{}, bytes {}: expected {}, got {}", parts.join(", "), self.bytes, self.expected, self.got)
-    }
+    /// All of it, and where the buffers lay, in one sentence.
+    pub sentence: String,
 }
 
 /// A line of `carryline verify`.
@@ -198,7 +188,7 @@ impl ProofList {
         for line in &self.results {
             if let Some(counterexample) = &line.counterexample {
                 let name = format!("{}/{}", line.family, line.variant);
-                let text = safe(&format!("{name} fails on {}", counterexample.sentence()));
+                let text = safe(&format!("{name}: {}", counterexample.sentence));
                 out.push_str(&wrap(&text, style.width, 2));
                 out.push('\n');
             }

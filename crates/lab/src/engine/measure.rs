@@ -123,7 +123,7 @@ fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
         Verdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
         Verdict::Crashed { reason, counterexample } => Some((Status::Crashed, format!("{reason}: {counterexample}"))),
         Verdict::TimedOut { reason, counterexample } => Some((Status::TimedOut, format!("{reason}: {counterexample}"))),
-        Verdict::NotProved(reason) => Some((Status::Unsupported, reason.clone())),
+        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => Some((Status::Unsupported, reason.clone())),
     }
 }
 

@@ -32,7 +32,9 @@ pub enum Verdict {
         /// The input it hung on.
         counterexample: Counterexample,
     },
-    /// The CPU lacks what it needs, or the process gave no verdict.
+    /// The CPU lacks what it needs.
+    Unsupported(String),
+    /// No verdict: no memory for the proof, or a process that ended without one.
     NotProved(String),
 }
 
@@ -99,7 +101,7 @@ fn one(supervisor: &Supervisor, plugins: &[String], subject: &SubjectId, seed: u
     {
         let missing = variant.needs.without(carryline::cpu::features());
         let missing: Vec<&str> = missing.names().collect();
-        return Ok(Some(Verdict::NotProved(format!("unsupported: this CPU lacks {}", missing.join(", ")))));
+        return Ok(Some(Verdict::Unsupported(format!("this CPU lacks {}", missing.join(", ")))));
     }
     let job = Job::Prove { plugins: plugins.to_vec(), subject: subject.clone(), seed };
     let mut verdict = None;
