@@ -10,7 +10,7 @@ use serde_json::json;
 /// Explains a word, or lists the words that can be explained.
 pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
     if args.word.is_empty() {
-        let words: Vec<String> = explain::words().map(str::to_owned).collect();
+        let words = explain::known();
         return match common.format {
             Format::Json => output::print(&serde_json::to_string_pretty(&json!({ "words": words }))?),
             Format::Table => output::print(&format!(
@@ -21,15 +21,22 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
         .map(|()| 0);
     }
     let word = args.word.join(" ");
-    let Some(Explanation { word: known, text, .. }) = explain::explain(&word) else {
+    let Some(found) = explain::explain(&word) else {
         let near = did_you_mean(&explain::nearest(&word));
         return Err(usage(format!("no explanation of '{word}'{near} ('carryline explain' lists all words)")));
     };
     match common.format {
-        Format::Json => output::print(&serde_json::to_string_pretty(&json!({ "word": known, "text": text }))?)?,
+        Format::Json => {
+            let Explanation { word, also, text, remedy } = found;
+            let object = json!({ "word": word, "also": also, "text": text, "remedy": remedy });
+            output::print(&serde_json::to_string_pretty(&object)?)?;
+        }
         Format::Table => {
             let width = output::style().width.or(Some(100));
-            output::print(&format!("{known}\n\n{}\n", carryline_report::text::wrap(&text, width, 0)))?;
+            let paragraphs = found.to_string();
+            let wrapped: Vec<String> =
+                paragraphs.split("\n\n").map(|text| carryline_report::text::wrap(text, width, 0)).collect();
+            output::print(&wrapped.join("\n\n"))?;
         }
     }
     Ok(0)

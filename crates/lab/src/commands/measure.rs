@@ -25,7 +25,7 @@ const MOST_SEGMENTS: usize = 512;
 pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
-    let (sizes, skipped) = read_sizes(Some(&args.sizes), common)?;
+    let (sizes, warnings) = read_sizes(Some(&args.sizes))?;
     let segments = args.segments.as_deref().map(read_segments).transpose()?.unwrap_or_default();
     let sizes = match segments.is_empty() {
         true => sizes,
@@ -79,7 +79,7 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
         output::note(&format!("left out: {reason}"), common);
     }
     let plan = prepared.plan(situations, &args.effort, BUDGET, common);
-    let Some(finished) = prepared.execute(&plan, &args.effort, &here, skipped, common)? else { return Ok(0) };
+    let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else { return Ok(0) };
     let style = output::style();
     let mut text = String::new();
     for matrix in matrices(&finished.result, prepared.unit) {

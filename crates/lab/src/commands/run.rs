@@ -9,6 +9,7 @@ use crate::engine::standard;
 use crate::failure::{Failure, status, usage};
 use crate::output;
 use carryline_measure::gather::Situation;
+use carryline_measure::results::{RunResult, Warning};
 use carryline_measure::sizes::Sizes;
 use carryline_measure::supervise::Supervisor;
 use carryline_report::page::{About, page};
@@ -28,29 +29,29 @@ pub const REPLICATES: u32 = 5;
 pub fn run(args: &Run, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
-    let (sizes, skipped) = read_sizes(args.sizes.as_deref(), common)?;
+    let (sizes, warnings) = read_sizes(args.sizes.as_deref())?;
     let subjects = |family| prepared.selection.subjects(family);
     let situations = standard::situations(&here.caches, &prepared.selection.families, false, &sizes, &subjects)
         .map_err(|error| usage(error.to_string()))?;
     let plan = prepared.plan(situations, &args.effort, BUDGET, common);
-    let Some(finished) = prepared.execute(&plan, &args.effort, &here, skipped, common)? else { return Ok(0) };
-    let text = ranked(&finished, prepared.unit)?;
+    let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else { return Ok(0) };
+    let text = ranked_result(&finished.result, prepared.unit)?;
     conclude(&finished, &text, prepared.unit, &args.effort, common)
 }
 
 /// The rankings, the recommendation and the limits, as text.
-pub fn ranked(finished: &Finished, unit: Unit) -> Result<String, Failure> {
+pub fn ranked_result(result: &RunResult, unit: Unit) -> Result<String, Failure> {
     let (style, roles) = (output::style(), Roles::of_collection());
     let mut text = String::new();
-    for ranking in rankings(&finished.result, unit, &roles)? {
+    for ranking in rankings(result, unit, &roles)? {
         text.push_str(&ranking.to_text(style));
         text.push('\n');
     }
     text.push_str(&legend(unit, style));
     text.push('\n');
-    text.push_str(&limits::limits(&finished.result, unit).to_text(style));
+    text.push_str(&limits::limits(result, unit).to_text(style));
     text.push('\n');
-    text.push_str(&recommend(&finished.result, &roles).to_text(style));
+    text.push_str(&recommend(result, &roles).to_text(style));
     Ok(text)
 }
 
@@ -113,7 +114,7 @@ impl Prepared {
         plan: &Plan,
         effort: &Effort,
         here: &Here,
-        skipped: Vec<(String, String, u64)>,
+        warnings: Vec<Warning>,
         common: &Common,
     ) -> Result<Option<Finished>, Failure> {
         here.check_memory(&plan.situations)?;
@@ -127,7 +128,7 @@ impl Prepared {
             selection: &self.selection,
             cpu: self.cpu,
             save: !effort.no_save,
-            skipped,
+            warnings,
         };
         session::execute(plan, &setting, common).map(Some)
     }
@@ -151,14 +152,12 @@ fn print_plan(plan: &Plan, common: &Common) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// Reads `--sizes`, and says how many packets of a capture could not be used.
-pub fn read_sizes(text: Option<&str>, common: &Common) -> Result<(Vec<Sizes>, Vec<(String, String, u64)>), Failure> {
-    let Some(text) = text else { return Ok((Vec::new(), Vec::new())) };
-    let (sizes, skipped) = Sizes::parse_list_with_skipped(text).map_err(|error| usage(error.to_string()))?;
-    for (file, reason, count) in &skipped {
-        output::note(&format!("{file}: {count} packets skipped: {reason}"), common);
+/// Reads `--sizes`, with a warning for each capture of which some packets could not be used.
+pub fn read_sizes(text: Option<&str>) -> Result<(Vec<Sizes>, Vec<Warning>), Failure> {
+    match text {
+        None => Ok((Vec::new(), Vec::new())),
+        Some(text) => Sizes::parse_list_with_warnings(text).map_err(|error| usage(error.to_string())),
     }
-    Ok((sizes, skipped))
 }
 
 /// Prints the result in the format wanted, writes the page if wanted, and decides the exit status.

@@ -45,7 +45,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         supervisor: &supervisor,
         selection: &selection,
         save: true,
-        skipped: Vec::new(),
+        warnings: Vec::new(),
     };
     if common.format == Format::Table && !common.quiet {
         output::print(&introduction(&here))?;

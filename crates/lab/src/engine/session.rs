@@ -10,7 +10,7 @@ use crate::cli::Common;
 use crate::failure::Failure;
 use carryline_measure::cells::{self, Summary};
 use carryline_measure::gather::Gathered;
-use carryline_measure::results::{RunResult, SCHEMA_VERSION};
+use carryline_measure::results::{RunResult, SCHEMA_VERSION, Warning};
 use carryline_measure::statistics;
 use carryline_measure::store::{RoundRecord, RunHeader, RunId, Store, StoreError};
 use carryline_measure::supervise::Supervisor;
@@ -41,8 +41,8 @@ pub struct Setting<'a> {
     pub cpu: Option<usize>,
     /// Whether to keep the results.
     pub save: bool,
-    /// Packets of captures that could not be used: file, reason and number.
-    pub skipped: Vec<(String, String, u64)>,
+    /// Doubts known before anything is measured: packets of captures that could not be used.
+    pub warnings: Vec<Warning>,
 }
 
 /// The program that workers run: this one.
