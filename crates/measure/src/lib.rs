@@ -4,5 +4,6 @@ pub mod arena;
 pub mod condition;
 pub mod results;
 pub mod sizes;
+pub mod statistics;
 pub mod status;
 pub mod subject;
