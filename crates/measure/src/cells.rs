@@ -3,7 +3,7 @@
 use crate::condition::{CacheMethod, Dependence, Then};
 use crate::gather::Gathered;
 use crate::results::{Cell, Limit, NoiseFloor, Ratio, Status};
-use crate::statistics::{self, Order};
+use crate::statistics;
 use carryline_variants::Family;
 
 /// A situation's cells and its noise floor, if A/A twins ran.
@@ -90,7 +90,7 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
             }
         })
         .collect();
-    rank(&mut cells, &gross, floor.unwrap_or(FLOOR_WITHOUT_TWINS), seed);
+    rank(&mut cells, &gross, situation.baseline.unwrap_or(0), floor.unwrap_or(FLOOR_WITHOUT_TWINS), seed);
     Summary { cells, floor, twins }
 }
 
@@ -98,31 +98,15 @@ fn is_measured(gathered: &Gathered, place: usize) -> bool {
     !gathered.lost.iter().any(|(lost, _, _)| *lost == place)
 }
 
-/// Ranks the measured cells: by gross time, ties by paired comparison within the floor.
-fn rank(cells: &mut [Cell], gross: &[Vec<Vec<f64>>], floor: f64, seed: u64) {
-    let mut order: Vec<usize> = (0..cells.len()).filter(|place| cells[*place].gross.is_some()).collect();
-    let time = |cells: &[Cell], place: usize| cells[place].gross.map_or(f64::INFINITY, |gross| gross.median);
-    order.sort_by(|a, b| time(cells, *a).total_cmp(&time(cells, *b)));
-    for (at, place) in order.iter().enumerate() {
-        for other in &order[at + 1..] {
-            let ratio = statistics::paired_ratio(&gross[*place], &gross[*other], seed);
-            if ratio.is_none_or(|ratio| statistics::compare(&ratio, floor) == Order::Tie) {
-                let (name, other_name) = (cells[*place].variant.clone(), cells[*other].variant.clone());
-                cells[*place].ties_with.push(other_name);
-                cells[*other].ties_with.push(name);
-            }
-        }
-    }
-    // A rank begins with its fastest member and holds all that tie with that one.
-    let mut leader: Option<usize> = None;
-    for (at, place) in order.iter().enumerate() {
-        let shares = leader.is_some_and(|leader| cells[leader].ties_with.contains(&cells[*place].variant));
-        if shares {
-            cells[*place].rank = leader.and_then(|leader| cells[leader].rank);
-        } else {
-            cells[*place].rank = Some(at as u32 + 1);
-            leader = Some(*place);
-        }
+/// Ranks the measured cells by their paired ratios.
+fn rank(cells: &mut [Cell], gross: &[Vec<Vec<f64>>], baseline: usize, floor: f64, seed: u64) {
+    let samples: Vec<&[Vec<f64>]> =
+        cells.iter().zip(gross).map(|(cell, samples)| if cell.gross.is_some() { &samples[..] } else { &[] }).collect();
+    let standings = statistics::rank(&samples, baseline, floor, seed);
+    let names: Vec<String> = cells.iter().map(|cell| cell.variant.clone()).collect();
+    for (cell, standing) in cells.iter_mut().zip(standings) {
+        cell.rank = standing.rank;
+        cell.ties_with = standing.ties_with.into_iter().map(|other| names[other].clone()).collect();
     }
 }
 

@@ -105,7 +105,14 @@ pub enum Message {
         /// Its index in the job.
         subject: usize,
         /// The input that shows it.
-        counterexample: Counterexample,
+        counterexample: Box<Counterexample>,
+    },
+    /// Nothing is known about a subject: the CPU lacks what it needs, or there was no memory for the proof.
+    Unproved {
+        /// Its index in the job.
+        subject: usize,
+        /// Why.
+        reason: String,
     },
     /// The machine's limits.
     Limits(Vec<Limit>),

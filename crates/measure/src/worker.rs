@@ -11,7 +11,7 @@ use crate::protocol::{
 use crate::sampler::{Bench, BenchError, Buffers};
 use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
-use crate::verify::{self, Depth, Verified};
+use crate::verify::{self, Depth, Failure, Verified};
 use crate::{clock, limits, planted};
 use carryline_variants::Family;
 use rand_core::{Rng, SeedableRng};
@@ -164,11 +164,33 @@ fn find(
 fn prove(plugins: &[String], id: &SubjectId, seed: u64, channel: &Channel, status: &StatusPage) -> bool {
     let subjects = find(std::slice::from_ref(id), plugins, channel, status);
     let Some(Some(subject)) = subjects.into_iter().next() else { return false };
-    match verify::prove(&subject, Depth::Full, seed, status, 0) {
-        Ok((_, summary)) => channel.send(&Message::Proved { subject: 0, summary }),
-        Err(counterexample) => channel.send(&Message::Disproved { subject: 0, counterexample }),
-    }
+    let _done = try_prove(&subject, 0, Depth::Full, seed, channel, status);
     true
+}
+
+/// Proves a subject and says what came of it.
+fn try_prove<'s>(
+    subject: &'s Subject,
+    index: usize,
+    depth: Depth,
+    seed: u64,
+    channel: &Channel,
+    status: &StatusPage,
+) -> Option<Verified<'s>> {
+    match verify::prove(subject, depth, seed, status, index as u64) {
+        Ok((verified, summary)) => {
+            channel.send(&Message::Proved { subject: index, summary });
+            Some(verified)
+        }
+        Err(Failure::Wrong(counterexample)) => {
+            channel.send(&Message::Disproved { subject: index, counterexample });
+            None
+        }
+        Err(failure) => {
+            channel.send(&Message::Unproved { subject: index, reason: failure.to_string() });
+            None
+        }
+    }
 }
 
 fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
@@ -184,16 +206,7 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
             proved.push(None);
             continue;
         };
-        match verify::prove(subject, Depth::Replicate, job.seed, status, index as u64) {
-            Ok((verified, summary)) => {
-                channel.send(&Message::Proved { subject: index, summary });
-                proved.push(Some(verified));
-            }
-            Err(counterexample) => {
-                channel.send(&Message::Disproved { subject: index, counterexample });
-                proved.push(None);
-            }
-        }
+        proved.push(try_prove(subject, index, Depth::Replicate, job.seed, channel, status));
     }
 
     let disturbance = Disturbance::now();

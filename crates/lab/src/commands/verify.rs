@@ -8,7 +8,7 @@ use crate::engine::session::{self, is_known_bad};
 use crate::failure::{Failure, status};
 use crate::{interrupt, output};
 use carryline_measure::subject::SubjectId;
-use carryline_measure::verify::Counterexample;
+use carryline_measure::verify::{Counterexample, ProofSummary};
 use carryline_report::listing::{self, ProofLine, ProofList, to_json};
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ fn line(proof: &Proof) -> ProofLine {
             let detail = "declared wrong, and yet nothing wrong was found";
             ("known-bad, NOT caught", false, Some(detail.to_owned()), None)
         }
-        Verdict::Proved(summary) => ("right", true, Some(summary.to_string()), None),
+        Verdict::Proved(summary) => ("right", true, Some(covered(summary)), None),
         Verdict::Wrong(found) if known_bad => ("known-bad, caught", true, None, Some(found)),
         Verdict::Wrong(found) => ("wrong", false, None, Some(found)),
         Verdict::Crashed { reason, counterexample } => {
@@ -77,6 +77,12 @@ fn line(proof: &Proof) -> ProofLine {
         detail,
         counterexample: found.map(counterexample),
     }
+}
+
+/// What a proof did, in words.
+fn covered(summary: &ProofSummary) -> String {
+    let calls = format!("{} calls in {} ms", summary.calls, summary.elapsed_ns / 1_000_000);
+    std::iter::once(calls).chain(summary.notes.iter().cloned()).collect::<Vec<_>>().join("; ")
 }
 
 fn counterexample(found: &Counterexample) -> listing::Counterexample {

@@ -133,21 +133,16 @@ fn few_rounds(gathered: &Gathered) -> Option<(String, u64)> {
 
 /// How far a situation's figures from batches of N calls are from those of 2N, where it is more than noise.
 fn disagreement(gathered: &Gathered, summary: &Summary) -> Option<(String, f64)> {
-    let mut worst: f64 = 0.0;
-    for place in 0..gathered.situation.subjects.len() {
-        let (mut once, mut twice) = (Vec::new(), Vec::new());
-        for round in gathered.replicates.iter().flat_map(|replicate| &replicate.rounds) {
-            let sample = round.samples.get(place).copied().unwrap_or(f64::NAN) - round.null_ticks;
-            if sample.is_finite() {
-                if round.multiplier == 1 { once.push(sample) } else { twice.push(sample) }
-            }
-        }
-        if let (Some(once), Some(twice)) = (statistics::median(&once), statistics::median(&twice))
-            && twice > 1.0
-        {
-            worst = worst.max((once / twice - 1.0).abs());
-        }
-    }
+    let null = gathered.null();
+    let worst = (0..gathered.situation.subjects.len())
+        .map(|place| gathered.gross(place))
+        .filter(|gross| {
+            let nets: Vec<f64> = statistics::net(gross, &null).into_iter().flatten().collect();
+            // Of a net of a tick or less, the clock's steps are a large part.
+            statistics::median(&nets).is_some_and(|net| net > 1.0)
+        })
+        .filter_map(|gross| statistics::agreement_of_nets(&gross, &null))
+        .fold(0.0, f64::max);
     let bound = DOUBLING.max(2.0 * summary.floor.unwrap_or(0.0));
     (worst > bound).then(|| (gathered.situation.name.clone(), worst))
 }

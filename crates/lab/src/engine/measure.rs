@@ -165,6 +165,9 @@ impl Run<'_> {
                         let verdict = Verdict::Wrong(counterexample);
                         lost.push((job_subjects[subject].clone(), Status::Wrong, verdict));
                     }
+                    Message::Unproved { subject, reason } => {
+                        lost.push((job_subjects[subject].clone(), Status::Unsupported, Verdict::NotProved(reason)));
+                    }
                     Message::LoadFailed { plugin, reason } => {
                         if let Some((_, id)) = plan.plugins.iter().find(|(word, _)| *word == plugin) {
                             lost.push((id.clone(), Status::Unsupported, Verdict::NotProved(reason)));
@@ -253,7 +256,7 @@ impl Run<'_> {
 
     fn blame(&mut self, culprit: SubjectId, status: Status, reason: String, now: &Now) {
         let family = Family::from_name(&culprit.family).unwrap_or(Family::Zero);
-        let counterexample = verify::describe(now, family);
+        let counterexample = Box::new(verify::describe(now, family));
         let verdict = match status {
             Status::TimedOut => Verdict::TimedOut { reason, counterexample },
             _ => Verdict::Crashed { reason, counterexample },

@@ -17,20 +17,20 @@ pub enum Verdict {
     /// Right on every input tried.
     Proved(ProofSummary),
     /// Wrong on this input.
-    Wrong(Counterexample),
+    Wrong(Box<Counterexample>),
     /// The process died in it.
     Crashed {
         /// What happened, in one sentence.
         reason: String,
         /// The input it died on.
-        counterexample: Counterexample,
+        counterexample: Box<Counterexample>,
     },
     /// It did not return.
     TimedOut {
         /// What happened, in one sentence.
         reason: String,
         /// The input it hung on.
-        counterexample: Counterexample,
+        counterexample: Box<Counterexample>,
     },
     /// The CPU lacks what it needs.
     Unsupported(String),
@@ -109,11 +109,11 @@ fn one(supervisor: &Supervisor, plugins: &[String], subject: &SubjectId, seed: u
     let end = supervisor.run(&job, 0, &interrupt::requested, &mut |message| match message {
         Message::Proved { summary, .. } => verdict = Some(Verdict::Proved(summary)),
         Message::Disproved { counterexample, .. } => verdict = Some(Verdict::Wrong(counterexample)),
-        Message::LoadFailed { reason, .. } => verdict = Some(Verdict::NotProved(reason)),
+        Message::LoadFailed { reason, .. } | Message::Unproved { reason, .. } => verdict = Some(Verdict::NotProved(reason)),
         Message::Panicked(text) => said = text,
         _ => {}
     })?;
-    let at = |now: &Now| verify::describe(now, family.unwrap_or(Family::Zero));
+    let at = |now: &Now| Box::new(verify::describe(now, family.unwrap_or(Family::Zero)));
     Ok(match end {
         End::Stopped => None,
         End::Done => verdict.or_else(|| Some(Verdict::NotProved("the worker process gave no verdict".to_owned()))),

@@ -8,6 +8,7 @@
 mod buffers;
 mod loops;
 mod prepare;
+mod recheck;
 mod workload;
 
 pub use buffers::Buffers;
@@ -19,6 +20,7 @@ use crate::condition::{CacheMethod, Condition, Dependence, Pages, Then};
 use crate::counters::CycleCounter;
 use crate::results::Observed;
 use crate::sizes::SizeSource;
+use crate::statistics;
 use crate::status::{Now, Phase, StatusPage};
 use crate::verify::Verified;
 use carryline_variants::{Family, Routine};
@@ -34,6 +36,8 @@ const SHORTEST_BATCH: Duration = Duration::from_micros(1);
 const AIMED_BATCH: Duration = Duration::from_micros(20);
 /// Rounds that a slice of time should hold at least.
 const AIMED_ROUNDS: u32 = 10;
+/// Rounds after which a warm-up that never ends is given up.
+const WARM_ROUNDS: usize = 64;
 /// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
 const WARM_CALLS: usize = 16;
 
@@ -239,21 +243,16 @@ impl<'a> Bench<'a> {
             self.batch_calls = self.layout.most_calls;
         }
 
-        // Steady: the last three rounds within 2 % of the three before, for the sum over all members.
-        let mut totals = [0.0_f64; 6];
-        for round in 0..64 {
-            let mut total = 0.0;
+        // Rounds so long that the slice holds few of them are past every warm-up effect.
+        if together * self.batch_calls as f64 > ticks(slice) / f64::from(AIMED_ROUNDS) / 2.0 {
+            return true;
+        }
+        let mut totals = [0.0; WARM_ROUNDS];
+        for round in 0..WARM_ROUNDS {
             for member in 0..self.members.len() {
-                total += self.batch(member, 1, status);
+                totals[round] += self.batch(member, 1, status);
             }
-            totals.rotate_left(1);
-            totals[5] = total;
-            let median = |three: &[f64]| {
-                let (a, b, c) = (three[0], three[1], three[2]);
-                a.max(b).min(a.min(b).max(c))
-            };
-            let (before, after) = (median(&totals[..3]), median(&totals[3..]));
-            if round >= 5 && (before / after - 1.0).abs() < 0.02 {
+            if statistics::steady(&totals[..=round]) {
                 return true;
             }
             if begin.elapsed() > slice / 4 {
@@ -442,64 +441,6 @@ impl<'a> Bench<'a> {
         clock::fence();
     }
 
-    /// Calls every member once more on the arguments of its last batch and compares with the reference: what was
-    /// timed must still be what was proved. Returns the indices of members that now answer wrong.
-    pub fn recheck(&mut self, status: &StatusPage) -> Vec<usize> {
-        let mut wrong = Vec::new();
-        let call = self.fixed_call().unwrap_or(self.calls[0]);
-        let len = call.len as usize;
-        let dst = self.dst_start.wrapping_add(call.dst as usize);
-        let src = self.src_start.wrapping_add(call.src as usize);
-        for member in 1..self.members.len() {
-            status.set(Now {
-                subject: self.members[member].subject,
-                phase: Phase::Time as u64,
-                len: call.len,
-                ..Now::default()
-            });
-            let seed = self.rng.next_u64() as u32;
-            // SAFETY: the same arguments as in a batch, inside the arenas; nobody else uses them.
-            if !unsafe { still_right(&self.members[member].routine, dst, src, len, seed) } {
-                wrong.push(member - 1);
-            }
-        }
-        if self.condition.segments.len() > 1 {
-            wrong.extend(self.recheck_messages());
-            wrong.sort_unstable();
-            wrong.dedup();
-        }
-        wrong
-    }
-
-    /// A message's sum, segment by segment, against the reference's over the joined bytes.
-    fn recheck_messages(&self) -> Vec<usize> {
-        let segments = self.condition.segments.len();
-        let mut joined = Vec::new();
-        for call in &self.calls[..segments] {
-            let start = self.src_start.wrapping_add(call.src as usize);
-            // SAFETY: a call's source lies inside the source arena, which nobody writes now.
-            joined.extend_from_slice(unsafe { std::slice::from_raw_parts(start, call.len as usize) });
-        }
-        let expected = crate::verify::reference_sum(&joined, 0);
-        let batch = Batch {
-            dst: self.dst_start,
-            src: self.src_start,
-            fixed: None,
-            calls: &self.calls[..segments],
-            count: 1,
-            segments,
-            seed: 0,
-            dependence: loops::INDEPENDENT,
-            follow: Follow::Nothing,
-            placement: 0,
-        };
-        (1..self.members.len())
-            // SAFETY: calls of this bench's own list; the routine is proved.
-            .filter(|member| unsafe { loops::message_sum(&self.members[*member].routine, &batch) } != Some(expected))
-            .map(|member| member - 1)
-            .collect()
-    }
-
     /// What ran, for labelling the result.
     #[must_use]
     pub fn observed(&self) -> Observed {
@@ -568,36 +509,6 @@ impl Seen {
             // Sizes up to 4095 are told apart; larger ones share the last bit.
             let size = call.len.min(4095) as usize;
             self.sizes[size / 64] |= 1 << (size % 64);
-        }
-    }
-}
-
-/// Calls a routine once and compares what it did with the reference.
-///
-/// # Safety
-/// The arguments must be within the routine's contract, and the buffers nobody else's.
-unsafe fn still_right(routine: &Routine, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> bool {
-    // SAFETY (all): len bytes at src and dst are mapped, distinct, and ours.
-    let source = || unsafe { std::slice::from_raw_parts(src, len) };
-    let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
-    let dirty = || unsafe { dst.write_bytes(0xa5, len) };
-    let sums = |sum: u32| carryline::checksum::fold(sum) == crate::verify::reference_sum(source(), seed);
-    match *routine {
-        Routine::Zero(f) => {
-            dirty();
-            unsafe { f(dst, len) };
-            destination().iter().all(|byte| *byte == 0)
-        }
-        Routine::Copy(f) => {
-            dirty();
-            unsafe { f(dst, src, len) };
-            destination() == source()
-        }
-        Routine::Checksum(f) => sums(unsafe { f(src, len, seed) }),
-        Routine::CopyChecksum(f) => {
-            dirty();
-            let sum = unsafe { f(dst, src, len, seed) };
-            sums(sum) && destination() == source()
         }
     }
 }
