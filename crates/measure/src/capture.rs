@@ -12,17 +12,19 @@
 //! Framing, limits and offsets are handled here; the header, section, interface and packet blocks themselves are
 //! decoded by `pcap-parser`.
 
+#[cfg(test)]
+mod handmade;
 mod packet;
 mod pcap;
 mod pcapng;
 mod stream;
 #[cfg(test)]
-mod testfiles;
+mod test_files;
 #[cfg(test)]
-mod tests;
+mod test_packets;
 
 #[cfg(test)]
-pub(crate) use testfiles::example_capture;
+pub(crate) use handmade::example_capture;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -129,7 +131,6 @@ pub struct CaptureError {
     /// The byte at which the faulty record begins, or reading stopped.
     pub offset: u64,
     /// What is wrong.
-    #[source]
     pub fault: Fault,
 }
 
@@ -139,10 +140,10 @@ pub struct CaptureError {
 pub enum Fault {
     /// It cannot be opened.
     #[error("cannot be opened: {0}")]
-    Open(#[source] std::io::Error),
+    Open(std::io::Error),
     /// It cannot be read.
     #[error("cannot be read: {0}")]
-    Read(#[source] std::io::Error),
+    Read(std::io::Error),
     /// No byte in it.
     #[error("the file is empty")]
     Empty,

@@ -41,7 +41,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Looks at the machine it runs on. Takes some milliseconds: CPUID is slow in a virtual machine.
+    /// Looks at the machine it runs on. Takes some milliseconds: CPUID is slow in a virtual machine. To be called
+    /// before the thread is tied to a CPU, which would then be the only one allowed.
     #[must_use]
     pub fn here() -> Environment {
         let cpu = Cpu::here();

@@ -52,16 +52,17 @@ fn chosen(setting: &str) -> Option<String> {
 }
 
 /// What the memory control groups of `/proc/self/cgroup` leave, the tightest ancestor counting; `None` without a
-/// limit.
+/// limit. Cached files count as used there, but the kernel gives them up before it refuses memory.
 fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
     let mut least: Option<u64> = None;
     for entry in groups.lines() {
         let mut fields = entry.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let (root, limit, usage) = if controllers.is_empty() {
-            (root.to_owned(), "memory.max", "memory.current")
+        let (root, limit, usage, cached) = if controllers.is_empty() {
+            (root.to_owned(), "memory.max", "memory.current", ["inactive_file", "active_file"])
         } else if controllers.split(',').any(|controller| controller == "memory") {
-            (root.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes")
+            let cached = ["total_inactive_file", "total_active_file"];
+            (root.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", cached)
         } else {
             continue;
         };
@@ -69,12 +70,19 @@ fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
         for folder in own.ancestors().take_while(|folder| folder.starts_with(&root)) {
             let read = |name: &str| number(&folder.join(name).to_string_lossy());
             if let Some(limit) = read(limit) {
-                let left = limit.saturating_sub(read(usage).unwrap_or(0));
+                let statistics = line(&folder.join("memory.stat").to_string_lossy()).unwrap_or_default();
+                let cached: u64 = cached.iter().filter_map(|key| statistic(&statistics, key)).sum();
+                let left = limit.saturating_sub(read(usage).unwrap_or(0).saturating_sub(cached));
                 least = Some(least.map_or(left, |least| least.min(left)));
             }
         }
     }
     least
+}
+
+/// A value in `key value` lines.
+fn statistic(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
 /// What `ulimit -v` leaves; `None` without a limit.
@@ -249,6 +257,8 @@ mod tests {
         write("a/memory.current", "400\n");
         write("a/b/memory.max", "max\n");
         assert_eq!(left_in_groups("0::/a/b\n", root.path()), Some(600));
+        write("a/memory.stat", "anon 100\nfile 250\ninactive_file 200\nactive_file 50\n");
+        assert_eq!(left_in_groups("0::/a/b\n", root.path()), Some(850), "cached files can go");
         write("memory/c/memory.limit_in_bytes", "500\n");
         assert_eq!(left_in_groups("4:memory:/c\n3:cpuset:/\n0::/a/b\n", root.path()), Some(500));
     }

@@ -264,9 +264,9 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "non-temporal",
         &["nt", "nontemporal", "non-temporal store", "streaming store", "movnt"],
-        "A store that goes past the caches: full lines are written to memory without being read first. It saves a \
-         third of a cold write's traffic. Whoever reads the data soon afterwards pays by fetching it from memory, \
-         and an sfence must stand before the data is handed to another thread.",
+        "A store that goes past the caches: full lines are written to memory without being read first. It saves half \
+         of a cold write's traffic and a third of a copy's. Whoever reads the data soon afterwards pays by fetching \
+         it from memory, and an sfence must stand before the data is handed to another thread.",
     ),
     word(
         "write-allocate",
@@ -292,7 +292,7 @@ pub(super) const WORDS: &[Word] = &[
         "dependence",
         &[],
         "How calls follow each other in the measuring loop: chained, independent or fenced. The same routine can cost \
-         four times as much in one as in another, and each answers its own question. So it is part of every cell, \
+         several times as much in one as in another, and each answers its own question. So it is part of every cell, \
          and a table never mixes them.",
     ),
     word(
@@ -334,7 +334,7 @@ pub(super) const WORDS: &[Word] = &[
         &["fleet:"],
         "Sizes as production services call memcpy, memmove and memset: six services, eighteen distributions, from the \
          LLVM project's libc benchmarks (published with 'automemcpy', ISMM 2021). Use them with --sizes \
-         fleet:memcpy-A and its likes. Most calls are below 64 bytes, and no two in a row need be alike.",
+         fleet:memcpy-A and its likes. In nearly all of them most calls are for 64 bytes or less.",
     ),
     word(
         "histogram",

@@ -106,7 +106,7 @@ fn by_size(lines: &[(usize, Vec<&str>)]) -> Result<BTreeMap<u64, f64>, Fault> {
             continue;
         }
         let [size, count] = fields.as_slice() else {
-            return Err((Place::Line(*line), format!("{} numbers, not 'size,count'", fields.len())));
+            return Err((Place::Line(*line), "not a 'size,count' pair".to_owned()));
         };
         let size = super::parse_bytes(size).map_err(|reason| (Place::Line(*line), reason))?;
         *weights.entry(size).or_insert(0.0) += weight(*line, count)?;
@@ -156,7 +156,7 @@ mod tests {
             ("1,2,inf", Place::Line(1), "not finite"),
             ("1,,3", Place::Line(1), "an empty weight for size 1"),
             ("1500", Place::Line(1), "one number alone"),
-            ("#\n1,2\n3,4,5", Place::Line(3), "3 numbers"),
+            ("#\n1,2\n3,4,5", Place::Line(3), "not a 'size,count' pair"),
             ("1,2\nx,4", Place::Line(2), "'x' is not a number"),
             ("1,2\n-3,4", Place::Line(2), "'-3' is not a number"),
             ("1,2\n3,many", Place::Line(2), "'many' is not a weight"),

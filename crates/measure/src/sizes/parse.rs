@@ -87,12 +87,12 @@ pub enum SizeError {
         reason: String,
     },
     /// A capture that cannot be used.
-    #[error("size '{word}': {source}")]
+    #[error("size '{word}': {error}")]
     Capture {
         /// The item as written.
         word: String,
         /// File, byte offset and reason.
-        source: CaptureError,
+        error: CaptureError,
     },
     /// Sizes from elsewhere that fail [`Sizes::check`].
     #[error("sizes '{word}': {reason}")]
@@ -216,8 +216,7 @@ fn from_histogram(word: &str, file: &str) -> Result<Draw, SizeError> {
 }
 
 fn from_capture(word: &str, file: &str, warnings: &mut Vec<Warning>) -> Result<Draw, SizeError> {
-    let capture =
-        capture::read(file).map_err(|source| SizeError::Capture { word: word.to_owned(), source })?;
+    let capture = capture::read(file).map_err(|error| SizeError::Capture { word: word.to_owned(), error })?;
     if !capture.skipped.is_empty() {
         warnings.push(warning::packets_skipped(file, &capture));
     }
