@@ -87,20 +87,20 @@ pub struct RunLine {
     pub started: String,
     /// The command that made it.
     pub command: String,
-    /// The seed of everything random in it.
-    pub seed: u64,
-    /// How many cells it has.
+    /// What became of it: `complete`, `interrupted`, `incomplete` (killed, or still going on), `damaged`.
+    pub status: String,
+    /// How many situations it measured.
+    pub situations: u64,
+    /// How many cells it measured.
     pub cells: u64,
-    /// The CPU it ran on.
-    pub cpu: String,
-    /// False when it was interrupted.
-    pub complete: bool,
+    /// How many rounds are stored.
+    pub rounds: u64,
 }
 
 /// What `carryline history` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunList {
-    /// The runs, oldest first.
+    /// The runs, newest first.
     pub runs: Vec<RunLine>,
 }
 
@@ -210,22 +210,22 @@ impl RunList {
         let mut table = Table::new([
             ("run", Kind::Number),
             ("started", Kind::Name),
+            ("status", Kind::Name),
+            ("situations", Kind::Number),
             ("cells", Kind::Number),
-            ("seed", Kind::Number),
-            ("complete", Kind::Name),
+            ("rounds", Kind::Number),
             ("command", Kind::Text),
-            ("cpu", Kind::Text),
         ]);
         for run in &self.runs {
-            let emphasis = if run.complete { Emphasis::None } else { Emphasis::Faint };
+            let emphasis = if run.status == "complete" { Emphasis::None } else { Emphasis::Faint };
             let cells = vec![
                 run.id.to_string(),
                 run.started.clone(),
+                run.status.clone(),
+                run.situations.to_string(),
                 run.cells.to_string(),
-                run.seed.to_string(),
-                yes(run.complete).to_owned(),
+                run.rounds.to_string(),
                 run.command.clone(),
-                run.cpu.clone(),
             ];
             table.push(cells, emphasis);
         }

@@ -175,7 +175,7 @@ pub fn conclude(
     output::warn(&finished.result.warnings, common);
     if let Some(path) = &effort.report {
         let about = About {
-            started: carryline_measure::store::now_rfc3339(),
+            started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
             repeat: format!("{} --seed {}", repeat_command(), finished.result.seed),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };

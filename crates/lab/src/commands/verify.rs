@@ -58,14 +58,9 @@ fn line(proof: &Proof) -> ProofLine {
         Verdict::Proved(summary) => ("right", true, Some(covered(summary)), None),
         Verdict::Wrong(found) if known_bad => ("known-bad, caught", true, None, Some(found)),
         Verdict::Wrong(found) => ("wrong", false, None, Some(found)),
-        Verdict::Crashed { reason, counterexample } => {
-            let verdict = if known_bad { "known-bad, caught" } else { "crashed" };
-            (verdict, known_bad, Some(reason.clone()), Some(counterexample))
-        }
-        Verdict::TimedOut { reason, counterexample } => {
-            let verdict = if known_bad { "known-bad, caught" } else { "timed_out" };
-            (verdict, known_bad, Some(reason.clone()), Some(counterexample))
-        }
+        Verdict::Crashed(found) | Verdict::TimedOut(found) if known_bad => ("known-bad, caught", true, None, Some(found)),
+        Verdict::Crashed(found) => ("crashed", false, None, Some(found)),
+        Verdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
         Verdict::Unsupported(reason) => ("unsupported", true, Some(reason.clone()), None),
         Verdict::NotProved(reason) => ("not proved", false, Some(reason.clone()), None),
     };
@@ -75,7 +70,7 @@ fn line(proof: &Proof) -> ProofLine {
         verdict: verdict.to_owned(),
         good,
         detail,
-        counterexample: found.map(counterexample),
+        counterexample: found.map(|found| counterexample(found)),
     }
 }
 

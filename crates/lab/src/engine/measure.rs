@@ -2,16 +2,15 @@
 
 use super::plan::Plan;
 use super::progress::Progress;
-use super::prove::{Proof, Verdict, signal_name};
+use super::prove::{self, Proof, Verdict};
 use crate::interrupt;
 use carryline_measure::gather::{Gathered, Replicate, Round};
 use carryline_measure::protocol::{Job, MeasureJob, Message, SituationJob};
 use carryline_measure::results::{Limit, Status};
 use carryline_measure::sampler::CacheSizes;
-use carryline_measure::status::Now;
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
-use carryline_measure::{limits, verify};
+use carryline_measure::limits;
 use carryline_variants::{Family, Lengths};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -121,8 +120,8 @@ fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
     match verdict {
         Verdict::Proved(_) => None,
         Verdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
-        Verdict::Crashed { reason, counterexample } => Some((Status::Crashed, format!("{reason}: {counterexample}"))),
-        Verdict::TimedOut { reason, counterexample } => Some((Status::TimedOut, format!("{reason}: {counterexample}"))),
+        Verdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
+        Verdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
         Verdict::Unsupported(reason) | Verdict::NotProved(reason) => Some((Status::Unsupported, reason.clone())),
     }
 }
@@ -148,7 +147,7 @@ impl Run<'_> {
             }
             let padding = (seed % 4096) as usize;
             let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
-            let mut lost: Vec<(SubjectId, Status, Verdict)> = Vec::new();
+            let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
             let job_subjects = job.subjects.clone();
             let supervisor = self.supervisor;
             let (outcome, plan, progress) = (&mut self.outcome, self.plan, self.progress);
@@ -163,14 +162,14 @@ impl Run<'_> {
                     Message::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
                     Message::Disproved { subject, counterexample } => {
                         let verdict = Verdict::Wrong(counterexample);
-                        lost.push((job_subjects[subject].clone(), Status::Wrong, verdict));
+                        lost.push((job_subjects[subject].clone(), verdict));
                     }
                     Message::Unproved { subject, reason } => {
-                        lost.push((job_subjects[subject].clone(), Status::Unsupported, Verdict::NotProved(reason)));
+                        lost.push((job_subjects[subject].clone(), Verdict::NotProved(reason)));
                     }
                     Message::LoadFailed { plugin, reason } => {
                         if let Some((_, id)) = plan.plugins.iter().find(|(word, _)| *word == plugin) {
-                            lost.push((id.clone(), Status::Unsupported, Verdict::NotProved(reason)));
+                            lost.push((id.clone(), Verdict::NotProved(reason)));
                         }
                     }
                     Message::Begin { situation, members, steady } => {
@@ -226,10 +225,10 @@ impl Run<'_> {
                     Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}
                 }
             })?;
-            for (id, status, verdict) in lost {
-                self.lose(id, status, verdict);
+            for (id, verdict) in lost {
+                self.lose(id, verdict);
             }
-            let (now, status, reason) = match end {
+            let now = match &end {
                 End::Done | End::Stopped => {
                     // Interrupted in the middle of a situation: what is there counts.
                     for (situation, (measured, _)) in partial {
@@ -237,36 +236,25 @@ impl Run<'_> {
                     }
                     return Ok(());
                 }
-                End::Crashed { signal, now } => (now, Status::Crashed, signal_name(signal)),
-                End::TimedOut { now } => {
-                    let waited = self.supervisor.patience.as_secs();
-                    (now, Status::TimedOut, format!("no call returned for {waited} s"))
-                }
-                End::Exited { code, now } => (now, Status::Crashed, format!("the process ended with status {code}")),
+                End::Crashed { now, .. } | End::TimedOut { now } | End::Exited { now, .. } => *now,
             };
-            let Some(culprit) = usize::try_from(now.subject).ok().and_then(|index| job_subjects.get(index)) else {
+            let culprit = usize::try_from(now.subject).ok().and_then(|index| job_subjects.get(index));
+            let family = culprit.and_then(|id| Family::from_name(&id.family));
+            match (culprit, family.and_then(|family| prove::loss(&end, family, seed))) {
+                (Some(culprit), Some(verdict)) => self.lose(culprit.clone(), verdict),
                 // Lost outside every subject: nobody to leave out, so this replicate ends here.
-                self.outcome.impossible.push(("a replicate".to_owned(), reason));
-                return Ok(());
-            };
-            self.blame(culprit.clone(), status, reason, &now);
+                _ => {
+                    self.outcome.impossible.push(("a replicate".to_owned(), format!("{end:?}")));
+                    return Ok(());
+                }
+            }
         }
         Ok(())
     }
 
-    fn blame(&mut self, culprit: SubjectId, status: Status, reason: String, now: &Now) {
-        let family = Family::from_name(&culprit.family).unwrap_or(Family::Zero);
-        let counterexample = Box::new(verify::describe(now, family));
-        let verdict = match status {
-            Status::TimedOut => Verdict::TimedOut { reason, counterexample },
-            _ => Verdict::Crashed { reason, counterexample },
-        };
-        self.lose(culprit, status, verdict);
-    }
-
-    fn lose(&mut self, id: SubjectId, status: Status, verdict: Verdict) {
-        if let Some((_, detail)) = exclusion(&verdict) {
-            self.out.entry(id.clone()).or_insert((status, detail));
+    fn lose(&mut self, id: SubjectId, verdict: Verdict) {
+        if let Some(reason) = exclusion(&verdict) {
+            self.out.entry(id.clone()).or_insert(reason);
             self.outcome.fallen.push(Proof { subject: id, verdict });
         }
     }

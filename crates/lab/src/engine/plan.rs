@@ -2,11 +2,11 @@
 
 use carryline_measure::gather::Situation;
 use carryline_measure::subject::SubjectId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A run to be made.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// The comparisons.
     pub situations: Vec<Situation>,

@@ -6,7 +6,7 @@ use carryline_measure::protocol::{Job, Message};
 use carryline_measure::status::Now;
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
-use carryline_measure::verify::{self, Counterexample, ProofSummary};
+use carryline_measure::verify::{self, Counterexample, Ending, ProofSummary};
 use carryline_variants::Family;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,20 +18,10 @@ pub enum Verdict {
     Proved(ProofSummary),
     /// Wrong on this input.
     Wrong(Box<Counterexample>),
-    /// The process died in it.
-    Crashed {
-        /// What happened, in one sentence.
-        reason: String,
-        /// The input it died on.
-        counterexample: Box<Counterexample>,
-    },
-    /// It did not return.
-    TimedOut {
-        /// What happened, in one sentence.
-        reason: String,
-        /// The input it hung on.
-        counterexample: Box<Counterexample>,
-    },
+    /// The process died on this input.
+    Crashed(Box<Counterexample>),
+    /// It did not return from this input.
+    TimedOut(Box<Counterexample>),
     /// The CPU lacks what it needs.
     Unsupported(String),
     /// No verdict: no memory for the proof, or a process that ended without one.
@@ -113,41 +103,25 @@ fn one(supervisor: &Supervisor, plugins: &[String], subject: &SubjectId, seed: u
         Message::Panicked(text) => said = text,
         _ => {}
     })?;
-    let at = |now: &Now| Box::new(verify::describe(now, family.unwrap_or(Family::Zero)));
-    Ok(match end {
-        End::Stopped => None,
-        End::Done => verdict.or_else(|| Some(Verdict::NotProved("the worker process gave no verdict".to_owned()))),
-        // A verdict before the end of the process stands, unless the process was to go on.
-        End::Crashed { signal, now } => Some(match verdict {
-            Some(wrong @ Verdict::Wrong(_)) => wrong,
-            _ => Verdict::Crashed { reason: signal_name(signal), counterexample: at(&now) },
-        }),
-        End::TimedOut { now } => Some(Verdict::TimedOut {
-            reason: format!("no call returned for {} s", supervisor.patience.as_secs()),
-            counterexample: at(&now),
-        }),
-        End::Exited { code, now } => Some(match verdict {
-            Some(verdict @ (Verdict::Wrong(_) | Verdict::NotProved(_))) => verdict,
-            _ if !said.is_empty() => Verdict::NotProved(format!("the worker process gave up: {said}")),
-            _ => Verdict::Crashed {
-                reason: format!("the process ended by itself with status {code}"),
-                counterexample: at(&now),
-            },
-        }),
+    let family = family.unwrap_or(Family::Zero);
+    Ok(match (&end, verdict) {
+        (End::Stopped, _) => None,
+        (End::Done, Some(verdict)) => Some(verdict),
+        // A finding stands, whatever became of the process afterwards.
+        (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::NotProved(_)))) => Some(verdict),
+        _ if !said.is_empty() => Some(Verdict::NotProved(format!("the worker process gave up: {said}"))),
+        (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
+        _ => loss(&end, family, seed),
     })
 }
 
-/// What a signal is called.
-pub fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        libc::SIGSEGV => "SIGSEGV (touched memory that is not its own)",
-        libc::SIGBUS => "SIGBUS (touched memory that is not there)",
-        libc::SIGILL => "SIGILL (an instruction that this CPU does not have)",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGABRT => "SIGABRT (it gave up itself: a panic or an assertion)",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGKILL => "SIGKILL (killed from outside, or out of memory)",
-        other => return format!("signal {other}"),
-    };
-    name.to_owned()
+/// The verdict on the subject at which a worker was lost.
+pub fn loss(end: &End, family: Family, seed: u64) -> Option<Verdict> {
+    let at = |now: &Now, ending: Ending| Box::new(verify::describe(now, family, seed, ending));
+    Some(match end {
+        End::Done | End::Stopped => return None,
+        End::Crashed { signal, now } => Verdict::Crashed(at(now, Ending::Signal(*signal))),
+        End::Exited { code, now } => Verdict::Crashed(at(now, Ending::Exit(*code))),
+        End::TimedOut { now } => Verdict::TimedOut(at(now, Ending::TimedOut)),
+    })
 }

@@ -81,8 +81,7 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
             (_, Some(reason)) => return Err(usage(reason)),
             (End::Done, None) => {}
             (End::Crashed { signal, .. }, None) => {
-                let name = super::prove::signal_name(signal);
-                return Err(usage(format!("plug-in '{word}': loading it crashes with {name}")));
+                return Err(usage(format!("plug-in '{word}': loading it crashes with signal {signal}")));
             }
             (End::TimedOut { .. }, None) => {
                 let waited = supervisor.patience.as_secs();
@@ -93,7 +92,7 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
             }
             (End::Stopped, None) => return Err(usage("interrupted while loading plug-ins")),
         }
-        let id = spec.subject_id();
+        let id = SubjectId { family: spec.family.clone(), name: spec.name() };
         if found.iter().any(|(_, known)| *known == id) {
             return Err(usage(format!("plug-in '{word}': another plug-in of that family has the same symbol")));
         }

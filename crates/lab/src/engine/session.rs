@@ -111,7 +111,7 @@ fn finish(result: RunResult, mut proofs: Vec<Proof>, outcome: Outcome, selection
 
 /// True if a proof failed that should not have: the subject is not declared known-bad, or the user asked for it.
 pub fn is_alarming(proof: &Proof, selection: &Selection) -> bool {
-    let failed = matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed { .. } | Verdict::TimedOut { .. });
+    let failed = matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_));
     failed && (!is_known_bad(proof) || selection.asked_for(&proof.subject))
 }
 

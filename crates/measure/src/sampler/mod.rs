@@ -25,7 +25,7 @@ use crate::status::{Now, Phase, StatusPage};
 use crate::verify::Verified;
 use carryline_variants::{Family, Routine};
 use loops::{Batch, Call, Follow};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::{Duration, Instant};
 use workload::{Layout, Operand, below, draw_calls, shuffle};
