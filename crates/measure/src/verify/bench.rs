@@ -1,0 +1,299 @@
+//! One trial: fill, note, call, compare.
+
+use super::call::{Call, Caller, Ill};
+use super::counterexample::{Kind, Note, signal_name, sums};
+use super::images::fold;
+use super::memory::GUARD_BYTES;
+use crate::status::{Now, Phase, StatusPage};
+use carryline_variants::{Family, Routine};
+
+/// The memory around a destination, and a picture of what it holds between calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub base: *mut u8,
+    pub shadow: *const u8,
+    pub size: usize,
+}
+
+/// What the destination itself holds before the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prefill {
+    /// What the picture shows.
+    Plain,
+    /// The source's bytes already.
+    Source,
+    /// The source's bytes in reverse.
+    Reversed,
+    /// The source's bytes but one.
+    AllButOne,
+}
+
+impl Prefill {
+    pub fn byte(self, source: &[u8], i: usize) -> Option<u8> {
+        match self {
+            Prefill::Plain => None,
+            Prefill::Source => Some(source[i]),
+            Prefill::Reversed => Some(source[source.len() - 1 - i]),
+            Prefill::AllButOne if i == source.len() * 5 / 8 => Some(!source[i]),
+            Prefill::AllButOne => Some(source[i]),
+        }
+    }
+}
+
+/// A call with everything that it is checked against.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trial {
+    pub call: Call,
+    /// `None` where the family writes nothing.
+    pub window: Option<Window>,
+    pub prefill: Prefill,
+    /// What a copy must bring: as long as the call's length. The source itself, where it cannot change.
+    pub content: *const u8,
+    /// The right checksum, folded.
+    pub sum: u16,
+    pub note: Note,
+    /// Stop after every instruction.
+    pub step: bool,
+}
+
+/// How the outcome of a trial differs from the right one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mismatch {
+    pub kind: Kind,
+    pub expected: String,
+    pub got: String,
+    pub first_difference: Option<i64>,
+    /// More than `expected` and `got` say, or empty.
+    pub about: String,
+}
+
+impl Mismatch {
+    pub fn new(kind: Kind, expected: impl Into<String>, got: impl Into<String>) -> Mismatch {
+        Mismatch {
+            kind,
+            expected: expected.into(),
+            got: got.into(),
+            first_difference: None,
+            about: String::new(),
+        }
+    }
+}
+
+/// What makes the calls of a proof, in one thread.
+#[derive(Debug)]
+pub(super) struct Bench<'s> {
+    pub family: Family,
+    pub caller: Caller,
+    status: &'s StatusPage,
+    subject_index: u64,
+}
+
+impl<'s> Bench<'s> {
+    pub fn new(routine: Routine, status: &'s StatusPage, subject_index: u64) -> Bench<'s> {
+        Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index }
+    }
+
+    /// Notes the call for whoever watches, and makes it.
+    pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, Ill> {
+        self.status.set(Now {
+            beat: 0,
+            subject: self.subject_index,
+            phase: Phase::Prove as u64,
+            len: call.len as u64,
+            dst_offset: call.dst as u64 % 4096,
+            src_offset: call.src as u64 % 4096,
+            seed: u64::from(call.seed),
+            detail: note.detail(),
+            placement: note.placement(),
+        });
+        // SAFETY: stages pass memory of their own regions, and hold no reference into it.
+        unsafe { self.caller.call(call, step) }
+    }
+
+    /// Makes the call and compares; the window shows its picture again afterwards.
+    pub fn check(&mut self, trial: &Trial) -> Result<(), Box<Mismatch>> {
+        self.fill(trial);
+        let outcome = match self.call(&trial.call, trial.note, trial.step) {
+            Ok(sum) => self.compare(trial, sum),
+            Err(ill) => Err(Box::new(ill_mismatch(ill, &trial.call, self.family))),
+        };
+        if let Some(window) = trial.window {
+            let (from, len) =
+                if outcome.is_ok() { (dst_at(trial, &window), trial.call.len) } else { (0, window.size) };
+            // SAFETY: both ranges lie inside the window and its picture, which do not overlap.
+            unsafe { window.base.add(from).copy_from_nonoverlapping(window.shadow.add(from), len) };
+        }
+        outcome
+    }
+
+    fn fill(&mut self, trial: &Trial) {
+        if trial.prefill == Prefill::Plain || trial.window.is_none() {
+            return;
+        }
+        // SAFETY: `content` has the call's length.
+        let source = unsafe { std::slice::from_raw_parts(trial.content, trial.call.len) };
+        for i in 0..trial.call.len {
+            if let Some(byte) = trial.prefill.byte(source, i) {
+                // SAFETY: i < len, inside the destination.
+                unsafe { trial.call.dst.add(i).write(byte) };
+            }
+        }
+    }
+
+    /// What is wrong with memory and result after a call that returned.
+    pub fn compare(&self, trial: &Trial, sum: u32) -> Result<(), Box<Mismatch>> {
+        if sums(self.family) && fold(u64::from(sum)) != trial.sum {
+            let mut mismatch = Mismatch::new(
+                Kind::WrongResult,
+                format!("{:#06x}", trial.sum),
+                format!("{:#06x}", fold(u64::from(sum))),
+            );
+            if sum > 0xffff {
+                mismatch.got += &format!(" (unfolded {sum:#010x})");
+            }
+            return Err(Box::new(mismatch));
+        }
+        let Some(window) = trial.window else { return Ok(()) };
+        let at = dst_at(trial, &window);
+        let (len, size) = (trial.call.len, window.size);
+        // SAFETY: `size` readable bytes each, and no call runs.
+        let (bytes, shadow) = unsafe {
+            (std::slice::from_raw_parts(window.base, size), std::slice::from_raw_parts(window.shadow, size))
+        };
+        let inside = &bytes[at..at + len];
+        let right = match self.family {
+            Family::Zero => all_zero(inside),
+            _ => {
+                // SAFETY: `content` has the call's length.
+                inside == unsafe { std::slice::from_raw_parts(trial.content, len) }
+            }
+        };
+        if right && bytes[..at] == shadow[..at] && bytes[at + len..] == shadow[at + len..] {
+            return Ok(());
+        }
+        Err(Box::new(self.difference(trial, &window, bytes, shadow)))
+    }
+
+    #[cold]
+    fn difference(&self, trial: &Trial, window: &Window, bytes: &[u8], shadow: &[u8]) -> Mismatch {
+        let at = dst_at(trial, window);
+        let len = trial.call.len;
+        let content = |i: usize| match self.family {
+            Family::Zero => 0,
+            // SAFETY: i < len, and `content` has the call's length.
+            _ => unsafe { *trial.content.add(i) },
+        };
+        // A fault inside the buffer is told before one outside: it is the simpler one.
+        let inside = (0..len).find(|i| bytes[at + i] != content(*i)).map(|i| (at + i, content(i)));
+        let outside = || {
+            let changed = |i: &usize| bytes[*i] != shadow[*i];
+            let found = (at + len..bytes.len()).find(changed).or_else(|| (0..at).rev().find(changed));
+            found.map(|i| (i, shadow[i]))
+        };
+        let is_inside = inside.is_some();
+        let Some((place, expected)) = inside.or_else(outside) else {
+            return Mismatch::new(Kind::WrongBytes, "steady memory", "memory that changes by itself");
+        };
+        let source_at = (trial.call.src as usize).wrapping_sub(window.base as usize);
+        let in_source = self.family.reads() && place.wrapping_sub(source_at) < len;
+        // SAFETY: `content` has the call's length where the family reads; zero has no other prefill than plain.
+        let source = || unsafe { std::slice::from_raw_parts(trial.content, len) };
+        let before = match trial.prefill {
+            Prefill::Plain => shadow[place],
+            _ if is_inside => trial.prefill.byte(source(), place - at).unwrap_or(shadow[place]),
+            _ => shadow[place],
+        };
+        let first = place as i64 - at as i64;
+        let got = bytes[place];
+        let (kind, about) = match (is_inside, in_source) {
+            (true, _) if got == before => {
+                (Kind::LeftBytesUnwritten, format!("byte {first} is left as it was, {got:#04x}"))
+            }
+            (true, _) => (Kind::WrongBytes, String::new()),
+            (false, true) => {
+                (Kind::ChangedSource, format!("wrote to the source, {first} bytes from the destination"))
+            }
+            (false, false) if first < 0 => {
+                (Kind::WroteOutside, format!("wrote {} before the destination", bytes_word(-first)))
+            }
+            (false, false) => (
+                Kind::WroteOutside,
+                format!("wrote {} past the destination's end", bytes_word(first - len as i64 + 1)),
+            ),
+        };
+        let about = if about.is_empty() {
+            format!("byte {first} of the destination is {got:#04x}, {expected:#04x} is right")
+        } else {
+            about
+        };
+        Mismatch {
+            kind,
+            expected: format!("{expected:#04x}"),
+            got: format!("{got:#04x}"),
+            first_difference: Some(first),
+            about,
+        }
+    }
+}
+
+fn bytes_word(count: i64) -> String {
+    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
+}
+
+fn dst_at(trial: &Trial, window: &Window) -> usize {
+    trial.call.dst as usize - window.base as usize
+}
+
+fn all_zero(bytes: &[u8]) -> bool {
+    bytes.iter().fold(0, |all, byte| all | byte) == 0
+}
+
+/// What a call that crashed, or came back in a state that is not its caller's, did wrong.
+pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
+    let (signal, address, write) = match ill {
+        Ill::State { kind, what, before, after } => {
+            let about = format!("{what} was {before} before the call and is {after} after it");
+            return Mismatch { about, ..Mismatch::new(kind, before, after) };
+        }
+        Ill::Fault { signal, address, write } => (signal, address, write),
+    };
+    let name = signal_name(signal);
+    let did = if write { "wrote" } else { "read" };
+    let crashed =
+        |about: String| Mismatch { about, ..Mismatch::new(Kind::Crashed, "a return", name.clone()) };
+    let Some(address) = address else {
+        return crashed(match signal {
+            libc::SIGSEGV | libc::SIGBUS => format!(
+                "{name}: an address that cannot be one, or an aligned vector access at an unaligned address"
+            ),
+            _ => name.clone(),
+        });
+    };
+    if !matches!(signal, libc::SIGSEGV | libc::SIGBUS) {
+        return crashed(format!("{name} at the instruction at {address:#x}"));
+    }
+    let buffers =
+        [(family.writes(), "destination", call.dst as usize), (family.reads(), "source", call.src as usize)];
+    let mut nearest: Option<(usize, Mismatch)> = None;
+    for (_, buffer, start) in buffers.into_iter().filter(|(there, ..)| *there) {
+        let end = start.wrapping_add(call.len);
+        let kind = if write { Kind::WroteOutside } else { Kind::ReadOutside };
+        let (distance, kind, about) = if address >= end {
+            let past = address - end;
+            (past, kind, format!("{did} {} past the {buffer}'s end", bytes_word(past as i64 + 1)))
+        } else if address < start {
+            let before = start - address;
+            (before, kind, format!("{did} {} before the {buffer}", bytes_word(before as i64)))
+        } else if write {
+            (0, Kind::ChangedSource, format!("wrote to byte {} of the {buffer}", address - start))
+        } else {
+            (0, Kind::Crashed, format!("crashed at byte {} of the {buffer}", address - start))
+        };
+        if distance <= 2 * GUARD_BYTES && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+            let about = format!("{about} ({name})");
+            nearest = Some((distance, Mismatch { about, ..Mismatch::new(kind, "a return", name.clone()) }));
+        }
+    }
+    nearest
+        .map_or_else(|| crashed(format!("{name}: {did} at {address:#x}, far from the buffers")), |(_, m)| m)
+}

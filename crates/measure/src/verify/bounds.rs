@@ -1,0 +1,184 @@
+//! Buffers long enough for accumulators to overflow and for thresholds to be crossed.
+//!
+//! A 32-bit lane that adds 16-bit words overflows after 65,537 words of ffff; how many bytes that is depends on how
+//! many lanes share the work, from 128 KiB to 64 MiB. Such buffers are one mebibyte of memory mapped many times over.
+
+use super::Depth;
+use super::bench::{Mismatch, ill_mismatch};
+use super::call::Call;
+use super::counterexample::{Kind, Note, Spot, Stage, sums};
+use super::ground::Stop;
+use super::images::{checksum_of, fold};
+use super::memory::Region;
+use super::patterns::{self, PATTERNS, index};
+use super::places::caught_around;
+use super::sweep::Proof;
+use carryline_variants::Family;
+
+const MIB: usize = 1 << 20;
+
+/// One mebibyte of a pattern, over and over.
+struct Endless {
+    region: Region,
+    pattern: usize,
+    /// Sum of one mebibyte.
+    whole: u64,
+}
+
+impl Endless {
+    fn new(pattern: usize, repeats: usize, seed: u64) -> Result<Endless, Stop> {
+        let mut region = Region::shared(MIB, repeats)?;
+        patterns::fill(&mut region.bytes_mut()[..MIB], pattern, 0, seed);
+        let whole = u64::from(checksum_of(&region.bytes()[..MIB], 0));
+        region.set_read_only(true)?;
+        Ok(Endless { region, pattern, whole })
+    }
+
+    fn checksum(&self, len: usize, seed: u32) -> u16 {
+        let rest = checksum_of(&self.region.bytes()[..len % MIB], 0);
+        fold((len / MIB) as u64 * self.whole + u64::from(rest) + u64::from(seed))
+    }
+}
+
+impl Proof<'_> {
+    /// Lengths around each bound that an accumulator of 32 bits can have.
+    pub fn overflows(&mut self) -> Result<(), Stop> {
+        if !sums(self.family) {
+            return Ok(());
+        }
+        let full = self.depth == Depth::Full;
+        let ones = Endless::new(index::ONES, if full { 65 } else { 2 }, self.seed)?;
+        // What is copied repeats as the source does, so the destination may be one mebibyte too.
+        let sink =
+            if self.family.writes() { Some(Region::shared(MIB, if full { 65 } else { 2 })?) } else { None };
+        let steps: &[isize] = &[0, 16, 64, -64, -2, 1, 2, 32, 128, 256, 512, -512];
+        for power in 17..=20 {
+            let turn = self.random.below(steps.len());
+            for step in 0..if full { steps.len() } else { 1 } {
+                let step = if full { steps[step] } else { steps[turn] };
+                self.endless(&ones, sink.as_ref(), (1_usize << power).saturating_add_signed(step), 0)?;
+            }
+        }
+        if !full {
+            return Ok(());
+        }
+        for power in 21..=25 {
+            self.endless(&ones, sink.as_ref(), (1 << power) + 512, 0xffff_ffff)?;
+        }
+        self.endless(&ones, sink.as_ref(), 1 << 26, 0)?;
+        for pattern in [index::ZEROS, 25, 8] {
+            let data = Endless::new(pattern, 9, self.seed)?;
+            self.endless(&data, sink.as_ref(), (8 << 20) + 64, 1)?;
+        }
+        Ok(())
+    }
+
+    fn endless(&mut self, data: &Endless, sink: Option<&Region>, len: usize, seed: u32) -> Result<(), Stop> {
+        if !self.lengths.contains(len) {
+            return Ok(());
+        }
+        let dst = sink.map_or(std::ptr::dangling_mut(), |sink| sink.start());
+        let call = Call { dst, src: data.region.start(), len, seed };
+        let note = Note {
+            stage: Stage::Large,
+            pattern: data.pattern,
+            shift: 0,
+            prefill: 0,
+            dst: Spot::None,
+            src: Spot::None,
+        };
+        let right = data.checksum(len, seed);
+        let mut mismatch = match self.bench.call(&call, note, false) {
+            Ok(sum) if fold(u64::from(sum)) != right => Mismatch::new(
+                Kind::WrongResult,
+                format!("{right:#06x}"),
+                format!("{:#06x}", fold(u64::from(sum))),
+            ),
+            Ok(_) => match sink {
+                Some(sink) if sink.bytes()[..MIB.min(len)] != data.region.bytes()[..MIB.min(len)] => {
+                    Mismatch::new(Kind::WrongBytes, "the source's bytes", "others")
+                }
+                _ => return Ok(()),
+            },
+            Err(ill) => ill_mismatch(ill, &call, self.family),
+        };
+        if mismatch.about.is_empty() {
+            mismatch.about = format!(
+                "data: {}; expected {}, got {}",
+                PATTERNS[data.pattern].name, mismatch.expected, mismatch.got
+            );
+        }
+        Err(caught_around(mismatch, call, Stage::Large))
+    }
+
+    /// One write of 33 MiB, beyond the thresholds from which routines bypass the caches.
+    pub fn beyond_caches(&mut self) -> Result<(), Stop> {
+        const LEN: usize = 33 * MIB + 37;
+        const AT: usize = 4096 + 3;
+        if !self.family.writes() || self.depth != Depth::Full || !self.lengths.contains(LEN) {
+            return Ok(());
+        }
+        let source = Endless::new(index::RANDOM, 34, self.seed)?;
+        let mut dst = Region::new(LEN + 2 * 4096)?;
+        dst.ask_huge();
+        dst.bytes_mut().fill(0xa5);
+        let call = Call { dst: dst.start().wrapping_add(AT), src: source.region.start(), len: LEN, seed: 1 };
+        let note = Note {
+            stage: Stage::Large,
+            pattern: index::RANDOM,
+            shift: 0,
+            prefill: index::CONSTANT,
+            dst: Spot::Middle,
+            src: Spot::AfterGuard,
+        };
+        let outcome = self.bench.call(&call, note, false);
+        let mismatch = match outcome {
+            Err(ill) => ill_mismatch(ill, &call, self.family),
+            Ok(sum) if sums(self.family) && fold(u64::from(sum)) != source.checksum(LEN, 1) => Mismatch::new(
+                Kind::WrongResult,
+                format!("{:#06x}", source.checksum(LEN, 1)),
+                format!("{:#06x}", fold(u64::from(sum))),
+            ),
+            Ok(_) => match wrong_byte(self.family, dst.bytes(), AT, LEN, &source.region) {
+                Some((at, expected, got)) => Mismatch {
+                    first_difference: Some(at as i64 - AT as i64),
+                    about: format!(
+                        "byte {} of the destination is {got:#04x}, {expected:#04x} is right",
+                        at as i64 - AT as i64
+                    ),
+                    ..Mismatch::new(
+                        if (AT..AT + LEN).contains(&at) { Kind::WrongBytes } else { Kind::WroteOutside },
+                        format!("{expected:#04x}"),
+                        format!("{got:#04x}"),
+                    )
+                },
+                None => return Ok(()),
+            },
+        };
+        Err(caught_around(mismatch, call, Stage::Large))
+    }
+}
+
+fn wrong_byte(
+    family: Family,
+    bytes: &[u8],
+    at: usize,
+    len: usize,
+    source: &Region,
+) -> Option<(usize, u8, u8)> {
+    let inside = &bytes[at..at + len];
+    let same = match family {
+        Family::Zero => inside.iter().fold(0, |all, byte| all | byte) == 0,
+        _ => *inside == source.bytes()[..len],
+    };
+    let edges = bytes[..at].iter().chain(&bytes[at + len..]).all(|byte| *byte == 0xa5);
+    if same && edges {
+        return None;
+    }
+    let right = |i: usize| match family {
+        _ if i < at || i >= at + len => 0xa5,
+        Family::Zero => 0,
+        _ => source.bytes()[i - at],
+    };
+    (0..bytes.len()).find(|i| bytes[*i] != right(*i)).map(|i| (i, right(i), bytes[i]))
+}

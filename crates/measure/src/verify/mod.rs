@@ -1,0 +1,186 @@
+//! The proof: what has not been shown to be right is not timed.
+//!
+//! [`prove`] calls a routine some hundred thousand times and compares everything that can be seen: results, every
+//! byte of the destination and around it, the source, guard pages on both sides, the registers and flags that
+//! belong to the caller. It tries what goes wrong in practice (lengths, addresses, carries, overflows, stale
+//! state, other threads, signals) rather than what is likely at random. Only it makes a [`Verified`], and only a
+//! `Verified` can be timed.
+//!
+//! A routine under test may crash, hang or overwrite its own process. Crashes in a call are caught and reported
+//! with their input; for all else the proof belongs into a worker process, notes each call on the [`StatusPage`]
+//! before it makes it, and [`describe`] turns the page of a dead worker into a counterexample.
+//!
+//! What it cannot see: reads outside a buffer that stay within its first or last page, as long as the result does not
+//! depend on them (an aligned word that contains the buffer's last byte never crosses a page, and is harmless);
+//! dependence on more state than one process has; and malice that recognises the proof.
+//!
+//! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
+
+mod bench;
+mod bounds;
+mod call;
+mod counterexample;
+mod ground;
+mod history;
+mod images;
+mod memory;
+mod patterns;
+mod places;
+mod races;
+mod reduce;
+mod signals;
+#[cfg(target_arch = "x86_64")]
+mod stepping;
+mod sweep;
+#[cfg(target_arch = "x86_64")]
+mod trampoline;
+
+pub use counterexample::{Counterexample, Ending, Failure, Kind, describe};
+
+use crate::arena::MapError;
+use crate::status::StatusPage;
+use crate::subject::Subject;
+use bench::Bench;
+use ground::Stop;
+use images::Album;
+use patterns::{PATTERNS, index};
+use races::{Companion, Meeting};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use signals::Handlers;
+use std::time::Instant;
+use sweep::{Proof, fields};
+
+/// How thorough a proof is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Depth {
+    /// Everything, for `carryline verify`: about half a second.
+    Full,
+    /// Before timing, in each worker process: every length and every offset, kinds of data, seeds and places drawn
+    /// by the seed; no threads, no signals. Some milliseconds.
+    Replicate,
+}
+
+/// A subject that has been proved, and may therefore be timed. Only [`prove`] makes one.
+#[derive(Clone, Copy, Debug)]
+pub struct Verified<'s> {
+    subject: &'s Subject,
+}
+
+impl<'s> Verified<'s> {
+    /// What was proved.
+    #[must_use]
+    pub const fn subject(&self) -> &'s Subject {
+        self.subject
+    }
+}
+
+/// What a proof did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProofSummary {
+    /// How thorough it was.
+    pub depth: Depth,
+    /// How many calls it made, those of other threads aside.
+    pub calls: u64,
+    /// How long it took.
+    pub elapsed_ns: u64,
+    /// What was seen that is no fault, and what could not be tried on this machine and why.
+    pub notes: Vec<String>,
+}
+
+/// Proves that the subject does its family's job, within the lengths that its authors support.
+///
+/// `seed` decides everything that is drawn; `subject_index` is what the status page calls the subject.
+///
+/// # Errors
+/// [`Failure::Wrong`] with the smallest failing input that was found; the other failures say why nothing is known.
+pub fn prove<'s>(
+    subject: &'s Subject,
+    depth: Depth,
+    seed: u64,
+    status: &StatusPage,
+    subject_index: u64,
+) -> Result<(Verified<'s>, ProofSummary), Failure> {
+    if !subject.runs_here() {
+        let missing = subject.needs.without(carryline::cpu::features());
+        return Err(Failure::Unsupported(missing.names().collect::<Vec<_>>().join(", ")));
+    }
+    let _handlers = Handlers::install();
+    let start = Instant::now();
+    let mut proof =
+        Proof::new(Bench::new(subject.routine, status, subject_index), subject.lengths, depth, seed);
+    match stages(&mut proof, subject) {
+        Ok(()) => {}
+        Err(Stop::Memory(error)) => return Err(Failure::NoMemory(error)),
+        Err(Stop::Caught(caught)) => {
+            return Err(Failure::Wrong(Box::new(reduce::reduce(&mut proof.bench, *caught))));
+        }
+    }
+    if proof.bench.caller.dirty_upper {
+        proof.notes.push("leaves the upper halves of vector registers in use (no vzeroupper)".to_owned());
+    }
+    let summary = ProofSummary {
+        depth,
+        calls: proof.bench.caller.calls,
+        elapsed_ns: start.elapsed().as_nanos() as u64,
+        notes: proof.notes,
+    };
+    Ok((Verified { subject }, summary))
+}
+
+/// The stages in order: plain before strange and short before long, so that a failure is a simple one.
+fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
+    let full = proof.depth == Depth::Full;
+    let family = proof.family;
+    let seed = proof.seed;
+    let small = Album::new(4096, 0..PATTERNS.len(), true, seed)?;
+    let small_fields = fields(family, &small, usize::MAX)?;
+    proof.small(&small, &small_fields)?;
+    proof.empty_buffers()?;
+    proof.repeated()?;
+
+    let few = [index::RANDOM, index::ONES, index::BOUNDARIES, index::PARTLY_ZERO, index::CONSTANT];
+    let middling: Vec<usize> = if full { (0..PATTERNS.len()).collect() } else { few.to_vec() };
+    let middling = Album::new(3 * 4096, middling, full, seed)?;
+    let middling_fields = fields(family, &middling, usize::MAX)?;
+    proof.middling(&middling, &middling_fields)?;
+    let picture = images::Image::new(16 << 10, index::RANDOM, 0, seed)?;
+    proof.one_mapping(&picture)?;
+    if full {
+        proof.address_lines(&picture)?;
+        proof.shared_memory(&picture)?;
+    }
+
+    let few = [index::RANDOM, index::ONES, index::BOUNDARIES, 2, 22];
+    let large = Album::new((1 << 20) + 8192, few.into_iter().take(if full { 5 } else { 2 }), false, seed)?;
+    let large_fields = fields(family, &large, 2)?;
+    proof.large(&large, &large_fields)?;
+    proof.overflows()?;
+    if !full {
+        return Ok(());
+    }
+    proof.beyond_caches()?;
+    proof.beyond_memory()?;
+
+    // What another thread is at is not what the watcher should read: it notes its calls elsewhere.
+    let page = StatusPage::create().map_err(|error| MapError {
+        bytes: 4096,
+        source: Errno::from_io_error(&error).unwrap_or(Errno::NOMEM),
+    })?;
+    #[cfg(target_arch = "x86_64")]
+    {
+        let meeting = Meeting::default();
+        std::thread::scope(|scope| {
+            let companion =
+                Companion::start(scope, &meeting, subject.routine, subject.lengths, &small, &page);
+            proof.stepped(&small, &small_fields, &companion)
+        })?;
+    }
+    proof.neighbour_race(&small, &small_fields)?;
+    proof.threads(&middling, &middling_fields, &page, subject.routine)?;
+    proof.signal_storm(&large, &large_fields)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! Buffers in places where address arithmetic goes wrong.
+//!
+//! Next to each other; at distances near a multiple of 4096, where a load seems to depend on a store; across the
+//! addresses where a 32-bit or a signed comparison turns over; in memory shared through a file; nowhere at all, with
+//! length 0; and so long that 32 bits cannot hold the length.
+
+use super::Depth;
+use super::bench::{Mismatch, Prefill, Trial, ill_mismatch};
+use super::call::{Call, Ill};
+use super::counterexample::{Kind, Note, Spot, Stage, sums};
+use super::ground::{Caught, Field, Stop};
+use super::images::{Image, fold};
+use super::memory::Region;
+use super::patterns::{SEEDS, index};
+use super::sweep::Proof;
+use carryline_variants::Lengths;
+use std::ptr::{null, null_mut, without_provenance, without_provenance_mut};
+
+const FIELD_BYTES: usize = 16 << 10;
+
+pub(super) fn note(stage: Stage) -> Note {
+    Note { stage, pattern: index::RANDOM, shift: 0, prefill: index::RANDOM, dst: Spot::None, src: Spot::None }
+}
+
+impl Proof<'_> {
+    /// A trial whose buffers both lie in `field`, which shows its picture before and after.
+    fn within(
+        &mut self,
+        stage: Stage,
+        field: &Field<'_>,
+        dst_at: usize,
+        src_at: usize,
+        len: usize,
+    ) -> Result<(), Stop> {
+        let apart = dst_at + len <= src_at || src_at + len <= dst_at;
+        let (reads, writes) = (self.family.reads(), self.family.writes());
+        if !self.lengths.contains(len) || (reads && writes && !apart) {
+            return Ok(());
+        }
+        let picture = field.picture();
+        let seed = self.checksum_seed();
+        let trial = Trial {
+            call: Call {
+                dst: if writes { field.start().wrapping_add(dst_at) } else { std::ptr::dangling_mut() },
+                src: if reads { field.start().wrapping_add(src_at) } else { std::ptr::dangling() },
+                len,
+                seed,
+            },
+            window: writes.then(|| field.whole()),
+            prefill: Prefill::Plain,
+            content: picture.start().wrapping_add(src_at),
+            sum: if sums(self.family) { picture.checksum(src_at, len, seed) } else { 0 },
+            note: note(stage),
+            step: false,
+        };
+        self.bench.check(&trial).map_err(|mismatch| {
+            let mut caught = Caught::new(*mismatch, &trial, self.family, true);
+            caught.reducible = false;
+            Stop::Caught(Box::new(caught))
+        })
+    }
+
+    /// Source and destination in one mapping: touching, and at distances that look alike modulo 4096.
+    pub fn one_mapping(&mut self, picture: &Image) -> Result<(), Stop> {
+        if !(self.family.reads() && self.family.writes()) {
+            return Ok(());
+        }
+        let field = Field::new(picture)?;
+        let every = if self.depth == Depth::Full { 1 } else { 11 };
+        let first = self.random.below(every);
+        for len in (first..=300).step_by(every).chain([511, 512, 1000, 1024, 2048, 4096]) {
+            for at in [512, 512 + 1 + self.random.below(63)] {
+                self.within(Stage::OneMapping, &field, at + len, at, len)?;
+                self.within(Stage::OneMapping, &field, at, at + len, len)?;
+            }
+            for distance in [self.random.below(64), 0, 1, 8, 63] {
+                let at = 64 + self.random.below(64);
+                self.within(Stage::OneMapping, &field, at + 4096 + distance, at, len)?;
+                self.within(Stage::OneMapping, &field, at, at + 4096 + distance, len)?;
+                self.within(Stage::OneMapping, &field, at + 4096, at + distance, len)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Buffers on both sides of a line of addresses, and across it.
+    pub fn address_lines(&mut self, picture: &Image) -> Result<(), Stop> {
+        for line in [1_usize << 31, 1 << 32] {
+            let half = FIELD_BYTES / 2;
+            let Ok(region) = Region::at(line - half, FIELD_BYTES) else {
+                self.notes.push(format!("not tried: buffers across address {line:#x}, which is not free"));
+                continue;
+            };
+            let field = Field::on(region, picture)?;
+            self.across(Stage::AddressLine, &field)?;
+        }
+        Ok(())
+    }
+
+    /// The same in memory that a file stands behind.
+    pub fn shared_memory(&mut self, picture: &Image) -> Result<(), Stop> {
+        let field = Field::on(Region::shared(FIELD_BYTES, 1)?, picture)?;
+        self.across(Stage::SharedMemory, &field)
+    }
+
+    fn across(&mut self, stage: Stage, field: &Field<'_>) -> Result<(), Stop> {
+        let half = FIELD_BYTES / 2;
+        let lengths =
+            [1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 127, 128, 129, 255, 300, 1500, 3000];
+        for len in lengths {
+            for before in [0, 1, len / 2, len - 1, len] {
+                let (at, apart) = (half - before, 3100 + self.random.below(64));
+                self.within(stage, field, at, at - apart, len)?;
+                self.within(stage, field, at, at + apart, len)?;
+                self.within(stage, field, at - apart, at, len)?;
+                self.within(stage, field, at + apart, at, len)?;
+            }
+            self.within(stage, field, half - len, half, len)?;
+            self.within(stage, field, half, half - len, len)?;
+        }
+        Ok(())
+    }
+
+    /// Length 0, with pointers that must not be followed.
+    pub fn empty_buffers(&mut self) -> Result<(), Stop> {
+        if !self.lengths.contains(0) {
+            return Ok(());
+        }
+        let region = Region::new(4096)?;
+        let (start, end) = (region.start(), region.start().wrapping_add(region.len()));
+        let pointers: [*mut u8; 6] = [
+            null_mut(),
+            without_provenance_mut(1),
+            without_provenance_mut(usize::MAX),
+            start.wrapping_sub(9),
+            end,
+            end.wrapping_add(9),
+        ];
+        for (turn, dst) in pointers.into_iter().enumerate() {
+            for (other, src) in pointers.into_iter().enumerate() {
+                let seed = SEEDS[(turn * 5 + other) % SEEDS.len()];
+                let call = Call {
+                    dst: if self.family.writes() { dst } else { null_mut() },
+                    src: if self.family.reads() { src.cast_const() } else { null() },
+                    len: 0,
+                    seed,
+                };
+                let mismatch = match self.bench.call(&call, note(Stage::EmptyBuffer), false) {
+                    Ok(sum) if !sums(self.family) || fold(u64::from(sum)) == fold(u64::from(seed)) => {
+                        continue;
+                    }
+                    Ok(sum) => Mismatch::new(
+                        Kind::WrongResult,
+                        format!("{:#06x}", fold(u64::from(seed))),
+                        format!("{:#06x}", fold(u64::from(sum))),
+                    ),
+                    Err(ill) => ill_mismatch(ill, &call, self.family),
+                };
+                return Err(caught_around(mismatch, call, Stage::EmptyBuffer));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lengths that 31 and 32 bits cannot hold. Nobody has the time to work through them in a proof, so only the edges
+    /// of the buffers are accessible: a routine that takes the length as it is runs into the middle and is caught there; one that
+    /// returns has cut the length.
+    pub fn beyond_memory(&mut self) -> Result<(), Stop> {
+        if self.lengths != Lengths::Any || cfg!(not(target_arch = "x86_64")) || usize::BITS < 64 {
+            return Ok(());
+        }
+        const EDGE: usize = 64 << 10;
+        for len in [(1_usize << 31) + 37, (1 << 32) + 37] {
+            let map = || Region::hollow(len, EDGE);
+            let (Ok(dst), Ok(src)) = (map(), map()) else {
+                self.notes.push(format!("not tried: {len} bytes, for which there are no addresses"));
+                continue;
+            };
+            let call = Call {
+                dst: if self.family.writes() { dst.start() } else { without_provenance_mut(1) },
+                src: if self.family.reads() { src.start() } else { without_provenance(1) },
+                len,
+                seed: 0,
+            };
+            let mismatch = match self.bench.call(&call, note(Stage::BeyondMemory), false) {
+                Err(Ill::Fault { address: Some(address), signal: libc::SIGSEGV, .. })
+                    if address.wrapping_sub(call.dst as usize) < len
+                        || address.wrapping_sub(call.src as usize) < len =>
+                {
+                    continue;
+                }
+                Err(ill) => ill_mismatch(ill, &call, self.family),
+                Ok(_) => Mismatch {
+                    about:
+                        "returned without touching most of its buffer: the length was cut to 32 bits or fewer"
+                            .to_owned(),
+                    ..Mismatch::new(Kind::TruncatedLength, "all bytes", "some bytes")
+                },
+            };
+            return Err(caught_around(mismatch, call, Stage::BeyondMemory));
+        }
+        Ok(())
+    }
+}
+
+/// A failure that cannot be made again by a plain call on a buffer.
+pub(super) fn caught_around(mismatch: Mismatch, call: Call, stage: Stage) -> Stop {
+    let (data, prefill) = (Vec::new(), Vec::new());
+    Stop::Caught(Box::new(Caught { mismatch, call, note: note(stage), data, prefill, reducible: false }))
+}

@@ -1,0 +1,245 @@
+//! Every length, every offset, every kind of data: the bulk of the proof.
+//!
+//! Lengths ascend, so that what fails first is near the smallest input that fails. In full depth every pair of
+//! length and offset (for copies: of both offsets) meets every placement, and for checksums every pattern; seeds
+//! and, for copies, patterns take turns. A replicate's depth makes one call for each length and offset, and draws the
+//! rest by its seed.
+
+use super::Depth;
+use super::bench::{Bench, Prefill};
+use super::counterexample::{Spot, Stage, sums};
+use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
+use super::images::Album;
+use super::patterns::{PATTERNS, Random, SEEDS, index};
+use carryline_variants::{Family, Lengths};
+
+/// What all stages of one proof share.
+pub(super) struct Proof<'s> {
+    pub bench: Bench<'s>,
+    pub family: Family,
+    pub lengths: Lengths,
+    pub depth: Depth,
+    pub seed: u64,
+    pub random: Random,
+    turns: usize,
+    /// What was seen that is no fault, and what could not be tried.
+    pub notes: Vec<String>,
+}
+
+/// The longest length of the sweep over all lengths and offsets.
+pub(super) const SMALL: usize = 300;
+
+const PREFILLS: [usize; 11] =
+    [index::CONSTANT, 7, index::PARTLY_ZERO, 27, index::ONES, index::ZEROS, 3, 12, 13, 5, index::RANDOM];
+
+impl<'s> Proof<'s> {
+    pub fn new(bench: Bench<'s>, lengths: Lengths, depth: Depth, seed: u64) -> Proof<'s> {
+        let family = bench.family;
+        Proof { bench, family, lengths, depth, seed, random: Random::new(seed), turns: 0, notes: Vec::new() }
+    }
+
+    /// Makes a trial, and keeps its data if it fails.
+    pub fn run(&mut self, pick: &Pick<'_>) -> Result<(), Stop> {
+        let trial = pick.trial(self.family);
+        self.bench
+            .check(&trial)
+            .map_err(|mismatch| Stop::Caught(Box::new(Caught::new(*mismatch, &trial, self.family, true))))
+    }
+
+    /// One of `0..choices`: at first each in turn, so that none is left out, then drawn.
+    fn choose(&mut self, choices: usize) -> usize {
+        if self.turns < 128 { self.turns % choices } else { self.random.below(choices) }
+    }
+
+    pub fn checksum_seed(&mut self) -> u32 {
+        if !sums(self.family) {
+            return 0;
+        }
+        match self.choose(SEEDS.len() + 1) {
+            listed if listed < SEEDS.len() => SEEDS[listed],
+            _ => self.random.next() as u32,
+        }
+    }
+
+    fn prefill(&mut self) -> Prefill {
+        if self.family == Family::Zero {
+            return Prefill::Plain;
+        }
+        match self.choose(24) {
+            0 => Prefill::Source,
+            1 => Prefill::Reversed,
+            2 => Prefill::AllButOne,
+            _ => Prefill::Plain,
+        }
+    }
+
+    /// A trial of that length and those offsets, everything else chosen.
+    pub fn one(
+        &mut self,
+        stage: Stage,
+        album: &Album,
+        fields: &[Field<'_>],
+        len: usize,
+        dst_offset: usize,
+        src_offset: usize,
+    ) -> Result<(), Stop> {
+        self.turns += 1;
+        let src = self.family.reads().then(|| {
+            let pattern = album.patterns()[self.choose(album.patterns().len())];
+            let follow = self.random.below(2) == 0;
+            let spot = Spot::ALL[self.choose(3)];
+            Source::in_album(album, pattern, follow, spot, len, src_offset)
+        });
+        let dst = self.family.writes().then(|| {
+            let field = &fields[self.choose(fields.len())];
+            let prefill = self.prefill();
+            let turn = self.choose(9);
+            let spot = Spot::ALL[(turn / 3 + turn) % 3];
+            Destination::in_field(field, prefill, spot, len, dst_offset)
+        });
+        let seed = self.checksum_seed();
+        self.run(&Pick { stage, len, seed, src, dst })
+    }
+
+    /// All lengths up to [`SMALL`], all offsets.
+    pub fn small(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+        for len in (0..=SMALL).filter(|len| self.lengths.contains(*len)).collect::<Vec<_>>() {
+            match (self.depth, self.family) {
+                (Depth::Replicate, _) => {
+                    let turn = self.random.below(64);
+                    for offset in 0..64 {
+                        self.one(Stage::Sweep, album, fields, len, offset, (offset * 5 + turn) % 64)?;
+                    }
+                }
+                (Depth::Full, Family::Checksum) => self.small_sums(album, len)?,
+                (Depth::Full, Family::Zero) => self.small_zeros(fields, len)?,
+                (Depth::Full, Family::Copy | Family::CopyChecksum) => {
+                    self.small_copies(album, fields, len)?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn small_sums(&mut self, album: &Album, len: usize) -> Result<(), Stop> {
+        for offset in 0..64 {
+            for pattern in 0..PATTERNS.len() {
+                for (turn, spot) in Spot::ALL.into_iter().enumerate() {
+                    self.turns += 1;
+                    let follow = (turn + offset).is_multiple_of(2);
+                    let src = Some(Source::in_album(album, pattern, follow, spot, len, offset));
+                    let seed = self.checksum_seed();
+                    self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
+                }
+            }
+            for seed in SEEDS {
+                let pattern = self.random.below(PATTERNS.len());
+                let src = Some(Source::in_album(album, pattern, true, Spot::Middle, len, offset));
+                self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn small_zeros(&mut self, fields: &[Field<'_>], len: usize) -> Result<(), Stop> {
+        for offset in 0..64 {
+            for field in fields {
+                for spot in Spot::ALL {
+                    let dst = Some(Destination::in_field(field, Prefill::Plain, spot, len, offset));
+                    self.run(&Pick { stage: Stage::Sweep, len, seed: 0, src: None, dst })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn small_copies(&mut self, album: &Album, fields: &[Field<'_>], len: usize) -> Result<(), Stop> {
+        for dst_offset in 0..64 {
+            for src_offset in 0..64 {
+                self.turns += 1;
+                let pattern = self.choose(PATTERNS.len());
+                let turn = src_offset + dst_offset;
+                let src_spot = Spot::ALL[turn % 3];
+                let dst_spot = Spot::ALL[(turn / 3 + src_offset) % 3];
+                let field = &fields[(len + src_offset) % fields.len()];
+                let prefill = self.prefill();
+                let src =
+                    Some(Source::in_album(album, pattern, turn.is_multiple_of(2), src_spot, len, src_offset));
+                let dst = Some(Destination::in_field(field, prefill, dst_spot, len, dst_offset));
+                let seed = self.checksum_seed();
+                self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lengths of some pages: each of them with a few offsets, and all offsets around powers of two.
+    pub fn middling(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+        let (every, calls) = if self.depth == Depth::Full { (1, 6) } else { (29, 1) };
+        let start = SMALL + 1 + self.random.below(every);
+        for len in (start..=4160).step_by(every) {
+            for _ in 0..calls {
+                self.drawn(Stage::Lengths, album, fields, len)?;
+            }
+        }
+        for power in 8..=13 {
+            for len in (1_usize << power) - 2..=(1 << power) + 2 {
+                let calls = if self.depth == Depth::Full { 64 } else { 4 };
+                for offset in 0..calls {
+                    if self.lengths.contains(len) {
+                        let (turn, src_turn) = (self.random.below(64), self.random.below(64));
+                        let dst = if self.depth == Depth::Full { offset } else { turn };
+                        // A family that only reads has its one offset here.
+                        let src = if self.family.writes() { src_turn } else { dst };
+                        self.one(Stage::Lengths, album, fields, len, dst, src)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A trial of that length, if it is one that the routine's authors support, with everything drawn.
+    pub fn drawn(
+        &mut self,
+        stage: Stage,
+        album: &Album,
+        fields: &[Field<'_>],
+        len: usize,
+    ) -> Result<(), Stop> {
+        if !self.lengths.contains(len) {
+            return Ok(());
+        }
+        let (dst, src) = (self.random.below(64), self.random.below(64));
+        self.one(stage, album, fields, len, dst, src)
+    }
+
+    /// Around the powers of two up to 1 MiB, and lengths between them.
+    pub fn large(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+        for power in 14..=20 {
+            let whole = 1_usize << power;
+            let (calls, beyond_64_kib) =
+                if self.depth == Depth::Full { ((1 << 19 >> power).clamp(3, 12), 5) } else { (1, 2) };
+            let turn = self.random.below(5);
+            for step in 0..if power <= 16 { 5 } else { beyond_64_kib } {
+                for _ in 0..calls {
+                    self.drawn(Stage::Large, album, fields, whole - 2 + (turn + step) % 5)?;
+                }
+            }
+            for _ in 0..if self.depth == Depth::Full { 6 } else { 1 } {
+                let len = whole / 2 + self.random.below(whole / 2);
+                self.drawn(Stage::Large, album, fields, len)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The destinations that a proof writes to, one for each prefill; none where the family writes nothing.
+pub(super) fn fields(family: Family, album: &Album, most: usize) -> Result<Vec<Field<'_>>, Stop> {
+    if !family.writes() {
+        return Ok(Vec::new());
+    }
+    let patterns = PREFILLS.into_iter().filter(|pattern| album.patterns().contains(pattern));
+    patterns.take(most).map(|pattern| Ok(Field::new(album.of(pattern))?)).collect()
+}
