@@ -284,7 +284,8 @@ pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
         "m" | "min" => 60.0,
         unit => return Err(format!("unknown unit '{unit}' in '{text}'; use ms, s or m (20s, 2m)")),
     };
-    let number: f64 = digits.parse().map_err(|_| format!("'{text}' is not a time; write 20s, 2m or 500ms"))?;
+    let number: f64 =
+        digits.parse().map_err(|_| format!("'{text}' is not a time; write 20s, 2m or 500ms"))?;
     let seconds = number * scale;
     if (0.1..=86_400.0).contains(&seconds) {
         Ok(std::time::Duration::from_secs_f64(seconds))

@@ -18,7 +18,9 @@ pub fn listen() {
         )
         .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)));
         if let Err(error) = armed {
-            eprintln!("carryline: cannot listen for signal {signal}: {error}; interrupting will lose the summary");
+            eprintln!(
+                "carryline: cannot listen for signal {signal}: {error}; interrupting will lose the summary"
+            );
         }
     }
 }

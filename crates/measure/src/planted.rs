@@ -52,11 +52,16 @@ mod tests {
     #[test]
     fn it_answers_like_its_original() {
         let id = SubjectId { family: "checksum".to_owned(), name: NAME.to_owned() };
-        let Some(Subject { routine: Routine::Checksum(slow), .. }) = subject(&id) else { panic!("known by name") };
+        let Some(Subject { routine: Routine::Checksum(slow), .. }) = subject(&id) else {
+            panic!("known by name")
+        };
         let bytes: Vec<u8> = (0..9000_u32).map(|i| (i * 7 + i / 256) as u8).collect();
         // SAFETY: the vector's own bytes.
         let sum = unsafe { slow(bytes.as_ptr(), bytes.len(), 5) };
-        assert_eq!(carryline::checksum::fold(sum), carryline_variants::checksum::reference::folded_sum(&bytes, 5));
+        assert_eq!(
+            carryline::checksum::fold(sum),
+            carryline_variants::checksum::reference::folded_sum(&bytes, 5)
+        );
         assert!(subject(&SubjectId { family: "zero".to_owned(), name: NAME.to_owned() }).is_none());
     }
 }

@@ -52,7 +52,10 @@ fn run_line(run: RunSummary) -> RunLine {
 fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Failure> {
     let result = match store.load_run(id) {
         Err(StoreError::Unfinished { .. }) => {
-            output::note(&format!("run {id} was killed or is still going on; this is what its finished rounds say"), common);
+            output::note(
+                &format!("run {id} was killed or is still going on; this is what its finished rounds say"),
+                common,
+            );
             from_rounds(store, id)?
         }
         other => other.map_err(|error| usage(error.to_string()))?,
@@ -68,7 +71,8 @@ fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Fai
 /// The result of a run that never ended, from its plan and its rounds.
 fn from_rounds(store: &Store, id: RunId) -> Result<RunResult, Failure> {
     let header = store.header(id).map_err(|error| usage(error.to_string()))?;
-    let plan: Plan = serde_json::from_value(header.plan).context("the plan of this run is of another version")?;
+    let plan: Plan =
+        serde_json::from_value(header.plan).context("the plan of this run is of another version")?;
     let rounds = store.rounds(id).map_err(|error| usage(error.to_string()))?;
     let mut gathered: Vec<Gathered> = plan.situations.iter().cloned().map(Gathered::new).collect();
     for record in rounds {

@@ -6,7 +6,9 @@ use crate::engine::machine::Here;
 use crate::engine::standard;
 use crate::failure::{Failure, usage};
 use crate::output;
-use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets, Operands, Pages, Then, UnknownWord};
+use carryline_measure::condition::{
+    Cache, CacheMethod, Condition, Dependence, Offsets, Operands, Pages, Then, UnknownWord,
+};
 use carryline_measure::gather::Situation;
 use carryline_measure::nearest::{did_you_mean, nearest};
 use carryline_measure::sizes::{Sizes, parse_bytes};
@@ -62,7 +64,8 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
                                 };
                                 match impossible(*family, &condition) {
                                     Some(reason) => refused.push(reason),
-                                    None => situations.push(standard::situation(*family, condition, 1.0, &subjects)),
+                                    None => situations
+                                        .push(standard::situation(*family, condition, 1.0, &subjects)),
                                 }
                             }
                         }
@@ -79,7 +82,9 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
         output::note(&format!("left out: {reason}"), common);
     }
     let plan = prepared.plan(situations, &args.effort, BUDGET, common);
-    let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else { return Ok(0) };
+    let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else {
+        return Ok(0);
+    };
     let style = output::style();
     let mut text = String::new();
     for matrix in matrices(&finished.result, prepared.unit) {
@@ -94,7 +99,9 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
 fn impossible(family: Family, condition: &Condition) -> Option<String> {
     let sums = matches!(family, Family::Checksum | Family::CopyChecksum);
     if !condition.segments.is_empty() && !sums {
-        return Some(format!("--segments: a message of several buffers is for checksum families, not {family}"));
+        return Some(format!(
+            "--segments: a message of several buffers is for checksum families, not {family}"
+        ));
     }
     if !condition.segments.is_empty() && condition.then != Then::Nothing {
         return Some(format!("--then {} cannot be joined with --segments", condition.then));
@@ -156,7 +163,9 @@ mod tests {
     #[test]
     fn segments_are_checked_word_by_word() {
         assert_eq!(read_segments("1,3,1,3").ok(), Some(vec![1, 3, 1, 3]));
-        for (text, word) in [("0", "'0'"), ("1,-3", "'-3'"), ("1,x", "'x'"), ("2G", "'2G'"), ("1G,1", "1 GiB"), ("", "''")] {
+        for (text, word) in
+            [("0", "'0'"), ("1,-3", "'-3'"), ("1,x", "'x'"), ("2G", "'2G'"), ("1G,1", "1 GiB"), ("", "''")]
+        {
             let error = read_segments(text).expect_err(text);
             assert_eq!(error.status(), 2);
             assert!(error.to_string().contains(word), "{error}");
@@ -166,6 +175,9 @@ mod tests {
     #[test]
     fn a_misspelt_state_is_named_with_the_nearest() {
         let error = words::<Cache>(&["cold:clflsh".to_owned()]).expect_err("no such state");
-        assert!(error.to_string().contains("'cold:clflsh'") && error.to_string().contains("'cold:clflush'"), "{error}");
+        assert!(
+            error.to_string().contains("'cold:clflsh'") && error.to_string().contains("'cold:clflush'"),
+            "{error}"
+        );
     }
 }

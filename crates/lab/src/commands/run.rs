@@ -31,10 +31,13 @@ pub fn run(args: &Run, common: &Common) -> Result<u8, Failure> {
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
     let (sizes, warnings) = read_sizes(args.sizes.as_deref())?;
     let subjects = |family| prepared.selection.subjects(family);
-    let situations = standard::situations(&here.caches, &prepared.selection.families, false, &sizes, &subjects)
-        .map_err(|error| usage(error.to_string()))?;
+    let situations =
+        standard::situations(&here.caches, &prepared.selection.families, false, &sizes, &subjects)
+            .map_err(|error| usage(error.to_string()))?;
     let plan = prepared.plan(situations, &args.effort, BUDGET, common);
-    let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else { return Ok(0) };
+    let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else {
+        return Ok(0);
+    };
     let text = ranked_result(&finished.result, prepared.unit)?;
     conclude(&finished, &text, prepared.unit, &args.effort, common)
 }
@@ -69,7 +72,10 @@ pub struct Prepared {
 impl Prepared {
     /// Reads what the user asked for.
     pub fn new(subjects: &Subjects, effort: &Effort, here: &Here) -> Result<Prepared, Failure> {
-        let unit: Unit = effort.unit.parse().map_err(|error: carryline_report::units::UnknownUnit| usage(error.to_string()))?;
+        let unit: Unit = effort
+            .unit
+            .parse()
+            .map_err(|error: carryline_report::units::UnknownUnit| usage(error.to_string()))?;
         let cpu = here.cpu(effort.cpu)?;
         let supervisor = session::supervisor(effort.patience)?;
         let families = select::families(&subjects.family)?;
@@ -85,19 +91,31 @@ impl Prepared {
                 .into_iter()
                 .filter(|family| {
                     let has = |id: &carryline_measure::subject::SubjectId| id.family == family.name();
-                    named && variants.iter().any(|v| v.family() == *family) || plugins.iter().any(|(_, id)| has(id))
+                    named && variants.iter().any(|v| v.family() == *family)
+                        || plugins.iter().any(|(_, id)| has(id))
                 })
                 .collect(),
             false => families,
         };
-        if let Some((word, id)) = plugins.iter().find(|(_, id)| !families.iter().any(|f| f.name() == id.family)) {
-            return Err(usage(format!("plug-in '{word}' is of family {}, which --family leaves out", id.family)));
+        if let Some((word, id)) =
+            plugins.iter().find(|(_, id)| !families.iter().any(|f| f.name() == id.family))
+        {
+            return Err(usage(format!(
+                "plug-in '{word}' is of family {}, which --family leaves out",
+                id.family
+            )));
         }
         Ok(Prepared { supervisor, selection: Selection { families, variants, plugins, named }, unit, cpu })
     }
 
     /// The plan for these situations.
-    pub fn plan(&self, situations: Vec<Situation>, effort: &Effort, budget: Duration, common: &Common) -> Plan {
+    pub fn plan(
+        &self,
+        situations: Vec<Situation>,
+        effort: &Effort,
+        budget: Duration,
+        common: &Common,
+    ) -> Plan {
         Plan {
             situations: situations.into_iter().filter(|situation| !situation.subjects.is_empty()).collect(),
             plugins: self.selection.plugins.clone(),
@@ -180,7 +198,8 @@ pub fn conclude(
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let html = page(&finished.result, unit, &Roles::of_collection(), &about)?;
-        std::fs::write(path, html).map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
+        std::fs::write(path, html)
+            .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
         output::note(&format!("wrote {}", path.display()), common);
     }
     if let (Some(id), false) = (finished.result.run_id, common.quiet) {

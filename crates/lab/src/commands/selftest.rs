@@ -102,7 +102,9 @@ fn candidates(family: Family) -> Vec<&'static Variant> {
     let mut variants: Vec<&Variant> = carryline_variants::of(family)
         .iter()
         .copied()
-        .filter(|variant| variant.runs_here() && variant.known_bad.is_none() && variant.role != Role::Reference)
+        .filter(|variant| {
+            variant.runs_here() && variant.known_bad.is_none() && variant.role != Role::Reference
+        })
         .collect();
     variants.sort_by_key(|variant| variant.role != Role::Baseline);
     variants
@@ -139,7 +141,9 @@ fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
         let condition = Condition {
             sizes: one_size(sizes)?,
             offsets,
-            cache: cache.parse().map_err(|error: carryline_measure::condition::UnknownWord| usage(error.to_string()))?,
+            cache: cache
+                .parse()
+                .map_err(|error: carryline_measure::condition::UnknownWord| usage(error.to_string()))?,
             ..Condition::plain(0)
         };
         let mut situation = standard::situation(family, condition, 1.0, &|_| (subjects.clone(), Some(0)));
@@ -149,8 +153,9 @@ fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
     }
     for size in planted::SIZES {
         let subjects = vec![planted::ORIGINAL.to_owned(), planted::NAME.to_owned()];
-        let mut situation =
-            standard::situation(Family::Checksum, Condition::plain(size), 1.0, &|_| (subjects.clone(), Some(0)));
+        let mut situation = standard::situation(Family::Checksum, Condition::plain(size), 1.0, &|_| {
+            (subjects.clone(), Some(0))
+        });
         situation.name = format!("planted: {}", situation.name);
         made.push(situation);
     }
@@ -166,7 +171,8 @@ impl Found {
     /// Judges a situation as a ranking would: the floor from the baseline's twin alone, every other pair by it.
     fn judge(&mut self, run: u32, gathered: &Gathered, seed: u64) {
         let subjects = &gathered.situation.subjects;
-        let ratio = |a: usize, b: usize| statistics::paired_ratio(&gathered.gross(a), &gathered.gross(b), seed);
+        let ratio =
+            |a: usize, b: usize| statistics::paired_ratio(&gathered.gross(a), &gathered.gross(b), seed);
         let Some(own) = ratio(subjects.len(), 0) else { return };
         let floor = statistics::noise_floor(&[own]);
         self.floors.push(floor);
@@ -208,7 +214,9 @@ impl Found {
             self.planted,
             percent(self.called_slower, self.planted),
         );
-        if let (Some(ratio), Some(median), Some(largest)) = (self.planted_ratio, self.floor_median, self.floor_largest) {
+        if let (Some(ratio), Some(median), Some(largest)) =
+            (self.planted_ratio, self.floor_median, self.floor_largest)
+        {
             text.push_str(&format!(
                 "planted slow-down as measured: {:+.1} % (median)\nnoise floor: {:.2} % (median), {:.2} % (largest)\n",
                 100.0 * (ratio - 1.0),

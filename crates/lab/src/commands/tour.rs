@@ -84,7 +84,8 @@ fn introduction(here: &Here) -> String {
 fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
     let proved = finished.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Proved(_))).count();
-    let mut text = format!("The proof: {proved} of {} variants are right on every input tried", finished.proofs.len());
+    let mut text =
+        format!("The proof: {proved} of {} variants are right on every input tried", finished.proofs.len());
     let others: Vec<String> = finished
         .proofs
         .iter()

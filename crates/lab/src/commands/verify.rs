@@ -27,7 +27,10 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     };
     let mut subjects: Vec<SubjectId> = variants
         .iter()
-        .map(|variant| SubjectId { family: variant.family().name().to_owned(), name: variant.name.to_owned() })
+        .map(|variant| SubjectId {
+            family: variant.family().name().to_owned(),
+            name: variant.name.to_owned(),
+        })
         .collect();
     subjects.extend(plugins.iter().map(|(_, id)| id.clone()));
     let words: Vec<String> = plugins.into_iter().map(|(word, _)| word).collect();
@@ -58,7 +61,9 @@ fn line(proof: &Proof) -> ProofLine {
         Verdict::Proved(summary) => ("right", true, Some(covered(summary)), None),
         Verdict::Wrong(found) if known_bad => ("known-bad, caught", true, None, Some(found)),
         Verdict::Wrong(found) => ("wrong", false, None, Some(found)),
-        Verdict::Crashed(found) | Verdict::TimedOut(found) if known_bad => ("known-bad, caught", true, None, Some(found)),
+        Verdict::Crashed(found) | Verdict::TimedOut(found) if known_bad => {
+            ("known-bad, caught", true, None, Some(found))
+        }
         Verdict::Crashed(found) => ("crashed", false, None, Some(found)),
         Verdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
         Verdict::Unsupported(reason) => ("unsupported", true, Some(reason.clone()), None),

@@ -57,7 +57,8 @@ pub fn all(
         warnings.push(warning::worker_lost(reason, place));
     }
     for proof in &outcome.fallen {
-        warnings.push(warning::worker_lost("a routine failed while it was measured", &proof.subject.to_string()));
+        warnings
+            .push(warning::worker_lost("a routine failed while it was measured", &proof.subject.to_string()));
     }
     let mut few = Vec::new();
     let mut unsteady = Vec::new();
@@ -72,18 +73,23 @@ pub fn all(
     limited(&mut warnings, few, |(name, rounds)| warning::few_rounds(name, *rounds));
     limited(&mut warnings, unsteady, |name| warning::never_steady(name));
     limited(&mut warnings, doubling, |(name, relative)| warning::doubling_disagrees(name, *relative));
-    let mut wide: Vec<(String, f64)> = summaries.iter().flat_map(|(_, summary)| wide_cells(summary)).collect();
+    let mut wide: Vec<(String, f64)> =
+        summaries.iter().flat_map(|(_, summary)| wide_cells(summary)).collect();
     wide.sort_by(|a, b| b.1.total_cmp(&a.1));
     limited(&mut warnings, wide, |(name, relative)| warning::wide_interval(name, *relative));
     let mut high: Vec<(String, f64)> = summaries
         .iter()
-        .filter_map(|(name, summary)| Some((name.clone(), summary.floor.filter(|floor| *floor > HIGH_FLOOR)?)))
+        .filter_map(|(name, summary)| {
+            Some((name.clone(), summary.floor.filter(|floor| *floor > HIGH_FLOOR)?))
+        })
         .collect();
     high.sort_by(|a, b| b.1.total_cmp(&a.1));
     limited(&mut warnings, high, |(name, floor)| warning::high_noise_floor(name, *floor));
     for gathered in &outcome.gathered {
         if gathered.situation.condition.pages == Pages::Huge {
-            let given = gathered.observed().and_then(|o| Some(o.huge_bytes? as f64 / o.footprint_bytes.max(1) as f64));
+            let given = gathered
+                .observed()
+                .and_then(|o| Some(o.huge_bytes? as f64 / o.footprint_bytes.max(1) as f64));
             if given.is_some_and(|share| share < 0.9) {
                 add(&mut warnings, warning::no_huge_pages(given.unwrap_or(0.0)));
             }
@@ -186,7 +192,8 @@ mod tests {
     #[test]
     fn a_fixed_cost_in_short_batches_is_seen() {
         let summary = Summary { cells: Vec::new(), floor: Some(0.005), twins: Vec::new() };
-        let leaky: Vec<Round> = (0..20).map(|i| round(1 + i % 2, if i % 2 == 0 { 110.0 } else { 104.0 }, 0.6)).collect();
+        let leaky: Vec<Round> =
+            (0..20).map(|i| round(1 + i % 2, if i % 2 == 0 { 110.0 } else { 104.0 }, 0.6)).collect();
         let (_, relative) = disagreement(&gathered(leaky), &summary).expect("6 % is more than noise");
         assert!((relative - 0.06).abs() < 0.001, "{relative}");
         let clean: Vec<Round> = (0..20).map(|i| round(1 + i % 2, 104.0, 0.6)).collect();

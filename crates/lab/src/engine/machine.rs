@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, usage};
 use carryline_measure::environment::Environment;
-use carryline_measure::sampler::{CacheSizes, buffer_bytes};
 use carryline_measure::gather::Situation;
+use carryline_measure::sampler::{CacheSizes, buffer_bytes};
 use carryline_variants::Family;
 
 /// What this machine is like.
@@ -18,7 +18,9 @@ impl Here {
     /// Looks at the machine.
     pub fn look() -> Here {
         let environment = Environment::here();
-        let level = |level: u8, otherwise: u64| environment.cache_bytes(level).filter(|b| *b > 0).unwrap_or(otherwise);
+        let level = |level: u8, otherwise: u64| {
+            environment.cache_bytes(level).filter(|b| *b > 0).unwrap_or(otherwise)
+        };
         let l1 = level(1, 32 << 10);
         let l2 = level(2, 512 << 10).max(l1);
         let l3 = environment.last_level_bytes().unwrap_or(8 << 20).max(l2);
@@ -32,7 +34,10 @@ impl Here {
             Some(cpu) if allowed.iter().any(|known| *known as usize == cpu) => Ok(Some(cpu)),
             Some(cpu) => {
                 let list: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-                Err(usage(format!("--cpu {cpu}: not among the CPUs this process may use ({})", list.join(", "))))
+                Err(usage(format!(
+                    "--cpu {cpu}: not among the CPUs this process may use ({})",
+                    list.join(", ")
+                )))
             }
             None => Ok(allowed.last().map(|cpu| *cpu as usize)),
         }

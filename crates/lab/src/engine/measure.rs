@@ -5,12 +5,12 @@ use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
 use crate::interrupt;
 use carryline_measure::gather::{Gathered, Replicate, Round};
+use carryline_measure::limits;
 use carryline_measure::protocol::{Job, MeasureJob, Message, SituationJob};
 use carryline_measure::results::{Limit, Status};
 use carryline_measure::sampler::CacheSizes;
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
-use carryline_measure::limits;
 use carryline_variants::{Family, Lengths};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -87,7 +87,8 @@ pub fn run(
         fallen: Vec::new(),
         interrupted: false,
     };
-    let out = proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
+    let out =
+        proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
     let mut run = Run { plan, supervisor, progress, outcome, subjects: plan.subjects(), out };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     // What a replicate spends before it measures: a guess at first, then what the last one took.
@@ -122,7 +123,9 @@ fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
         Verdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
         Verdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
         Verdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
-        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => Some((Status::Unsupported, reason.clone())),
+        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => {
+            Some((Status::Unsupported, reason.clone()))
+        }
     }
 }
 
@@ -183,14 +186,23 @@ impl Run<'_> {
                         let order = place_members(&members, &places[&situation]);
                         partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
                     }
-                    Message::Round { situation, round, multiplier, samples, null_ticks, ticks_per_cycle, counted } => {
+                    Message::Round {
+                        situation,
+                        round,
+                        multiplier,
+                        samples,
+                        null_ticks,
+                        ticks_per_cycle,
+                        counted,
+                    } => {
                         let Some((measured, order)) = partial.get_mut(&situation) else { return };
                         let planned = &plan.situations[situation as usize];
                         let mut by_place = vec![f64::NAN; planned.places()];
                         for (place, sample) in order.iter().zip(samples) {
                             by_place[*place] = sample;
                         }
-                        let made = Round { multiplier, samples: by_place, null_ticks, ticks_per_cycle, counted };
+                        let made =
+                            Round { multiplier, samples: by_place, null_ticks, ticks_per_cycle, counted };
                         arrived(Arrival { situation: &planned.name, replicate, number: round, round: &made });
                         measured.rounds.push(made);
                     }
@@ -281,7 +293,8 @@ impl Run<'_> {
             let mut members = Vec::new();
             let mut of_subject: Places = HashMap::new();
             for place in 0..planned.places() {
-                let subject = planned.twins.get(place.wrapping_sub(planned.subjects.len())).copied().unwrap_or(place);
+                let subject =
+                    planned.twins.get(place.wrapping_sub(planned.subjects.len())).copied().unwrap_or(place);
                 let name = &planned.subjects[subject];
                 let family = Family::from_name(&planned.family);
                 let variant = family.and_then(|family| carryline_variants::find(family, name));

@@ -84,7 +84,12 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// One subject's verdict; `None` if interrupted.
-fn one(supervisor: &Supervisor, plugins: &[String], subject: &SubjectId, seed: u64) -> Result<Option<Verdict>, SpawnError> {
+fn one(
+    supervisor: &Supervisor,
+    plugins: &[String],
+    subject: &SubjectId,
+    seed: u64,
+) -> Result<Option<Verdict>, SpawnError> {
     let family = Family::from_name(&subject.family);
     if let Some(variant) = family.and_then(|family| carryline_variants::find(family, &subject.name))
         && !variant.runs_here()
@@ -99,7 +104,9 @@ fn one(supervisor: &Supervisor, plugins: &[String], subject: &SubjectId, seed: u
     let end = supervisor.run(&job, 0, &interrupt::requested, &mut |message| match message {
         Message::Proved { summary, .. } => verdict = Some(Verdict::Proved(summary)),
         Message::Disproved { counterexample, .. } => verdict = Some(Verdict::Wrong(counterexample)),
-        Message::LoadFailed { reason, .. } | Message::Unproved { reason, .. } => verdict = Some(Verdict::NotProved(reason)),
+        Message::LoadFailed { reason, .. } | Message::Unproved { reason, .. } => {
+            verdict = Some(Verdict::NotProved(reason))
+        }
         Message::Panicked(text) => said = text,
         _ => {}
     })?;

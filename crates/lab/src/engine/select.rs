@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, usage};
 use carryline_measure::nearest::{did_you_mean, nearest};
-use carryline_measure::protocol::{Job, Message};
 use carryline_measure::plugin::PluginSpec;
+use carryline_measure::protocol::{Job, Message};
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, Supervisor};
 use carryline_variants::{Family, Role, Variant};
@@ -28,7 +28,10 @@ pub fn families(words: &[String]) -> Result<Vec<Family>, Failure> {
         let known = || Family::ALL.into_iter().map(Family::name);
         let family = Family::from_name(word).ok_or_else(|| {
             let near = did_you_mean(&nearest(word, known()));
-            usage(format!("unknown family '{word}'{near} (families: {})", known().collect::<Vec<_>>().join(", ")))
+            usage(format!(
+                "unknown family '{word}'{near} (families: {})",
+                known().collect::<Vec<_>>().join(", ")
+            ))
         })?;
         if !found.contains(&family) {
             found.push(family);
@@ -47,7 +50,8 @@ pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Va
         };
         let mut any = false;
         for variant in carryline_variants::all() {
-            let wanted = family.map_or(families.contains(&variant.family()), |family| family == variant.family());
+            let wanted =
+                family.map_or(families.contains(&variant.family()), |family| family == variant.family());
             if wanted && variant.name == name {
                 any = true;
                 if !found.iter().any(|known| std::ptr::eq(*known, variant)) {
@@ -58,7 +62,9 @@ pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Va
         if !any {
             let near = did_you_mean(&nearest(name, names_of(families)));
             let among = families.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ");
-            return Err(usage(format!("unknown variant '{word}' in {among}{near} ('carryline list' shows all)")));
+            return Err(usage(format!(
+                "unknown variant '{word}' in {among}{near} ('carryline list' shows all)"
+            )));
         }
     }
     Ok(found)
@@ -88,13 +94,17 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
                 return Err(usage(format!("plug-in '{word}': loading it does not end within {waited} s")));
             }
             (End::Exited { code, .. }, None) => {
-                return Err(usage(format!("plug-in '{word}': loading it ends the process with status {code}")));
+                return Err(usage(format!(
+                    "plug-in '{word}': loading it ends the process with status {code}"
+                )));
             }
             (End::Stopped, None) => return Err(usage("interrupted while loading plug-ins")),
         }
         let id = SubjectId { family: spec.family.clone(), name: spec.name() };
         if found.iter().any(|(_, known)| *known == id) {
-            return Err(usage(format!("plug-in '{word}': another plug-in of that family has the same symbol")));
+            return Err(usage(format!(
+                "plug-in '{word}': another plug-in of that family has the same symbol"
+            )));
         }
         found.push((word.clone(), id));
     }
@@ -144,7 +154,10 @@ impl Selection {
     /// True if the user asked for this subject by name.
     pub fn asked_for(&self, id: &SubjectId) -> bool {
         let named = self.named
-            && self.variants.iter().any(|variant| variant.name == id.name && variant.family().name() == id.family);
+            && self
+                .variants
+                .iter()
+                .any(|variant| variant.name == id.name && variant.family().name() == id.family);
         named || self.plugins.iter().any(|(_, plugin)| plugin == id)
     }
 }
@@ -164,7 +177,10 @@ mod tests {
     #[test]
     fn a_wrong_name_is_repeated_with_the_nearest() {
         let error = variants(&["carrylin".into()], &Family::ALL).expect_err("unknown");
-        assert!(error.to_string().contains("'carrylin'") && error.to_string().contains("'carryline'"), "{error}");
+        assert!(
+            error.to_string().contains("'carrylin'") && error.to_string().contains("'carryline'"),
+            "{error}"
+        );
         let error = families(&["chksum".into()]).expect_err("unknown");
         assert!(error.to_string().contains("'checksum'"), "{error}");
         assert_eq!(error.status(), 2);

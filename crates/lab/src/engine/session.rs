@@ -74,13 +74,16 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>, common: &Common) -> Result<Fi
     let deadline = begin + plan.budget;
     // A store that cannot be opened is the user's to mend, before any time is spent.
     let store = match setting.save {
-        true => Some(open_store(common.db.as_deref()).map_err(|error| crate::failure::usage(error.to_string()))?),
+        true => {
+            Some(open_store(common.db.as_deref()).map_err(|error| crate::failure::usage(error.to_string()))?)
+        }
         false => None,
     };
     let progress = Progress::new(plan.budget, common.quiet);
     let environment = serde_json::to_value(&setting.here.environment)?;
 
-    let proofs = prove::all(setting.supervisor, &plan.plugin_words(), &plan.subjects(), plan.seed, &progress)?;
+    let proofs =
+        prove::all(setting.supervisor, &plan.plugin_words(), &plan.subjects(), plan.seed, &progress)?;
     let mut keeper = Keeper::begin(store, plan, &environment);
     let outcome = measure::run(
         plan,
@@ -134,7 +137,9 @@ fn assemble(
     let summaries: Vec<(String, Summary)> = outcome
         .gathered
         .iter()
-        .map(|gathered| (gathered.situation.name.clone(), cells::summarise(gathered, &outcome.limits, plan.seed)))
+        .map(|gathered| {
+            (gathered.situation.name.clone(), cells::summarise(gathered, &outcome.limits, plan.seed))
+        })
         .collect();
     let noise_floor = cells::noise_floor(&summaries);
     let warnings = doubts::all(plan, setting, outcome, &summaries, took);

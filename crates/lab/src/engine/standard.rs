@@ -23,7 +23,8 @@ const EVICT: Cache = Cache { method: CacheMethod::Evict, operands: Operands::Bot
 
 fn entries(caches: &CacheSizes) -> Vec<Entry> {
     let cold = if cfg!(target_arch = "x86_64") { CLFLUSH } else { EVICT };
-    let too_large = caches.too_large().to_string();
+    // In whole MiB, so that the label is short.
+    let too_large = format!("{}M", caches.too_large() >> 20);
     let aligned = Offsets::ALIGNED;
     let random = Offsets::Random;
     let chained = Dependence::Chained;
@@ -100,7 +101,8 @@ pub fn situations(
     }
     for family in families {
         for sizes in sizes {
-            let condition = Condition { sizes: sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };
+            let condition =
+                Condition { sizes: sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };
             made.push(situation(*family, condition, 1.0, subjects));
         }
     }
@@ -131,7 +133,10 @@ pub fn name(family: Family, condition: &Condition) -> String {
     let plain = Condition::plain(0);
     let mut words = vec![family.name().to_owned(), condition.sizes.label.clone()];
     if !condition.segments.is_empty() {
-        words[1] = format!("segments {}", condition.segments.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
+        words[1] = format!(
+            "segments {}",
+            condition.segments.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+        );
     }
     if condition.offsets != plain.offsets {
         words.push(format!("offset {}", condition.offsets));

@@ -168,14 +168,14 @@ unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, cons
 ) -> u64 {
     // SAFETY (all arms): the caller's obligation, handed on unchanged.
     match batch.placement % PLACEMENTS {
-        0 => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 0>(f, batch) },
+        0 => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 64>(f, batch) },
         1 => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 16>(f, batch) },
         2 => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 32>(f, batch) },
         _ => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 48>(f, batch) },
     }
 }
 
-/// Moves the code that follows to `PAD` bytes past a line boundary.
+/// Moves the code that follows to `PAD` bytes past a line boundary (the assembler refuses 0; 64 serves for it).
 #[inline(always)]
 fn place<const PAD: usize>() {
     #[cfg(target_arch = "x86_64")]

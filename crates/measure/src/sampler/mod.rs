@@ -354,16 +354,19 @@ impl<'a> Bench<'a> {
         };
         let routine = self.members[member].routine;
 
-        // Code and predictors warm; the data gets its state afterwards. An arena's lines must stay untouched: there
-        // the untimed calls go over the window that was used last.
-        if count >= 4 {
+        let warm = self.untimed_calls(count);
+        if warm > 0 {
+            let hot = self.condition.cache.method == CacheMethod::Hot;
+            if hot {
+                self.touch(&template);
+            }
+            // An arena's lines must stay untouched: there the untimed calls go over the window that was used last.
             let (dst, src) = match self.condition.cache.method {
                 CacheMethod::Arena => self.windows(self.batches.wrapping_sub(1)),
                 _ => (dst, src),
             };
             self.reorder(entries);
             let calls = if fixed.is_some() { &[][..] } else { &self.calls[..entries] };
-            let warm = (WARM_CALLS / segments).max(1).min(count);
             let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
             // SAFETY: as for the timed batch below.
             unsafe { loops::time(&routine, &untimed) };
@@ -371,7 +374,7 @@ impl<'a> Bench<'a> {
         self.batches = self.batches.wrapping_add(1);
         self.reorder(entries);
         let batch = Batch { calls: if fixed.is_some() { &[] } else { &self.calls[..entries] }, ..template };
-        self.make_state(&batch);
+        self.cool(&batch);
         // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
         // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
         // the null call; a list has count * segments entries; a victim lies in its own arena.
@@ -407,38 +410,57 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Brings the caches into the condition's state for a batch.
-    fn make_state(&self, batch: &Batch<'_>) {
+    /// How many untimed calls go ahead of a batch of `count`: enough to warm code and branch predictors and, when hot,
+    /// to bring the caches into the state in which this very routine leaves them. None where one call walks through
+    /// more than the caches hold, for it leaves nothing behind.
+    fn untimed_calls(&self, count: usize) -> usize {
+        let segments = self.condition.segments.len().max(1);
+        let hot = self.condition.cache.method == CacheMethod::Hot;
+        match count {
+            _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
+            1..4 if hot => count.min(2),
+            1..4 => 0,
+            _ => (WARM_CALLS / segments).max(1).min(count),
+        }
+    }
+
+    /// Makes the cold operands of a batch cold, and the others hot again where that disturbed them.
+    fn cool(&self, batch: &Batch<'_>) {
         let operands = [
-            (self.layout.dst, batch.dst, true, (|call: &Call| call.dst) as fn(&Call) -> u32),
-            (self.layout.src, batch.src.cast_mut(), false, |call: &Call| call.src),
+            (self.layout.dst, batch.dst, (|call: &Call| call.dst) as fn(&Call) -> u32),
+            (self.layout.src, batch.src.cast_mut(), |call: &Call| call.src),
         ];
-        for (operand, base, _, pick) in operands {
-            if let Some(Operand { cold: true, .. }) = operand
-                && self.condition.cache.method == CacheMethod::Clflush
-            {
+        if self.condition.cache.method == CacheMethod::Clflush {
+            for (_, base, pick) in operands.iter().filter(|(operand, _, _)| operand.is_some_and(|o| o.cold)) {
                 // SAFETY: the calls of the batch lie inside the operand's mapped arena.
-                unsafe { prepare::flush(base, batch.calls, pick) };
+                unsafe { prepare::flush(*base, batch.calls, *pick) };
             }
         }
         if let Some((base, len)) = self.evict {
             // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
             unsafe { prepare::touch(base, len, false) };
         }
-        for (operand, base, write, _) in operands {
+        if self.condition.cache.method != CacheMethod::Hot {
+            self.touch(batch);
+        }
+        clock::fence();
+    }
+
+    /// Brings the operands that are to be hot into the caches, as far as they fit.
+    fn touch(&self, batch: &Batch<'_>) {
+        for (operand, base, write) in
+            [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]
+        {
             let Some(operand) = operand.filter(|operand| !operand.cold) else { continue };
-            let span = if operand.slots > 1 {
-                operand.slots * operand.stride
-            } else {
-                self.layout.largest as usize + 64
+            let (offset, span) = match operand.slots {
+                1 => (usize::from(operand.offset.unwrap_or(0)), self.layout.largest as usize + 64),
+                slots => (0, slots * operand.stride),
             };
-            let offset = if operand.slots > 1 { 0 } else { usize::from(operand.offset.unwrap_or(0)) };
             if span <= self.cached_bytes {
                 // SAFETY: a slot holds the largest call at the largest offset, so the span lies in the arena.
                 unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
             }
         }
-        clock::fence();
     }
 
     /// What ran, for labelling the result.

@@ -84,8 +84,6 @@ const PAGE: usize = 4096;
 pub(crate) const LIST_CALLS: usize = 1024;
 /// Calls in a batch with cold operands, at most.
 const COLD_CALLS: usize = 256;
-/// Bytes of slots per cold operand, unless one call needs more.
-const COLD_POOL: u64 = 32 << 20;
 
 /// A condition laid out: how large the buffers are and how many calls a batch can have.
 #[derive(Clone, Debug)]
@@ -132,15 +130,17 @@ impl Layout {
             let lines = if cold { PAGE } else { 0 };
             (largest as usize).saturating_add(usize::from(Offsets::MOST) + 1 + lines).next_multiple_of(PAGE)
         };
-        let calls_by_pool = (COLD_POOL / stride(true) as u64).max(1) as usize;
+        // What a batch touches stays within half the second level: else the write-backs of a batch's first calls fall
+        // into its last ones, and a longer batch costs more per call.
+        let buffers_fitting = (caches.l2 as f64 / 2.0 / mean.max(64.0)).max(1.0) as usize;
         let most_calls = if any_cold {
-            (COLD_CALLS / segments).clamp(1, (calls_by_pool / (2 * segments)).max(1))
+            (COLD_CALLS / segments).clamp(1, (buffers_fitting / (2 * segments)).max(1))
         } else if condition.sizes_vary() || segments > 1 || lag > 0 || condition.offsets == Offsets::Random {
             (LIST_CALLS / segments).max(1).max(lag)
         } else {
             1 << 20
         };
-        let doubles = !any_cold || calls_by_pool >= 2 * segments;
+        let doubles = !any_cold || buffers_fitting >= 2 * segments;
         let window = most_calls * segments * if doubles { 2 } else { 1 };
         let operand = |side: Operands, pick: fn(u16, u16) -> u16| {
             let cold = cold(side);
