@@ -57,7 +57,7 @@ unsafe extern "C" fn at_page_end(dst: *mut u8, src: *const u8, len: usize, seed:
     // SAFETY: the caller's obligation is the same.
     unsafe {
         crate::copy::avx512::copy(dst, src, len);
-        super::avx512::partial(dst, len, seed)
+        super::avx512::partial(src, len, seed)
     }
 }
 

@@ -83,9 +83,9 @@ fn child() {
         return;
     }
     // The first call of each function is the resolver's.
-    let mut source = vec![0; (1 << 20) + 600];
+    let mut source = vec![0; (16 << 20) + 600];
     super::patterns::fill_random(&mut source, 1);
-    for len in (0..300).chain([4096, 30_000, 600_000, (1 << 20) + 77]) {
+    for len in (0..300).chain([4096, 30_000, 600_000, (16 << 20) + 77]) {
         let data = &source[len % 7..len % 7 + len];
         let mut copied = vec![0; len];
         crate::copy(&mut copied, data);
