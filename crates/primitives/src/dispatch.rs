@@ -1,12 +1,12 @@
 //! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has.
 //!
-//! Every public function is one relaxed load from [a table of four pointers](TABLE) and an indirect jump. Each
+//! Every public function is one relaxed load from a table of four pointers and an indirect jump. Each
 //! pointer starts at a resolver that looks at the CPU and at the environment, stores its choice and goes on
 //! with it. Two threads that race there store the same pointer.
 //!
 //! With the crate feature `std` two variables of the environment are read, at the first call of each function:
 //!
-//! - `CARRYLINE_MASK=avx512f,erms` takes CPU features away (see [`cpu`](crate::cpu));
+//! - `CARRYLINE_MASK=avx512f,erms` takes CPU features away (see [`cpu`]);
 //! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it; functions that have
 //!   none keep their default, so that `CARRYLINE_FORCE=adc` changes checksums and leaves copies alone.
 //!

@@ -53,10 +53,11 @@ fn functions(file: &Path) -> Vec<(String, Vec<String>)> {
     for line in text.lines() {
         if let Some(symbol) = line.strip_suffix(':').filter(|symbol| !symbol.starts_with(['.', '\t'])) {
             all.push((symbol.to_owned(), Vec::new()));
-        } else if line.starts_with('\t') && !line.starts_with("\t.") {
-            if let Some((_, instructions)) = all.last_mut() {
-                instructions.push(line.trim().to_owned());
-            }
+        } else if let Some((_, instructions)) = all.last_mut()
+            && line.starts_with('\t')
+            && !line.starts_with("\t.")
+        {
+            instructions.push(line.trim().to_owned());
         }
     }
     all.retain(|(_, instructions)| !instructions.is_empty());

@@ -19,8 +19,10 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=128 if reaches_next_page(src) | reaches_next_page(dst) => copy_at_page_end(dst, src, len),
-            0..=128 => copy_two_masked(dst, src, len),
+            1..=128 if reaches_next_page(src) | reaches_next_page(dst) => copy_at_page_end(dst, src, len),
+            1..=128 => copy_two_masked(dst, src, len),
+            // No byte may be at any address, even one that a load without active lanes is slow at.
+            0 => {}
             129..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
             257..=512 => copy_head_tail::<__m512i, 4>(dst, src, len),
             513..REP_MOVSB_FROM_BYTES => copy_aligned_loop::<__m512i>(dst, src, len),
@@ -60,7 +62,7 @@ unsafe extern "C" fn copy_at_page_end(dst: *mut u8, src: *const u8, len: usize) 
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=32 => copy_up_to_32(dst, src, len),
+            ..=32 => copy_up_to_32(dst, src, len),
             33..=64 => copy_head_tail::<__m256i, 1>(dst, src, len),
             _ => copy_head_tail::<__m512i, 1>(dst, src, len),
         }

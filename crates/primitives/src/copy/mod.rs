@@ -1,7 +1,7 @@
 //! Copying between buffers that do not overlap.
 //!
-//! The copy is in the cache, as with `memcpy`, except for sizes whose kernels bypass it ([`avx512`] and
-//! [`avx2`] name their thresholds).
+//! The copy is in the cache, as with `memcpy`, except for buffers so large that source and destination fill it
+//! (from 16 MiB on with the AVX2 and AVX-512 kernels).
 
 use crate::cpu::Features;
 use crate::dispatch::{CopyFn, Kernel, TABLE};
