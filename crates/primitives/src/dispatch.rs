@@ -11,7 +11,12 @@
 //!   none keep their default, so that `CARRYLINE_FORCE=adc` changes checksums and leaves copies alone.
 //!
 //! A word that names nothing, or a kernel that cannot run here, is an error, never ignored: the first call
-//! panics, and [`check_environment`] says the same as a [`DispatchError`] to programs that call it first.
+//! panics and, as kernels have the C calling convention, through which nothing unwinds, ends the process.
+//! [`check_environment`] says the same as a [`DispatchError`] to programs that call it first.
+//!
+//! Kernels are `extern "C"` for two reasons: a C wrapper around a call that cannot unwind is a jump and needs no
+//! frame, and their types are those of the C ABI and of plug-ins. Their cold paths are too: rustc 1.95 forgets the
+//! `#[inline(never)]` of a `#[target_feature]` function where a call of it would have to catch a panic.
 //!
 //! ```
 //! use carryline::dispatch::{self, Function};
@@ -118,7 +123,7 @@ pub fn chosen() -> [Choice; 4] {
 }
 
 /// Says whether the first call will find what `CARRYLINE_MASK` and `CARRYLINE_FORCE` ask for. A program that
-/// calls this first can end with a message of its own; one that does not panics with the same words.
+/// calls this first can end with a message and a status of its own; one that does not aborts with the same words.
 ///
 /// # Errors
 /// A mask that names an unknown feature, a kernel name that no function has, or a kernel that this CPU, as

@@ -29,7 +29,7 @@ pub static KERNELS: &[Kernel<ZeroFn>] = &[
 /// Zeroes `dst`.
 ///
 /// # Panics
-/// At the first call only, when the environment asks for a kernel that is not there; see
+/// At the first call only, when the environment asks for a kernel that is not there; that ends the process. See
 /// [`dispatch`](crate::dispatch).
 ///
 /// ```
