@@ -229,11 +229,17 @@ fn unknown_feature(error: UnknownFeature) -> ! {
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use super::Features;
-    use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+    use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
     // XCR0 bits: SSE 1, AVX 2; opmask 5, upper halves of ZMM0-15 6, ZMM16-31 7.
     const XCR0_YMM: u64 = 0b110;
     const XCR0_ZMM: u64 = 0b1110_0110;
+
+    #[allow(unused_unsafe, reason = "unsafe in the oldest Rust that is supported, safe in newer ones")]
+    fn cpuid(leaf: u32, subleaf: u32) -> CpuidResult {
+        // SAFETY: every x86-64 CPU has CPUID, with any leaf.
+        unsafe { __cpuid_count(leaf, subleaf) }
+    }
 
     #[target_feature(enable = "xsave")]
     fn xcr0() -> u64 {
@@ -250,17 +256,17 @@ mod x86_64 {
             }
         };
 
-        let highest = __cpuid(0).eax;
-        let leaf1 = __cpuid(1);
+        let highest = cpuid(0, 0).eax;
+        let leaf1 = cpuid(1, 0);
         let (leaf7, leaf7_1) = if highest >= 7 {
-            let leaf7 = __cpuid_count(7, 0);
-            let leaf7_1 = if leaf7.eax >= 1 { __cpuid_count(7, 1).eax } else { 0 };
+            let leaf7 = cpuid(7, 0);
+            let leaf7_1 = if leaf7.eax >= 1 { cpuid(7, 1).eax } else { 0 };
             (leaf7, leaf7_1)
         } else {
-            (__cpuid_count(0, 0), 0)
+            (cpuid(0, 0), 0)
         };
         let leaf7_there = highest >= 7;
-        let extended_8 = if __cpuid(0x8000_0000).eax >= 0x8000_0008 { __cpuid(0x8000_0008).ebx } else { 0 };
+        let extended_8 = if cpuid(0x8000_0000, 0).eax >= 0x8000_0008 { cpuid(0x8000_0008, 0).ebx } else { 0 };
 
         let osxsave = has(leaf1.ecx, 26) && has(leaf1.ecx, 27);
         // SAFETY: OSXSAVE is set, so XGETBV is there and enabled.

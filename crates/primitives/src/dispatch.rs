@@ -1,17 +1,22 @@
 //! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has.
 //!
-//! Every public function is one relaxed load from [a table of four pointers](TABLE) and an indirect jump. Each
+//! Every public function is one relaxed load from a table of four pointers and an indirect jump. Each
 //! pointer starts at a resolver that looks at the CPU and at the environment, stores its choice and goes on
 //! with it. Two threads that race there store the same pointer.
 //!
 //! With the crate feature `std` two variables of the environment are read, at the first call of each function:
 //!
-//! - `CARRYLINE_MASK=avx512f,erms` takes CPU features away (see [`cpu`](crate::cpu));
+//! - `CARRYLINE_MASK=avx512f,erms` takes CPU features away (see [`cpu`]);
 //! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it; functions that have
 //!   none keep their default, so that `CARRYLINE_FORCE=adc` changes checksums and leaves copies alone.
 //!
 //! A word that names nothing, or a kernel that cannot run here, is an error, never ignored: the first call
-//! panics, and [`check_environment`] says the same as a [`DispatchError`] to programs that call it first.
+//! panics and, as kernels have the C calling convention, through which nothing unwinds, ends the process.
+//! [`check_environment`] says the same as a [`DispatchError`] to programs that call it first.
+//!
+//! Kernels are `extern "C"` for two reasons: a C wrapper around a call that cannot unwind is a jump and needs no
+//! frame, and their types are those of the C ABI and of plug-ins. Their cold paths are too: rustc 1.95 forgets the
+//! `#[inline(never)]` of a `#[target_feature]` function where a call of it would have to catch a panic.
 //!
 //! ```
 //! use carryline::dispatch::{self, Function};
@@ -118,7 +123,7 @@ pub fn chosen() -> [Choice; 4] {
 }
 
 /// Says whether the first call will find what `CARRYLINE_MASK` and `CARRYLINE_FORCE` ask for. A program that
-/// calls this first can end with a message of its own; one that does not panics with the same words.
+/// calls this first can end with a message and a status of its own; one that does not aborts with the same words.
 ///
 /// # Errors
 /// A mask that names an unknown feature, a kernel name that no function has, or a kernel that this CPU, as

@@ -16,7 +16,7 @@
 //! call. The `_raw` forms take pointers, for callers whose memory is not (or not yet) a slice.
 //!
 //! The kernels never call `memcpy`, `memmove` or `memset`, so that these can be built from them; where the
-//! compiler would make such a call out of a loop, [`blocks`] says how it is kept from it.
+//! compiler would make such a call out of a loop, the module `blocks` says how it is kept from it.
 //!
 //! Without the crate feature `std` the crate is `no_std` and reads no environment. It needs no allocator.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]

@@ -2,8 +2,8 @@
 //!
 //! One chain of `adc` takes a cycle per 8 bytes. Two chains over the two halves of each 128 bytes run side by
 //! side, as the CPU renames the carry flag; each ends by adding its carry to itself, so no carry is lost
-//! between them. Written in assembly because no expression of Rust makes the compiler keep a carry in the flag
-//! over eight additions.
+//! between them. Written in assembly, as nothing in Rust makes sure that a carry stays in the flag from one
+//! addition to the next.
 
 use super::portable::below_32;
 use super::{fold_64, fold_128};

@@ -169,7 +169,7 @@ unsafe fn whole_lines<const PREFETCH: bool>(
     mut data: *const u8,
     mut count: usize,
 ) -> __m512i {
-    // Eight sums, as two dot products start in a cycle and each takes four.
+    // Eight sums keep the CPU busy: up to two dot products start in a cycle, and each takes four or five.
     let mut sums = [_mm512_setzero_si512(); 8];
     sums[0] = a;
     sums[1] = b;

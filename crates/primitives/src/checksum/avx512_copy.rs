@@ -24,8 +24,9 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
     // SAFETY: len is in the bounds that each function asks for.
     unsafe {
         match len {
-            0..64 if reaches_next_page(src) | reaches_next_page(dst) => at_page_end(dst, src, len, seed),
-            0..64 => below_64(dst, src, len, seed),
+            0 => seed,
+            1..64 if reaches_next_page(src) | reaches_next_page(dst) => at_page_end(dst, src, len, seed),
+            1..64 => below_64(dst, src, len, seed),
             64..=256 => fold_64(u64::from(seed) + from_start(dst, src, len)),
             257..=BLOCK_BYTES => fold_64(u64::from(seed) + aligned(dst, src, len)),
             _ => blocks(dst, src, len, seed),
@@ -57,7 +58,7 @@ unsafe extern "C" fn at_page_end(dst: *mut u8, src: *const u8, len: usize, seed:
     // SAFETY: the caller's obligation is the same.
     unsafe {
         crate::copy::avx512::copy(dst, src, len);
-        super::avx512::partial(dst, len, seed)
+        super::avx512::partial(src, len, seed)
     }
 }
 

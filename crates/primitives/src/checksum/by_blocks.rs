@@ -1,7 +1,7 @@
 //! Copy and sum in two passes over blocks that stay in the first-level cache.
 //!
-//! The sum is taken from the destination: should another thread write to the source meanwhile, the sum still
-//! is that of the bytes that were stored.
+//! The sum is taken from the source. The bytes just stored are the same, but to load them again in other widths
+//! than they were stored in would wait for the stores to leave the store buffer.
 
 use crate::dispatch::{ChecksumFn, CopyFn};
 
@@ -25,13 +25,13 @@ unsafe fn copy_and_sum(
     unsafe {
         while len > BLOCK_BYTES {
             copy(dst, src, BLOCK_BYTES);
-            total = sum(dst, BLOCK_BYTES, total);
+            total = sum(src, BLOCK_BYTES, total);
             dst = dst.add(BLOCK_BYTES);
             src = src.add(BLOCK_BYTES);
             len -= BLOCK_BYTES;
         }
         copy(dst, src, len);
-        sum(dst, len, total)
+        sum(src, len, total)
     }
 }
 

@@ -64,7 +64,7 @@ const AVX512_DOT: Features = Features::AVX512.union(Features::AVX512VNNI);
 /// The one's-complement sum of `data` and `seed`, in 32 bits; only what it [folds](fold) to is defined.
 ///
 /// # Panics
-/// At the first call only, when the environment asks for a kernel that is not there; see
+/// At the first call only, when the environment asks for a kernel that is not there; that ends the process. See
 /// [`dispatch`](crate::dispatch).
 ///
 /// ```
@@ -143,6 +143,7 @@ pub fn internet(data: &[u8]) -> [u8; 2] {
 /// assert_eq!(&copied, b"bytes");
 /// ```
 #[inline]
+#[must_use]
 #[track_caller]
 pub fn copy_and_sum(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
     if dst.len() != src.len() {
@@ -161,6 +162,7 @@ pub fn copy_and_sum(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
 /// # Panics
 /// As [`partial`].
 #[inline]
+#[must_use]
 pub unsafe fn copy_and_sum_raw(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.copy_and_sum()(dst, src, len, seed) }

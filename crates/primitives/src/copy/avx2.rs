@@ -5,20 +5,17 @@ use crate::blocks::{
 };
 use crate::cpu::{Features, features};
 use core::arch::asm;
-use core::arch::x86_64::{__m256i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm256_stream_si256};
+use core::arch::x86_64::{__m256i, _mm_sfence, _mm256_stream_si256};
 
 /// From here on `rep movsb` beats a loop of moves on CPUs with ERMS, once its destination is aligned: source and
 /// destination together no longer fit into a first-level cache. Below, its start-up of 20 to 80 cycles shows.
 pub(crate) const REP_MOVSB_FROM_BYTES: usize = 20 << 10;
 
-/// From here on the stores bypass the caches: source and destination no longer fit into a second-level cache,
-/// and a non-temporal store does not read the line that it overwrites. A caller that reads the copy at once
-/// pays for that, which is why it is not lower. A fixed number, as what hypervisors say about cache sizes is
-/// not to be trusted.
-pub(crate) const NON_TEMPORAL_FROM_BYTES: usize = 1 << 20;
-
-/// Bytes copied, and prefetched ahead, per turn of the non-temporal loop.
-pub(crate) const NON_TEMPORAL_BLOCK_BYTES: usize = 1024;
+/// From here on the stores bypass the caches: source and destination together fill a common last-level cache of
+/// 32 MiB, so that the copy would evict its own beginning, and a non-temporal store does not read the line that
+/// it overwrites. Below, `rep movsb` is faster, and leaves the copy where the caller finds it. A fixed number,
+/// as what hypervisors say about cache sizes is not to be trusted.
+pub(crate) const NON_TEMPORAL_FROM_BYTES: usize = 16 << 20;
 
 /// The ladder.
 ///
@@ -77,53 +74,25 @@ pub(crate) unsafe extern "C" fn copy_rep_movsb(dst: *mut u8, src: *const u8, len
     }
 }
 
-/// Asks for the lines of the block of the non-temporal loop that starts at `from`. Prefetches never fault, so
-/// it may lie behind the end.
-#[inline(always)]
-pub(crate) fn prefetch_block(from: *const u8) {
-    for line in (0..NON_TEMPORAL_BLOCK_BYTES).step_by(64) {
-        // SAFETY: a hint, which touches no memory as far as the program can tell.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line).cast()) }
-    }
-}
-
-/// Whole lines past the caches, block by block with the next block's source on its way, and ordinary moves at
-/// both ends. The fence makes the stores visible before any later one, as a caller expects of every function
-/// but this instruction does not promise.
+/// Whole lines past the caches, and ordinary moves at both ends. The fence makes the stores visible before any
+/// later one, as a caller expects of every function but this instruction does not promise. The source is read
+/// straight on, which hardware prefetchers follow; prefetch instructions gained nothing on Zen 5.
 ///
 /// # Safety
 /// The CPU has AVX2; `len >= 128`; otherwise as [`copy_raw`](super::copy_raw).
 #[target_feature(enable = "avx2")]
 pub(crate) unsafe extern "C" fn copy_non_temporal(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: head and tail are 64 of at least 128 bytes. The loops copy lines whose destination starts at an
+    // SAFETY: head and tail are 64 of at least 128 bytes. The loop copies lines whose destination starts at an
     // aligned address within the first 64 bytes, and that end at or before len.
     unsafe {
         copy_head_tail::<__m256i, 1>(dst, src, 64);
         copy_head_tail::<__m256i, 1>(dst.add(len - 64), src.add(len - 64), 64);
         let mut at = bytes_to_next_multiple(dst, 64);
-        while at + NON_TEMPORAL_BLOCK_BYTES <= len {
-            prefetch_block(src.wrapping_add(at + NON_TEMPORAL_BLOCK_BYTES));
-            for line in (at..at + NON_TEMPORAL_BLOCK_BYTES).step_by(64) {
-                stream_line(dst.add(line), src.add(line));
-            }
-            at += NON_TEMPORAL_BLOCK_BYTES;
-        }
         while at + 64 <= len {
-            stream_line(dst.add(at), src.add(at));
+            _mm256_stream_si256(dst.add(at).cast(), load(src.add(at)));
+            _mm256_stream_si256(dst.add(at + 32).cast(), load(src.add(at + 32)));
             at += 64;
         }
         _mm_sfence();
-    }
-}
-
-/// # Safety
-/// The CPU has AVX2; `src` is valid for reads and `dst`, a multiple of 32, for writes of 64 bytes.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn stream_line(dst: *mut u8, src: *const u8) {
-    // SAFETY: by contract.
-    unsafe {
-        _mm256_stream_si256(dst.cast(), load(src));
-        _mm256_stream_si256(dst.add(32).cast(), load(src.add(32)));
     }
 }

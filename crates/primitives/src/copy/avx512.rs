@@ -1,8 +1,6 @@
 //! Copying with 64-byte moves: one line each, masked for the smallest sizes.
 
-use super::avx2::{
-    NON_TEMPORAL_BLOCK_BYTES, NON_TEMPORAL_FROM_BYTES, REP_MOVSB_FROM_BYTES, copy_rep_movsb, prefetch_block,
-};
+use super::avx2::{NON_TEMPORAL_FROM_BYTES, REP_MOVSB_FROM_BYTES, copy_rep_movsb};
 use crate::blocks::{
     bytes_to_next_multiple, copy_aligned_loop, copy_head_tail, copy_up_to_32, load, reaches_next_page,
 };
@@ -21,8 +19,10 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=128 if reaches_next_page(src) | reaches_next_page(dst) => copy_at_page_end(dst, src, len),
-            0..=128 => copy_two_masked(dst, src, len),
+            1..=128 if reaches_next_page(src) | reaches_next_page(dst) => copy_at_page_end(dst, src, len),
+            1..=128 => copy_two_masked(dst, src, len),
+            // No byte may be at any address, even one that a load without active lanes is slow at.
+            0 => {}
             129..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
             257..=512 => copy_head_tail::<__m512i, 4>(dst, src, len),
             513..REP_MOVSB_FROM_BYTES => copy_aligned_loop::<__m512i>(dst, src, len),
@@ -62,7 +62,7 @@ unsafe extern "C" fn copy_at_page_end(dst: *mut u8, src: *const u8, len: usize) 
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=32 => copy_up_to_32(dst, src, len),
+            ..=32 => copy_up_to_32(dst, src, len),
             33..=64 => copy_head_tail::<__m256i, 1>(dst, src, len),
             _ => copy_head_tail::<__m512i, 1>(dst, src, len),
         }
@@ -86,26 +86,18 @@ unsafe extern "C" fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Whole lines past the caches, block by block with the next block's source on its way, and ordinary moves at
-/// both ends; fenced, as in the AVX2 kernel.
+/// Whole lines past the caches, and ordinary moves at both ends; fenced, as in the AVX2 kernel.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`]; `len >= 128`; otherwise as [`copy_raw`](super::copy_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 pub(crate) unsafe extern "C" fn copy_non_temporal(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: head and tail are 64 of at least 128 bytes. The loops copy lines whose destination starts at an
+    // SAFETY: head and tail are 64 of at least 128 bytes. The loop copies lines whose destination starts at an
     // aligned address within the first 64 bytes, and that end at or before len.
     unsafe {
         copy_head_tail::<__m512i, 1>(dst, src, 64);
         copy_head_tail::<__m512i, 1>(dst.add(len - 64), src.add(len - 64), 64);
         let mut at = bytes_to_next_multiple(dst, 64);
-        while at + NON_TEMPORAL_BLOCK_BYTES <= len {
-            prefetch_block(src.wrapping_add(at + NON_TEMPORAL_BLOCK_BYTES));
-            for line in (at..at + NON_TEMPORAL_BLOCK_BYTES).step_by(64) {
-                _mm512_stream_si512(dst.add(line).cast(), load(src.add(line)));
-            }
-            at += NON_TEMPORAL_BLOCK_BYTES;
-        }
         while at + 64 <= len {
             _mm512_stream_si512(dst.add(at).cast(), load(src.add(at)));
             at += 64;

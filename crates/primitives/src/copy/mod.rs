@@ -1,7 +1,7 @@
 //! Copying between buffers that do not overlap.
 //!
-//! The copy is in the cache, as with `memcpy`, except for sizes whose kernels bypass it ([`avx512`] and
-//! [`avx2`] name their thresholds).
+//! The copy is in the cache, as with `memcpy`, except for buffers so large that source and destination fill it
+//! (from 16 MiB on with the AVX2 and AVX-512 kernels).
 
 use crate::cpu::Features;
 use crate::dispatch::{CopyFn, Kernel, TABLE};
@@ -28,7 +28,7 @@ pub static KERNELS: &[Kernel<CopyFn>] = &[
 ///
 /// # Panics
 /// When the lengths differ; the message names both. At the first call also when the environment asks for a
-/// kernel that is not there; see [`dispatch`](crate::dispatch).
+/// kernel that is not there, which ends the process; see [`dispatch`](crate::dispatch).
 ///
 /// ```
 /// let mut greeting = *b"---------";
@@ -59,7 +59,7 @@ pub(crate) fn lengths_differ(dst_bytes: usize, src_bytes: usize) -> ! {
 /// they may be any pointers.
 ///
 /// # Panics
-/// At the first call only, when the environment asks for a kernel that is not there; see
+/// At the first call only, when the environment asks for a kernel that is not there; that ends the process. See
 /// [`dispatch`](crate::dispatch).
 #[inline]
 pub unsafe fn copy_raw(dst: *mut u8, src: *const u8, len: usize) {

@@ -42,11 +42,14 @@ fn sums_are_exact_at_every_length_offset_pattern_and_seed() {
 
 #[test]
 fn sums_are_exact_where_lanes_could_overflow() {
-    let mut thresholds = vec![131_072, 262_144, 524_288, 1 << 20, 2 << 20];
     #[cfg(target_arch = "x86_64")]
-    for block in [checksum::avx2::BLOCK_BYTES, checksum::avx512::BLOCK_BYTES] {
-        thresholds.extend((1..=3).map(|blocks| block * blocks));
-    }
+    let blocks = [checksum::avx2::BLOCK_BYTES, checksum::avx512::BLOCK_BYTES];
+    #[cfg(not(target_arch = "x86_64"))]
+    let blocks = [];
+    let thresholds: Vec<usize> = [131_072, 262_144, 524_288, 1 << 20, 2 << 20]
+        .into_iter()
+        .chain(blocks.iter().flat_map(|block| [*block, 2 * block, 3 * block]))
+        .collect();
     let mut buffer = Guarded::new(3 << 20);
     for pattern in Pattern::ALL {
         pattern.fill(buffer.all(), 12_345);

@@ -92,11 +92,12 @@ fn sums_of_adversarial_bytes_are_exact() {
 
 #[test]
 fn long_buffers_are_exact_around_block_sizes() {
-    let mut thresholds = vec![1 << 20];
-    let mut add_blocks = |block: usize| thresholds.extend((1..=3).map(|blocks| blocks * block));
-    add_blocks(crate::checksum::by_blocks::BLOCK_BYTES);
+    let by_blocks = crate::checksum::by_blocks::BLOCK_BYTES;
     #[cfg(target_arch = "x86_64")]
-    add_blocks(crate::checksum::avx512_copy::BLOCK_BYTES);
+    let blocks = [by_blocks, crate::checksum::avx512_copy::BLOCK_BYTES];
+    #[cfg(not(target_arch = "x86_64"))]
+    let blocks = [by_blocks];
+    let thresholds: Vec<usize> = blocks.iter().flat_map(|block| [*block, 2 * block, 3 * block]).collect();
     let mut buffers = Buffers::new(2 << 20);
     for pattern in [Pattern::Zeros, Pattern::Ones, Pattern::Random] {
         pattern.fill(buffers.source.all(), 6);

@@ -4,7 +4,6 @@ use crate::checksum::{self, COPY_AND_SUM_KERNELS, fold};
 use crate::cpu::{Features, features};
 use crate::dispatch::{Function, check_force, chosen, kernels, select};
 use crate::{copy, zero};
-use std::process::{Command, Output};
 
 #[test]
 fn every_list_ends_with_a_kernel_that_needs_nothing_and_names_each_once() {
@@ -66,15 +65,6 @@ fn forcing_names_the_word_what_is_missing_and_what_can_be_used() {
     }
 }
 
-/// Runs [`child`] in a process of its own.
-fn run_child(variables: &[(&str, &str)]) -> Output {
-    let this = std::env::current_exe().expect("the path of the test program");
-    let mut command = Command::new(this);
-    command.args(["--exact", "tests::dispatch::child", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env_remove("CARRYLINE_FORCE").env_remove("CARRYLINE_MASK");
-    command.envs(variables.iter().copied()).output().expect("the test program starts again")
-}
-
 #[test]
 #[ignore = "run by the other tests in a process of its own"]
 fn child() {
@@ -83,9 +73,9 @@ fn child() {
         return;
     }
     // The first call of each function is the resolver's.
-    let mut source = vec![0; (1 << 20) + 600];
+    let mut source = vec![0; (16 << 20) + 600];
     super::patterns::fill_random(&mut source, 1);
-    for len in (0..300).chain([4096, 30_000, 600_000, (1 << 20) + 77]) {
+    for len in (0..300).chain([4096, 30_000, 600_000, (16 << 20) + 77]) {
         let data = &source[len % 7..len % 7 + len];
         let mut copied = vec![0; len];
         crate::copy(&mut copied, data);
@@ -102,65 +92,87 @@ fn child() {
     }
 }
 
-#[test]
+/// What a process does with the two variables.
 #[cfg(feature = "std")]
-fn the_environment_masks_features() {
-    for (name, _) in Features::NAMED.iter().chain([&("erms,avx512f", Features::NONE), &("", Features::NONE)])
-    {
-        let output = run_child(&[("CARRYLINE_MASK", name)]);
-        assert!(output.status.success(), "mask {name}: {output:?}");
-        let left = features().masked(crate::cpu::parse_mask(name).expect("a list of known names"));
-        let text = String::from_utf8_lossy(&output.stdout);
-        for function in Function::ALL {
-            let (kernel, _) = kernels(function).find(|(_, needs)| left.contains(*needs)).expect("portable");
-            let line = format!("{}={kernel}\n", function.name());
-            assert!(text.contains(&line), "mask {name}: {line} is not in {text}");
+mod environment {
+    use super::*;
+    use std::process::{Command, Output};
+
+    /// Runs `child` in a process of its own.
+    fn run_child(variables: &[(&str, &str)]) -> Output {
+        let this = std::env::current_exe().expect("the path of the test program");
+        let mut command = Command::new(this);
+        command.args(["--exact", "tests::dispatch::child", "--ignored", "--nocapture", "--test-threads=1"]);
+        command.env_remove("CARRYLINE_FORCE").env_remove("CARRYLINE_MASK");
+        command.envs(variables.iter().copied()).output().expect("the test program starts again")
+    }
+
+    /// What must be picked with these features.
+    fn first(function: Function, features: Features) -> (&'static str, Features) {
+        kernels(function).find(|(_, needs)| features.contains(*needs)).expect("the last needs nothing")
+    }
+
+    #[test]
+    fn the_environment_masks_features() {
+        for (name, _) in
+            Features::NAMED.iter().chain([&("erms,avx512f", Features::NONE), &("", Features::NONE)])
+        {
+            let output = run_child(&[("CARRYLINE_MASK", name)]);
+            assert!(output.status.success(), "mask {name}: {output:?}");
+            let left =
+                Features::detect().masked(crate::cpu::parse_mask(name).expect("a list of known names"));
+            let text = String::from_utf8_lossy(&output.stdout);
+            for function in Function::ALL {
+                let line = format!("{}={}\n", function.name(), first(function, left).0);
+                assert!(text.contains(&line), "mask {name}: {line} is not in {text}");
+            }
         }
     }
-}
 
-#[test]
-#[cfg(feature = "std")]
-fn the_environment_forces_kernels_and_leaves_functions_without_one_alone() {
-    let default = chosen();
-    for (name, _) in Function::ALL.into_iter().flat_map(kernels) {
-        let output = run_child(&[("CARRYLINE_FORCE", name)]);
-        if check_force(Some(name), features()).is_err() {
-            assert!(!output.status.success(), "{name} cannot run here, but: {output:?}");
-            continue;
-        }
-        assert!(output.status.success(), "force {name}: {output:?}");
-        let text = String::from_utf8_lossy(&output.stdout);
-        for (function, default) in Function::ALL.into_iter().zip(default) {
-            let has = kernels(function).any(|(known, _)| known == name);
-            let line = format!("{}={}\n", function.name(), if has { name } else { default.kernel });
-            assert!(text.contains(&line), "force {name}: {line} is not in {text}");
+    #[test]
+    fn the_environment_forces_kernels_and_leaves_functions_without_one_alone() {
+        for (name, _) in Function::ALL.into_iter().flat_map(kernels) {
+            let output = run_child(&[("CARRYLINE_FORCE", name)]);
+            if check_force(Some(name), Features::detect()).is_err() {
+                assert!(!output.status.success(), "{name} cannot run here, but: {output:?}");
+                continue;
+            }
+            assert!(output.status.success(), "force {name}: {output:?}");
+            let text = String::from_utf8_lossy(&output.stdout);
+            for function in Function::ALL {
+                let kernel = kernels(function).find(|(known, _)| *known == name);
+                let line = format!(
+                    "{}={}\n",
+                    function.name(),
+                    kernel.unwrap_or_else(|| first(function, Features::detect())).0
+                );
+                assert!(text.contains(&line), "force {name}: {line} is not in {text}");
+            }
         }
     }
-}
 
-#[test]
-#[cfg(feature = "std")]
-fn words_that_mean_nothing_are_errors() {
-    for (variable, word, message) in [
-        ("CARRYLINE_FORCE", "avx1024", "CARRYLINE_FORCE=avx1024 names no kernel; usable here are"),
-        (
-            "CARRYLINE_MASK",
-            "avx2,mmx",
-            "CARRYLINE_MASK names the unknown CPU feature mmx; known are sse2 avx2",
-        ),
-    ] {
-        let panicked = run_child(&[(variable, word)]);
-        let text = String::from_utf8_lossy(&panicked.stderr);
-        assert!(!panicked.status.success() && text.contains(message), "{text}");
+    #[test]
+    fn words_that_mean_nothing_are_errors() {
+        for (variable, word, message) in [
+            ("CARRYLINE_FORCE", "avx1024", "CARRYLINE_FORCE=avx1024 names no kernel; usable here are"),
+            (
+                "CARRYLINE_MASK",
+                "avx2,mmx",
+                "CARRYLINE_MASK names the unknown CPU feature mmx; known are sse2 avx2",
+            ),
+        ] {
+            let panicked = run_child(&[(variable, word)]);
+            let text = String::from_utf8_lossy(&panicked.stderr);
+            assert!(!panicked.status.success() && text.contains(message), "{text}");
 
-        let checked = run_child(&[(variable, word), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
-        let text = String::from_utf8_lossy(&checked.stdout);
-        assert!(
-            checked.status.success() && text.contains("checked: Err") && text.contains(message),
-            "{text}"
-        );
+            let checked = run_child(&[(variable, word), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
+            let text = String::from_utf8_lossy(&checked.stdout);
+            assert!(
+                checked.status.success() && text.contains("checked: Err") && text.contains(message),
+                "{text}"
+            );
+        }
+        let fine = run_child(&[("CARRYLINE_FORCE", " portable "), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
+        assert!(String::from_utf8_lossy(&fine.stdout).contains("checked: Ok(())"), "{fine:?}");
     }
-    let fine = run_child(&[("CARRYLINE_FORCE", " portable "), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
-    assert!(String::from_utf8_lossy(&fine.stdout).contains("checked: Ok(())"), "{fine:?}");
 }

@@ -8,6 +8,8 @@ mod copy_and_sum;
 mod dispatch;
 mod guarded;
 mod memory;
+#[cfg(target_arch = "x86_64")]
+mod page_end;
 mod patterns;
 
 use crate::cpu::features;

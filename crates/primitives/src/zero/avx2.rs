@@ -6,7 +6,7 @@ use core::arch::asm;
 use core::arch::x86_64::{__m256i, _mm_sfence, _mm256_setzero_si256, _mm256_stream_si256};
 
 /// From here on `rep stosb` beats a loop of stores on CPUs with ERMS: the buffer no longer fits into a
-/// second-level cache, and the CPU, knowing that whole lines are written, takes ownership without reading them.
+/// second-level cache, and a CPU that knows that whole lines are written need not read them first.
 pub(crate) const REP_STOSB_FROM_BYTES: usize = 512 << 10;
 
 /// From here on the stores bypass the caches. Half of a common last-level cache: such a buffer would evict all

@@ -18,8 +18,10 @@ pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=128 if reaches_next_page(dst) => zero_at_page_end(dst, len),
-            0..=128 => zero_two_masked(dst, len),
+            1..=128 if reaches_next_page(dst) => zero_at_page_end(dst, len),
+            1..=128 => zero_two_masked(dst, len),
+            // No byte may be at any address, even one that a store without active lanes is slow at.
+            0 => {}
             129..=256 => zero_head_tail::<__m512i, 2>(dst, len),
             257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
             513..REP_STOSB_FROM_BYTES => zero_aligned_loop::<__m512i>(dst, len),
@@ -58,7 +60,7 @@ unsafe extern "C" fn zero_at_page_end(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=32 => zero_up_to_32(dst, len),
+            ..=32 => zero_up_to_32(dst, len),
             33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
             _ => zero_head_tail::<__m512i, 1>(dst, len),
         }

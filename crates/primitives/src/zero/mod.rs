@@ -1,7 +1,7 @@
 //! Zeroing.
 //!
 //! The result is in the cache, as with `memset`, except for buffers so large that they would push everything
-//! else out of it ([`avx512`] and [`avx2`] name their thresholds). Zeroing secrets is another job: the compiler
+//! else out of it (from 16 MiB on with the AVX2 and AVX-512 kernels). Zeroing secrets is another job: the compiler
 //! may remove these calls when it can see that nobody reads the buffer again.
 
 use crate::cpu::Features;
@@ -29,7 +29,7 @@ pub static KERNELS: &[Kernel<ZeroFn>] = &[
 /// Zeroes `dst`.
 ///
 /// # Panics
-/// At the first call only, when the environment asks for a kernel that is not there; see
+/// At the first call only, when the environment asks for a kernel that is not there; that ends the process. See
 /// [`dispatch`](crate::dispatch).
 ///
 /// ```
