@@ -9,7 +9,6 @@ mod dispatch;
 mod guarded;
 mod memory;
 #[cfg(target_arch = "x86_64")]
-mod page_end;
 mod patterns;
 
 use crate::cpu::features;
