@@ -8,6 +8,7 @@ use std::path::PathBuf;
 /// Without a command: a tour of about 20 seconds.
 #[derive(Parser, Debug)]
 #[command(name = "carryline", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(args_override_self = true)]
 #[command(after_help = "\
 Examples:
   carryline                        a tour: the machine, the proof, three rankings
