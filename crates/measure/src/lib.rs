@@ -6,4 +6,5 @@ pub mod results;
 pub mod sizes;
 pub mod statistics;
 pub mod status;
+pub mod store;
 pub mod subject;
