@@ -177,6 +177,7 @@ impl Store {
         })
     }
 
+    /// How far the run is.
     pub(super) fn progress(&self, run: RunId) -> Result<Progress, StoreError> {
         let sql = "SELECT status, rounds, rounds_crc, situations, cells, crc FROM progress WHERE run = ?1";
         let row = self

@@ -139,9 +139,8 @@ impl Store {
         })
     }
 
-    /// The progress of a run that has not ended.
-    fn running(&self, transaction: &Transaction<'_>, run: RunId) -> Result<Progress, StoreError> {
-        debug_assert!(!transaction.is_autocommit(), "read and written in one transaction");
+    /// The progress of a run that has not ended, as the transaction sees it.
+    fn running(&self, _within: &Transaction<'_>, run: RunId) -> Result<Progress, StoreError> {
         let progress = self.progress(run)?;
         if progress.status == RUNNING {
             return Ok(progress);

@@ -209,3 +209,18 @@ fn the_file_says_what_it_is() {
     // Write-ahead log.
     assert_eq!(bytes[18..20], [2, 2]);
 }
+
+#[test]
+fn a_writer_that_does_not_let_go_is_called_busy() {
+    let (_folder, path) = place();
+    let mut store = Store::open(&path).expect("a new store");
+    let run = store.begin_run(&header(1)).expect("a run");
+    let other = rusqlite::Connection::open(&path).expect("another writer");
+    other.execute_batch("BEGIN IMMEDIATE").expect("it begins");
+    let error = store.add_round(run, &record(0)).expect_err("it does not end");
+    assert!(matches!(error, StoreError::Busy { waited_s: 10, .. }), "{error:?}");
+    assert!(store.rounds(run).expect("reading goes on").is_empty());
+    other.execute_batch("COMMIT").expect("it ends");
+    store.add_round(run, &record(0)).expect("now it can");
+    assert_eq!(store.rounds(run).expect("rounds"), [record(0)]);
+}
