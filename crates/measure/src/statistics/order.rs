@@ -57,31 +57,6 @@ pub fn quantile_of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64))
 }
 
-/// The median that half the weight lies below: the smallest value at which the weights summed in ascending order
-/// reach half of them all. `None` where no pair has a positive weight.
-///
-/// # Examples
-/// ```
-/// use carryline_measure::statistics::weighted_median;
-/// assert_eq!(weighted_median(&[(1.0, 1.0), (2.0, 1.0), (9.0, 5.0)]), Some(9.0));
-/// assert_eq!(weighted_median(&[(1.0, 0.0)]), None);
-/// ```
-#[must_use]
-pub fn weighted_median(values_and_weights: &[(f64, f64)]) -> Option<f64> {
-    let mut sorted: Vec<(f64, f64)> =
-        values_and_weights.iter().copied().filter(|(_, weight)| *weight > 0.0).collect();
-    sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let half = sorted.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    sorted
-        .iter()
-        .find(|(_, weight)| {
-            sum += weight;
-            sum >= half
-        })
-        .map(|(value, _)| *value)
-}
-
 /// The standard deviation of a normal distribution with the same median distance between neighbours in time.
 /// A trend and rare outliers hardly move it; fewer than two values have none.
 pub(super) fn scatter_between_neighbours(series: &[f64]) -> Option<f64> {
