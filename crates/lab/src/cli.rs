@@ -304,7 +304,7 @@ mod tests {
     fn the_command_line_is_consistent_and_every_command_has_three_examples() {
         let mut command = Cli::command();
         command.build();
-        command.debug_assert();
+        command.clone().debug_assert();
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "man") {
             let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples = help.lines().filter(|line| line.trim_start().contains("carryline ")).count();

@@ -60,6 +60,7 @@ fn verdicts_with_their_counterexamples() {
         bytes: "ff ff ff".into(),
         expected: "0xfffe".into(),
         got: "0xffff".into(),
+        sentence: "32 bytes at offset 1, seed 0xffff0000, bytes ff ff ff: expected 0xfffe, got 0xffff".into(),
     };
     let list = ProofList {
         results: vec![
@@ -74,10 +75,10 @@ fn verdicts_with_their_counterexamples() {
     adc_1_stream     checksum  right              any length
     adc_odd_address  checksum  known-bad, caught  any length
     plugin:sum       checksum  wrong
-    checksum/adc_odd_address fails on length 32, source offset 1, seed 0xffff0000,
-      bytes ff ff ff: expected 0xfffe, got 0xffff
-    checksum/plugin:sum fails on length 32, source offset 1, seed 0xffff0000, bytes
-      ff ff ff: expected 0xfffe, got 0xffff
+    checksum/adc_odd_address: 32 bytes at offset 1, seed 0xffff0000, bytes ff ff ff:
+      expected 0xfffe, got 0xffff
+    checksum/plugin:sum: 32 bytes at offset 1, seed 0xffff0000, bytes ff ff ff:
+      expected 0xfffe, got 0xffff
     3 variants: 1 amiss
     ");
     let json: Value = serde_json::from_str(&to_json(&list).expect("serialises")).expect("parses");
@@ -88,27 +89,26 @@ fn verdicts_with_their_counterexamples() {
 
 #[test]
 fn runs_that_are_stored() {
-    let run = |id, complete| RunLine {
+    let run = |id, status: &str| RunLine {
         id,
         started: "2026-01-02T03:04:05Z".into(),
         command: "run --budget 60s".into(),
-        seed: 42,
+        status: status.into(),
+        situations: 30,
         cells: 180,
-        cpu: "Imaginary 9000".into(),
-        complete,
+        rounds: 1200,
     };
-    let list = RunList { runs: vec![run(9, true), run(10, false)] };
+    let list = RunList { runs: vec![run(10, "incomplete"), run(9, "complete")] };
     insta::assert_snapshot!(list.to_text(NARROW), @"
-    run  started               cells  seed  complete  command          cpu
-    ───────────────────────────────────────────────────────────────────────────────────
-      9  2026-01-02T03:04:05Z    180    42  yes       run --budget     Imaginary 9000
-                                                      60s
-     10  2026-01-02T03:04:05Z    180    42  no        run --budget     Imaginary 9000
-                                                      60s
+    run  started               status      situations  cells  rounds  command
+    ──────────────────────────────────────────────────────────────────────────────────
+     10  2026-01-02T03:04:05Z  incomplete          30    180    1200  run --budget 60s
+      9  2026-01-02T03:04:05Z  complete            30    180    1200  run --budget 60s
     ");
     assert_eq!(RunList { runs: vec![] }.to_text(NARROW), "no run is stored\n");
     let json: Value = serde_json::from_str(&to_json(&list).expect("serialises")).expect("parses");
-    assert_eq!(json["runs"][1]["id"], 10);
+    assert_eq!(json["runs"][0]["id"], 10);
+    assert_eq!(json["runs"][0]["status"], "incomplete");
 }
 
 #[test]
