@@ -8,7 +8,7 @@ use crate::process::{self, Disturbance};
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, TOKEN_VARIABLE,
 };
-use crate::sampler::{Bench, BenchError, Buffers};
+use crate::sampler::{Bench, BenchError, Buffers, MOST_ROUNDS};
 use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
 use crate::verify::{self, Depth, Failure, Verified};
@@ -256,8 +256,6 @@ struct Replicate<'a> {
 
 /// Rounds that a situation gets even when its time is over, so that every replicate has a median.
 const LEAST_ROUNDS: u32 = 3;
-/// Rounds after which nothing is learnt any more that another replicate would not tell better.
-const MOST_ROUNDS: u32 = 400;
 
 impl Replicate<'_> {
     fn situation(

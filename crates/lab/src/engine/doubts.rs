@@ -195,7 +195,7 @@ mod tests {
         let leaky: Vec<Round> =
             (0..20).map(|i| round(1 + i % 2, if i % 2 == 0 { 110.0 } else { 104.0 }, 0.6)).collect();
         let (_, relative) = disagreement(&gathered(leaky), &summary).expect("6 % is more than noise");
-        assert!((relative - 0.06).abs() < 0.001, "{relative}");
+        assert!((relative - 6.0 / 106.0).abs() < 0.001, "{relative}");
         let clean: Vec<Round> = (0..20).map(|i| round(1 + i % 2, 104.0, 0.6)).collect();
         assert!(disagreement(&gathered(clean), &summary).is_none());
     }

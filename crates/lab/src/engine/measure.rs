@@ -164,7 +164,7 @@ impl Run<'_> {
                     }
                     Message::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
                     Message::Disproved { subject, counterexample } => {
-                        let verdict = Verdict::Wrong(counterexample);
+                        let verdict = prove::failed(counterexample);
                         lost.push((job_subjects[subject].clone(), verdict));
                     }
                     Message::Unproved { subject, reason } => {

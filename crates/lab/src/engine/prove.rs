@@ -6,7 +6,7 @@ use carryline_measure::protocol::{Job, Message};
 use carryline_measure::status::Now;
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
-use carryline_measure::verify::{self, Counterexample, Ending, ProofSummary};
+use carryline_measure::verify::{self, Counterexample, Ending, Kind, ProofSummary};
 use carryline_variants::Family;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -103,7 +103,7 @@ fn one(
     let mut said = String::new();
     let end = supervisor.run(&job, 0, &interrupt::requested, &mut |message| match message {
         Message::Proved { summary, .. } => verdict = Some(Verdict::Proved(summary)),
-        Message::Disproved { counterexample, .. } => verdict = Some(Verdict::Wrong(counterexample)),
+        Message::Disproved { counterexample, .. } => verdict = Some(failed(counterexample)),
         Message::LoadFailed { reason, .. } | Message::Unproved { reason, .. } => {
             verdict = Some(Verdict::NotProved(reason))
         }
@@ -115,11 +115,22 @@ fn one(
         (End::Stopped, _) => None,
         (End::Done, Some(verdict)) => Some(verdict),
         // A finding stands, whatever became of the process afterwards.
-        (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::NotProved(_)))) => Some(verdict),
+        (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
+            Some(verdict)
+        }
         _ if !said.is_empty() => Some(Verdict::NotProved(format!("the worker process gave up: {said}"))),
         (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
         _ => loss(&end, family, seed),
     })
+}
+
+/// The verdict that a counterexample is.
+pub fn failed(counterexample: Box<Counterexample>) -> Verdict {
+    match counterexample.kind {
+        Kind::Crashed | Kind::Exited => Verdict::Crashed(counterexample),
+        Kind::TimedOut => Verdict::TimedOut(counterexample),
+        _ => Verdict::Wrong(counterexample),
+    }
 }
 
 /// The verdict on the subject at which a worker was lost.

@@ -32,10 +32,13 @@ use workload::{Layout, Operand, below, draw_calls, shuffle};
 
 /// The shortest batch that is timed; the clock's step and its own cost must vanish in it.
 const SHORTEST_BATCH: Duration = Duration::from_micros(1);
-/// The batch length aimed for where the time allows.
-const AIMED_BATCH: Duration = Duration::from_micros(20);
+/// The batch lengths aimed for where the time allows: the clock's steps vanish in the first, and beyond the second a batch
+/// meets more interruptions than it gains precision.
+const AIMED_BATCH: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(200)];
 /// Rounds that a slice of time should hold at least.
 const AIMED_ROUNDS: u32 = 10;
+/// Rounds of a slice, at most: time beyond them goes into longer batches, and then into the next situation.
+pub const MOST_ROUNDS: u32 = 64;
 /// Rounds after which a warm-up that never ends is given up.
 const WARM_ROUNDS: usize = 64;
 /// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
@@ -235,8 +238,11 @@ impl<'a> Bench<'a> {
             fastest = together.max(1.0);
         }
         let shortest = (ticks(SHORTEST_BATCH) / fastest).ceil().max(1.0);
-        let aimed = (ticks(AIMED_BATCH) / fastest).ceil();
-        let affordable = ticks(slice) / f64::from(AIMED_ROUNDS) / 1.5 / together;
+        let [aimed, longest] = AIMED_BATCH.map(|time| (ticks(time) / fastest).ceil());
+        // A round and a half in place of each: batches of twice the calls, and what goes on between batches.
+        let rounds_of = |rounds: u32| ticks(slice) / f64::from(rounds) / 1.5 / together;
+        let affordable = rounds_of(AIMED_ROUNDS);
+        let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);
         self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
         if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
             // A list is always drawn whole: a short one would be a sample of the sizes too small to compare with.

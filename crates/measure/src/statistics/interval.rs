@@ -26,6 +26,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// How often the bootstrap resamples. The 2.5 % point then rests on 25 resamples.
 const RESAMPLES: usize = 1000;
 
+/// How many resamples of its own rounds stand for a replicate in the bootstrap over replicates.
+const POOL: usize = 200;
+
 /// Half-width, relative to the median, below which the interval of a single replicate never goes: what layout
 /// alone moves between restarts of one program is one to two percent.
 pub const LONE_RELATIVE: f64 = 0.02;
@@ -101,13 +104,19 @@ impl Clean {
     fn bootstrap(&self, seed: u64) -> (f64, f64) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut rounds = Vec::with_capacity(self.rounds());
+        // The medians of resampled rounds, drawn once for each replicate; every resample of replicates takes from them.
+        let mut pool = Vec::with_capacity(self.replicates.len() * POOL);
+        for replicate in &self.replicates {
+            for _ in 0..POOL {
+                resample_blocks(&mut rng, replicate, &mut rounds);
+                pool.push(median_in_place(&mut rounds).unwrap_or(f64::NAN));
+            }
+        }
         let mut medians = vec![0.0; self.replicates.len()];
         let mut centres = Vec::with_capacity(RESAMPLES);
         for _ in 0..RESAMPLES {
             for median in &mut medians {
-                let replicate = &self.replicates[below(&mut rng, self.replicates.len())];
-                resample_blocks(&mut rng, replicate, &mut rounds);
-                *median = median_in_place(&mut rounds).unwrap_or(f64::NAN);
+                *median = pool[below(&mut rng, pool.len())];
             }
             centres.push(median_in_place(&mut medians).unwrap_or(f64::NAN));
         }
