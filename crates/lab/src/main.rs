@@ -1,2 +1,49 @@
 //! The carryline command.
-fn main() {}
+
+mod cli;
+mod commands;
+mod engine;
+mod failure;
+mod interrupt;
+mod output;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    output::restore_broken_pipe();
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            eprintln!("carryline: {failure}");
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<u8, Failure> {
+    if matches!(cli.command, Some(Command::Worker)) {
+        return commands::worker::run();
+    }
+    carryline::cpu::mask_from_environment().map_err(|error| failure::usage(error.to_string()))?;
+    carryline::dispatch::check_environment().map_err(|error| failure::usage(error.to_string()))?;
+    interrupt::listen();
+    let common = &cli.common;
+    match &cli.command {
+        None => commands::tour::run(common),
+        Some(Command::Run(args)) => commands::run::run(args, common),
+        Some(Command::List(args)) => commands::list::run(args, common),
+        Some(Command::Machine(_)) => commands::machine::run(common),
+        Some(Command::Verify(args)) => commands::verify::run(args, common),
+        Some(Command::Measure(args)) => commands::measure::run(args, common),
+        Some(Command::History(args)) => commands::history::run(args, common),
+        Some(Command::Explain(args)) => commands::explain::run(args, common),
+        Some(Command::Selftest(args)) => commands::selftest::run(args, common),
+        Some(Command::Completions(args)) => commands::completions::completions(args),
+        Some(Command::Man) => commands::completions::man(),
+        Some(Command::Worker) => commands::worker::run(),
+    }
+}

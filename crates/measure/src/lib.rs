@@ -1,10 +1,29 @@
 //! From a variant to a number that can be believed: proof, condition, samples, estimate, store.
 
 pub mod arena;
+pub mod capture;
+pub mod cells;
+pub mod clock;
 pub mod condition;
+pub mod counters;
+pub mod environment;
+pub mod explain;
+pub mod fleet;
+pub mod gather;
+pub mod limits;
+pub mod nearest;
+pub mod planted;
 pub mod plugin;
+pub mod process;
+pub mod protocol;
 pub mod results;
+pub mod sampler;
 pub mod sizes;
+pub mod statistics;
 pub mod status;
+pub mod store;
 pub mod subject;
+pub mod supervise;
 pub mod verify;
+pub mod warning;
+pub mod worker;

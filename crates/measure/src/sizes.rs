@@ -1,5 +1,13 @@
 //! How many bytes each call gets: fixed, drawn from a range, or drawn from a real distribution.
 
+mod histogram;
+mod parse;
+mod source;
+
+pub use histogram::Place;
+pub use parse::{FORMS, SizeError};
+pub use source::SizeSource;
+
 use serde::{Deserialize, Serialize};
 
 /// The sizes of a cell's calls, with the words the user wrote for them.
@@ -34,6 +42,83 @@ impl Sizes {
     pub fn fixed(size_bytes: u64) -> Sizes {
         Sizes { label: size_bytes.to_string(), draw: Draw::Fixed(size_bytes) }
     }
+
+    /// The smallest size that can be drawn.
+    #[must_use]
+    pub fn min(&self) -> u64 {
+        match &self.draw {
+            Draw::Fixed(size) => *size,
+            Draw::Uniform { low, .. } => *low,
+            Draw::Weighted(sizes) => drawn(sizes).map(|(size, _)| size).min().unwrap_or(0),
+        }
+    }
+
+    /// The largest size that can be drawn.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        match &self.draw {
+            Draw::Fixed(size) => *size,
+            Draw::Uniform { high, .. } => *high,
+            Draw::Weighted(sizes) => drawn(sizes).map(|(size, _)| size).max().unwrap_or(0),
+        }
+    }
+
+    /// The mean size, in bytes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match &self.draw {
+            Draw::Fixed(size) => *size as f64,
+            Draw::Uniform { low, high } => *low as f64 / 2.0 + *high as f64 / 2.0,
+            Draw::Weighted(sizes) => {
+                let total: f64 = drawn(sizes).map(|(_, weight)| weight).sum();
+                drawn(sizes).map(|(size, weight)| size as f64 * (weight / total)).sum()
+            }
+        }
+    }
+
+    /// How many different sizes can be drawn; `u64::MAX` where there are more.
+    #[must_use]
+    pub fn distinct(&self) -> u64 {
+        match &self.draw {
+            Draw::Fixed(_) => 1,
+            Draw::Uniform { low, high } => (high - low).saturating_add(1),
+            Draw::Weighted(sizes) => drawn(sizes).count() as u64,
+        }
+    }
+
+    /// Whether something can be drawn at all. What [`Sizes::parse_list`] gives always passes; this is for sizes
+    /// that were stored or sent.
+    ///
+    /// # Errors
+    /// A range that ends before it begins; weights that are negative, not finite, not ascending by size, or all
+    /// zero.
+    pub fn check(&self) -> Result<(), SizeError> {
+        let fault = |reason: &str| {
+            Err(SizeError::NothingToDraw { word: self.label.clone(), reason: reason.to_owned() })
+        };
+        match &self.draw {
+            Draw::Fixed(_) => Ok(()),
+            Draw::Uniform { low, high } if low <= high => Ok(()),
+            Draw::Uniform { .. } => fault("the range ends before it begins"),
+            Draw::Weighted(sizes) => {
+                let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+                if sizes.iter().any(|(_, weight)| !weight.is_finite() || *weight < 0.0) {
+                    fault("a weight is negative or not finite")
+                } else if sizes.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+                    fault("the sizes do not ascend")
+                } else if !total.is_normal() {
+                    fault("the weights add up to nothing, or to more than can be counted")
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+}
+
+/// The sizes that can be drawn: those with any weight.
+fn drawn(sizes: &[(u64, f64)]) -> impl Iterator<Item = (u64, f64)> + '_ {
+    sizes.iter().copied().filter(|(_, weight)| *weight > 0.0)
 }
 
 /// A number of bytes as people write it: `40`, `4K`, `8M`, `1G` (binary multiples; `KiB`, `MiB`, `GiB` too).
@@ -41,6 +126,9 @@ impl Sizes {
 /// # Errors
 /// A sentence that says what is wrong with the word.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Err(format!("'{text}' is not a number of bytes"));
+    }
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match &text[digits.len()..] {
         "" | "B" => 0,
@@ -51,4 +139,48 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     };
     let number: u64 = digits.parse().map_err(|_| format!("'{text}' is not a number of bytes"))?;
     number.checked_shl(shift).filter(|n| n >> shift == number).ok_or_else(|| format!("'{text}' is too large"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weighted(sizes: &[(u64, f64)]) -> Sizes {
+        Sizes { label: "w".to_owned(), draw: Draw::Weighted(sizes.to_vec()) }
+    }
+
+    #[test]
+    fn what_is_said_of_sizes_is_what_can_be_drawn() {
+        let fixed = Sizes::fixed(1500);
+        assert_eq!((fixed.min(), fixed.max(), fixed.mean(), fixed.distinct()), (1500, 1500, 1500.0, 1));
+        let range = Sizes { label: "r".to_owned(), draw: Draw::Uniform { low: 1, high: 64 } };
+        assert_eq!((range.min(), range.max(), range.mean(), range.distinct()), (1, 64, 32.5, 64));
+        let all = Sizes { label: "r".to_owned(), draw: Draw::Uniform { low: 0, high: u64::MAX } };
+        assert_eq!(all.distinct(), u64::MAX);
+        let some = weighted(&[(0, 0.0), (10, 3.0), (40, 1.0), (99, 0.0)]);
+        assert_eq!((some.min(), some.max(), some.mean(), some.distinct()), (10, 40, 17.5, 2));
+    }
+
+    #[test]
+    fn sizes_from_outside_are_checked() {
+        assert!(weighted(&[(1, 0.5), (2, 0.5)]).check().is_ok());
+        assert!(weighted(&[]).check().is_err());
+        assert!(weighted(&[(1, 0.0)]).check().is_err());
+        assert!(weighted(&[(1, -1.0), (2, 3.0)]).check().is_err());
+        assert!(weighted(&[(1, f64::NAN)]).check().is_err());
+        assert!(weighted(&[(1, 1e308), (2, 1e308)]).check().is_err());
+        assert!(weighted(&[(2, 1.0), (1, 1.0)]).check().is_err());
+        assert!(Sizes { label: "r".to_owned(), draw: Draw::Uniform { low: 2, high: 1 } }.check().is_err());
+    }
+
+    #[test]
+    fn bytes_are_read_with_their_units() {
+        let good = [("40", 40), ("4K", 4096), ("4KiB", 4096), ("8M", 8 << 20), ("1G", 1 << 30), ("7B", 7)];
+        for (text, bytes) in good {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "K", "4X", "1.5K", "-1", "+1", "99999999999999999999", "18446744073709551615K"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
 }

@@ -8,6 +8,7 @@
 //! `CARRYLINE_MASK=avx512f,avx2` (crate feature `std`) takes features away, with all that build on them, so
 //! that the path of a weaker CPU can be run on a strong one. Nothing can add a feature.
 
+use crate::word::Word;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -169,7 +170,7 @@ pub fn features() -> Features {
     }
     let found = match mask_from_environment() {
         Ok(mask) => Features::detect().masked(mask),
-        Err(UnknownFeature) => unknown_feature(),
+        Err(error) => unknown_feature(error),
     };
     FEATURES.store(found.0 | KNOWN, Ordering::Relaxed);
     found
@@ -177,11 +178,11 @@ pub fn features() -> Features {
 
 /// `CARRYLINE_MASK` names a feature that does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnknownFeature;
+pub struct UnknownFeature(Word);
 
 impl fmt::Display for UnknownFeature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CARRYLINE_MASK names an unknown CPU feature; known are")?;
+        write!(f, "CARRYLINE_MASK names the unknown CPU feature {}; known are", self.0)?;
         Features::NAMED.iter().try_for_each(|(name, _)| write!(f, " {name}"))
     }
 }
@@ -196,11 +197,11 @@ impl core::error::Error for UnknownFeature {}
 /// ```
 /// use carryline::cpu::{Features, parse_mask};
 /// assert_eq!(parse_mask("avx2, erms"), Ok(Features::AVX2.union(Features::ERMS)));
-/// assert!(parse_mask("avx9").is_err());
+/// assert!(parse_mask("avx2,avx9").unwrap_err().to_string().contains("avx9"));
 /// ```
 pub fn parse_mask(list: &str) -> Result<Features, UnknownFeature> {
     list.split(',').map(str::trim).filter(|word| !word.is_empty()).try_fold(Features::NONE, |set, word| {
-        Features::from_name(word).map(|f| set.union(f)).ok_or(UnknownFeature)
+        Features::from_name(word).map(|f| set.union(f)).ok_or_else(|| UnknownFeature(Word::new(word)))
     })
 }
 
@@ -214,25 +215,31 @@ pub fn mask_from_environment() -> Result<Features, UnknownFeature> {
     match std::env::var("CARRYLINE_MASK") {
         Ok(list) => parse_mask(&list),
         Err(std::env::VarError::NotPresent) => Ok(Features::NONE),
-        Err(std::env::VarError::NotUnicode(_)) => Err(UnknownFeature),
+        Err(std::env::VarError::NotUnicode(list)) => Err(UnknownFeature(Word::new(&list.to_string_lossy()))),
     }
     #[cfg(not(feature = "std"))]
     Ok(Features::NONE)
 }
 
 #[cold]
-fn unknown_feature() -> ! {
-    panic!("{UnknownFeature}")
+fn unknown_feature(error: UnknownFeature) -> ! {
+    panic!("{error}")
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use super::Features;
-    use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+    use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
     // XCR0 bits: SSE 1, AVX 2; opmask 5, upper halves of ZMM0-15 6, ZMM16-31 7.
     const XCR0_YMM: u64 = 0b110;
     const XCR0_ZMM: u64 = 0b1110_0110;
+
+    #[allow(unused_unsafe, reason = "unsafe in the oldest Rust that is supported, safe in newer ones")]
+    fn cpuid(leaf: u32, subleaf: u32) -> CpuidResult {
+        // SAFETY: every x86-64 CPU has CPUID, with any leaf.
+        unsafe { __cpuid_count(leaf, subleaf) }
+    }
 
     #[target_feature(enable = "xsave")]
     fn xcr0() -> u64 {
@@ -249,17 +256,17 @@ mod x86_64 {
             }
         };
 
-        let highest = __cpuid(0).eax;
-        let leaf1 = __cpuid(1);
+        let highest = cpuid(0, 0).eax;
+        let leaf1 = cpuid(1, 0);
         let (leaf7, leaf7_1) = if highest >= 7 {
-            let leaf7 = __cpuid_count(7, 0);
-            let leaf7_1 = if leaf7.eax >= 1 { __cpuid_count(7, 1).eax } else { 0 };
+            let leaf7 = cpuid(7, 0);
+            let leaf7_1 = if leaf7.eax >= 1 { cpuid(7, 1).eax } else { 0 };
             (leaf7, leaf7_1)
         } else {
-            (__cpuid_count(0, 0), 0)
+            (cpuid(0, 0), 0)
         };
         let leaf7_there = highest >= 7;
-        let extended_8 = if __cpuid(0x8000_0000).eax >= 0x8000_0008 { __cpuid(0x8000_0008).ebx } else { 0 };
+        let extended_8 = if cpuid(0x8000_0000, 0).eax >= 0x8000_0008 { cpuid(0x8000_0008, 0).ebx } else { 0 };
 
         let osxsave = has(leaf1.ecx, 26) && has(leaf1.ecx, 27);
         // SAFETY: OSXSAVE is set, so XGETBV is there and enabled.

@@ -10,7 +10,13 @@ use core::fmt;
 pub mod checksum;
 pub mod copy;
 pub mod copy_checksum;
+mod edges;
 pub mod null;
+mod ones_complement;
+#[cfg(feature = "peers")]
+mod peer;
+#[cfg(test)]
+mod tests;
 pub mod zero;
 
 /// `void zero(void *dst, size_t len)`.

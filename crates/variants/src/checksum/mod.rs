@@ -1,9 +1,77 @@
-//! checksum: contract and list.
+//! checksum: the Internet checksum's partial sum (RFC 1071), in the form of Linux' `csum_partial`.
+//!
+//! # Contract
+//! `checksum(data, len, seed)`, for every address, every length the variant declares, and every seed, returns
+//! a 32-bit partial sum. Folded to 16 bits with end-around carry it is the one's-complement sum of
+//! - the seed, as its two 16-bit halves, and
+//! - the message as native-endian 16-bit words, the first at `data` whatever its address (odd ones too), an odd
+//!   last byte padded with a zero byte behind it.
+//!
+//! The folded value is exact: 0 only where the seed and every byte are 0; any other multiple of 65535 gives
+//! 0xffff. How the value is spread over the unfolded 32 bits is free. Nothing is complemented.
+//!
+//! No byte outside the `len` bytes is read and none is written; at `len` 0 nothing is touched (`data` may
+//! then be any address, null included) and the seed's value is returned. The direction flag, MXCSR, the x87
+//! state and the callee-saved registers are as they were.
+//!
+//! Peers return the complemented 16-bit checksum of a message, some in network byte order: their wrappers
+//! undo both and add the seed.
+//!
+//! To add a variant: one file here with its `static VARIANT`, one `pub mod` line, one line in the list.
 
 use crate::Variant;
 
+pub mod adc_1_stream;
+#[cfg(target_arch = "x86_64")]
+pub mod adc_2_streams;
+#[cfg(target_arch = "x86_64")]
+pub mod adx_2_streams;
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512_dot;
 pub mod carryline;
+#[cfg(feature = "peers")]
+pub mod etherparse;
+#[cfg(feature = "peers")]
+pub mod internet_checksum;
+pub mod odd_address_baseline;
+#[cfg(feature = "peers")]
+pub mod pnet;
 pub mod reference;
+#[cfg(feature = "peers")]
+pub mod s2n_quic;
+#[cfg(feature = "peers")]
+pub mod smoltcp;
+#[cfg(target_arch = "x86_64")]
+pub mod two_streams_article;
+pub mod words16_c;
 
 /// The family's variants.
-pub static VARIANTS: &[&Variant] = &[&reference::VARIANT, &carryline::VARIANT];
+pub static VARIANTS: &[&Variant] = &[
+    &reference::VARIANT,
+    &words16_c::VARIANT,
+    &adc_1_stream::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &adc_2_streams::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &adx_2_streams::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &avx2::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &avx512_dot::VARIANT,
+    &carryline::VARIANT,
+    #[cfg(feature = "peers")]
+    &internet_checksum::VARIANT,
+    #[cfg(feature = "peers")]
+    &smoltcp::VARIANT,
+    #[cfg(feature = "peers")]
+    &etherparse::VARIANT,
+    #[cfg(feature = "peers")]
+    &s2n_quic::VARIANT,
+    #[cfg(feature = "peers")]
+    &pnet::VARIANT,
+    &odd_address_baseline::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &two_streams_article::VARIANT,
+];

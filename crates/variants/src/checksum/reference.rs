@@ -33,3 +33,16 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     }
     sum as u32
 }
+
+/// The reference's sum of `bytes` onto `seed`, folded to 16 bits.
+///
+/// ```
+/// use carryline_variants::checksum::reference::folded_sum;
+/// assert_eq!(folded_sum(&[0xff; 4], 0), 0xffff);
+/// assert_eq!(folded_sum(&[], 0x1_0002), 3);
+/// ```
+#[must_use]
+pub fn folded_sum(bytes: &[u8], seed: u32) -> u16 {
+    // SAFETY: a slice's pointer and length; `run` reduces its sum to 16 bits.
+    unsafe { run(bytes.as_ptr(), bytes.len(), seed) as u16 }
+}

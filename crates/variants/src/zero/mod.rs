@@ -1,9 +1,66 @@
-//! zero: contract and list.
+//! zero: fill with zero bytes.
+//!
+//! # Contract
+//! `zero(dst, len)`, for every address and every length:
+//! - on return the `len` bytes from `dst` on are zero;
+//! - no byte outside them is written or read, and at `len` 0 nothing is touched (`dst` may then be any address,
+//!   null included);
+//! - the stores are ordered before the caller's later stores, as ordinary ones are: non-temporal stores and
+//!   `clzero` are followed by `sfence`;
+//! - the direction flag is clear on entry, as the platform's ABI has it, and on return; MXCSR, the x87 state and
+//!   the callee-saved registers are as they were.
+//!
+//! To add a variant: one file here with its `static VARIANT`, one `pub mod` line, one line in the list.
 
 use crate::Variant;
 
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512_nontemporal;
 pub mod carryline;
+#[cfg(target_arch = "x86_64")]
+pub mod clzero;
+pub mod libc_memset;
+pub mod mov32_loop;
+#[cfg(target_arch = "x86_64")]
+pub mod movntps;
 pub mod reference;
+#[cfg(target_arch = "x86_64")]
+pub mod rep_stosb;
+#[cfg(target_arch = "x86_64")]
+pub mod rep_stosl;
+#[cfg(target_arch = "x86_64")]
+pub mod rep_stosq;
+#[cfg(target_arch = "x86_64")]
+pub mod sse2;
+pub mod write_bytes;
 
 /// The family's variants.
-pub static VARIANTS: &[&Variant] = &[&reference::VARIANT, &carryline::VARIANT];
+pub static VARIANTS: &[&Variant] = &[
+    &reference::VARIANT,
+    &libc_memset::VARIANT,
+    &write_bytes::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &rep_stosb::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &rep_stosl::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &rep_stosq::VARIANT,
+    &mov32_loop::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &sse2::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &avx2::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &avx512::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &movntps::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &avx512_nontemporal::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &clzero::VARIANT,
+    &carryline::VARIANT,
+];

@@ -1,0 +1,324 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Which way to zero, copy or checksum memory is fastest here: proved, measured, ranked.
+///
+/// Without a command: a tour of about 20 seconds.
+#[derive(Parser, Debug)]
+#[command(name = "carryline", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(args_override_self = true)]
+#[command(after_help = "\
+Examples:
+  carryline                        a tour: the machine, the proof, three rankings
+  carryline run                    prove and measure everything, rank, recommend, save
+  carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
+
+Exit status: 0 done, 1 failed, 2 unusable arguments or input, 3 something was proved wrong,
+130 interrupted. Results go to standard output, progress and warnings to standard error.")]
+pub struct Cli {
+    /// What to do; without it, the tour.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Options that every command takes.
+#[derive(Args, Debug, Clone)]
+pub struct Common {
+    /// What to print.
+    #[arg(long, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+    pub format: Format,
+    /// Seed of everything random; the same seed repeats a run's plan exactly.
+    #[arg(long, global = true, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Where results are kept [default: carryline/carryline.sqlite in the user's data folder].
+    #[arg(long, global = true, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// No progress line and no warnings.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// One JSON object.
+    Json,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Prove, measure the standard matrix, rank, recommend, save
+    Run(Run),
+    /// Show the variants: family, needs, provenance, whether they run here
+    List(List),
+    /// Show the machine, and what cannot be measured on it and why
+    Machine(Machine),
+    /// Prove variants right, or show the smallest input that proves them wrong
+    Verify(Verify),
+    /// Measure a matrix of your own
+    Measure(Measure),
+    /// Show the runs kept so far
+    History(History),
+    /// Explain a warning code or a word of the vocabulary
+    Explain(Explain),
+    /// Check the measuring itself: A/A pairs that must tie, a planted slow-down that must be seen
+    Selftest(Selftest),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the manual page
+    Man,
+    /// (internal) be a worker process
+    #[command(hide = true)]
+    Worker,
+}
+
+/// How much is measured, and how it is printed.
+#[derive(Args, Debug, Clone)]
+pub struct Effort {
+    /// Time for proof and measurement together: 20s, 2m, 500ms.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<std::time::Duration>,
+    /// Worker processes that measure everything anew, each with its own layout.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub replicates: Option<u32>,
+    /// Unit of the figures: ticks, cycles, ns, GB/s, GiB/s, B/cycle.
+    #[arg(long, value_name = "UNIT", default_value = "ticks")]
+    pub unit: String,
+    /// Show what would be measured and how long it takes, and stop.
+    #[arg(long)]
+    pub plan: bool,
+    /// Write a page with tables, charts and everything needed to repeat the run.
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Do not keep the results.
+    #[arg(long)]
+    pub no_save: bool,
+    /// Logical CPU to measure on [default: the last one allowed].
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<usize>,
+    /// Seconds without any progress after which a routine counts as hung.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub patience: u64,
+}
+
+/// Which subjects take part.
+#[derive(Args, Debug, Clone)]
+pub struct Subjects {
+    /// Families: zero, copy, checksum, copy_checksum [default: all].
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
+    pub family: Vec<String>,
+    /// Variants, by name or FAMILY/NAME [default: all that are candidates].
+    #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
+    pub variants: Vec<String>,
+    /// A routine of your own in a shared object; may be given several times.
+    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
+    pub plugin: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline run --budget 60s
+  carryline run --family checksum --report checksum.html
+  carryline run --sizes capture:traffic.pcap --plugin ./mine.so:my_sum:checksum")]
+pub struct Run {
+    #[command(flatten)]
+    pub subjects: Subjects,
+    /// More sizes to measure beside the matrix's own: see 'carryline measure --help'.
+    #[arg(long, value_name = "SIZES")]
+    pub sizes: Option<String>,
+    #[command(flatten)]
+    pub effort: Effort,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline list
+  carryline list --family checksum
+  carryline list --format json")]
+pub struct List {
+    /// Families to show [default: all].
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
+    pub family: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline machine
+  carryline machine --format json
+  CARRYLINE_MASK=avx512f carryline machine")]
+pub struct Machine {}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline verify
+  carryline verify carryline checksum/avx2
+  carryline verify --plugin ./mine.so:my_sum:checksum")]
+pub struct Verify {
+    /// Variants, by name or FAMILY/NAME [default: all, or none beside plug-ins].
+    #[arg(value_name = "VARIANT")]
+    pub names: Vec<String>,
+    /// Families to prove [default: all].
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
+    pub family: Vec<String>,
+    /// A routine of your own in a shared object; may be given several times.
+    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
+    pub plugin: Vec<String>,
+    /// Seconds without any progress after which a routine counts as hung.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub patience: u64,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Sizes: 40 | 4K | 8M | 1..64 (every size in the range alike) | fleet:memcpy-A (sizes seen in a production fleet)
+| histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines)
+| capture:FILE.pcap (the IP payloads of a capture). A list is one cell for each.
+
+Examples:
+  carryline measure --family checksum --sizes 40,1500 --offsets 0,1,random --cache hot,cold:clflush
+  carryline measure --family zero,copy --sizes fleet:memset-A --budget 20s
+  carryline measure --family checksum --segments 1,3,1,3 --dependence chained,independent,fenced")]
+pub struct Measure {
+    #[command(flatten)]
+    pub subjects: Subjects,
+    /// Sizes of the calls.
+    #[arg(long, value_name = "SIZES", default_value = "1500")]
+    pub sizes: String,
+    /// Where buffers begin: N (0 to 4095), D:S (destination and source apart), random.
+    #[arg(long, value_name = "OFFSETS", value_delimiter = ',', default_value = "0")]
+    pub offsets: Vec<String>,
+    /// State of the caches: hot, cold:clflush, cold:evict, cold:arena; a cold one for one side with :src or :dst.
+    #[arg(long, value_name = "STATES", value_delimiter = ',', default_value = "hot")]
+    pub cache: Vec<String>,
+    /// How calls follow each other: chained, independent, fenced.
+    #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "independent")]
+    pub dependence: Vec<String>,
+    /// Lengths of the buffers of one message, each at its own random alignment (checksum families).
+    #[arg(long, value_name = "LENGTHS")]
+    pub segments: Option<String>,
+    /// Pages the buffers are mapped with: 4k, huge.
+    #[arg(long, value_name = "PAGES", value_delimiter = ',', default_value = "4k")]
+    pub pages: Vec<String>,
+    /// What follows each call: nothing, read, read-later:BYTES, victim:BYTES.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
+    pub then: Vec<String>,
+    #[command(flatten)]
+    pub effort: Effort,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline history
+  carryline history --show 3
+  carryline history --format json --db results.sqlite")]
+pub struct History {
+    /// Show this run's results again.
+    #[arg(long, value_name = "ID")]
+    pub show: Option<i64>,
+    /// How many runs to list, newest first.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub most: usize,
+    /// Unit of the figures of --show.
+    #[arg(long, value_name = "UNIT", default_value = "ticks")]
+    pub unit: String,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline explain W01
+  carryline explain cold:clflush
+  carryline explain 'noise floor'")]
+pub struct Explain {
+    /// A warning code or a word; without one, all of them are listed.
+    #[arg(value_name = "CODE|WORD")]
+    pub word: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline selftest
+  carryline selftest --runs 20 --pairs 40
+  carryline selftest --runs 5 --format json")]
+pub struct Selftest {
+    /// Runs to make.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// A/A pairs in each run.
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub pairs: u32,
+    /// Time for each run.
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
+    pub budget: std::time::Duration,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline completions bash > ~/.local/share/bash-completion/completions/carryline
+  carryline completions zsh > ~/.zfunc/_carryline
+  carryline completions fish > ~/.config/fish/completions/carryline.fish")]
+pub struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Reads `20s`, `2m`, `500ms`; a bare number is seconds.
+pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        unit => return Err(format!("unknown unit '{unit}' in '{text}'; use ms, s or m (20s, 2m)")),
+    };
+    let number: f64 =
+        digits.parse().map_err(|_| format!("'{text}' is not a time; write 20s, 2m or 500ms"))?;
+    let seconds = number * scale;
+    if (0.1..=86_400.0).contains(&seconds) {
+        Ok(std::time::Duration::from_secs_f64(seconds))
+    } else {
+        Err(format!("'{text}' is not between 100ms and a day"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_command_has_three_examples() {
+        let mut command = Cli::command();
+        command.build();
+        command.clone().debug_assert();
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "man") {
+            let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = help.lines().filter(|line| line.trim_start().contains("carryline ")).count();
+            assert!(examples >= 3, "{}: {examples} examples", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        assert_eq!(parse_duration("20s"), Ok(std::time::Duration::from_secs(20)));
+        assert_eq!(parse_duration("2m"), Ok(std::time::Duration::from_secs(120)));
+        assert_eq!(parse_duration("500ms"), Ok(std::time::Duration::from_millis(500)));
+        for wrong in ["", "s", "-1s", "20h", "0", "nan", "1e99"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `carryline explain CODE|WORD`.
+
+use crate::cli::{Common, Explain, Format};
+use crate::failure::{Failure, usage};
+use crate::output;
+use carryline_measure::explain::{self, Explanation};
+use carryline_measure::nearest::did_you_mean;
+use serde_json::json;
+
+/// Explains a word, or lists the words that can be explained.
+pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
+    if args.word.is_empty() {
+        let words = explain::known();
+        return match common.format {
+            Format::Json => output::print(&serde_json::to_string_pretty(&json!({ "words": words }))?),
+            Format::Table => output::print(&format!(
+                "Words that 'carryline explain WORD' explains:\n{}\n",
+                carryline_report::text::wrap(&words.join(", "), output::style().width.or(Some(100)), 2)
+            )),
+        }
+        .map(|()| 0);
+    }
+    let word = args.word.join(" ");
+    let Some(found) = explain::explain(&word) else {
+        let near = did_you_mean(&explain::nearest(&word));
+        return Err(usage(format!("no explanation of '{word}'{near} ('carryline explain' lists all words)")));
+    };
+    match common.format {
+        Format::Json => {
+            let Explanation { word, also, text, remedy } = found;
+            let object = json!({ "word": word, "also": also, "text": text, "remedy": remedy });
+            output::print(&serde_json::to_string_pretty(&object)?)?;
+        }
+        Format::Table => {
+            let width = output::style().width.or(Some(100));
+            let paragraphs = found.to_string();
+            let wrapped: Vec<String> =
+                paragraphs.split("\n\n").map(|text| carryline_report::text::wrap(text, width, 0)).collect();
+            output::print(&wrapped.join("\n\n"))?;
+        }
+    }
+    Ok(0)
+}

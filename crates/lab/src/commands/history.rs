@@ -1,0 +1,115 @@
+//! `carryline history`: the runs kept so far, and any of them again.
+
+use super::run::ranked_result;
+use crate::cli::{Common, Format, History};
+use crate::engine::plan::Plan;
+use crate::engine::session::open_store;
+use crate::failure::{Failure, usage};
+use crate::output;
+use anyhow::Context;
+use carryline_measure::cells::{self, Summary};
+use carryline_measure::gather::{Gathered, Replicate, Round};
+use carryline_measure::results::{RunResult, SCHEMA_VERSION};
+use carryline_measure::store::{RunId, RunStatus, RunSummary, Store, StoreError};
+use carryline_report::listing::{RunLine, RunList, to_json};
+use carryline_report::units::{Unit, UnknownUnit};
+
+/// Lists runs, or shows one.
+pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
+    let unit: Unit = args.unit.parse().map_err(|error: UnknownUnit| usage(error.to_string()))?;
+    let store = open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
+    if let Some(id) = args.show {
+        return show(&store, RunId(id), unit, common);
+    }
+    let runs = store.runs(args.most).map_err(|error| usage(error.to_string()))?;
+    let list = RunList { runs: runs.into_iter().map(run_line).collect() };
+    match common.format {
+        Format::Table => output::print(&list.to_text(output::style()))?,
+        Format::Json => output::print(&to_json(&list)?)?,
+    }
+    Ok(0)
+}
+
+fn run_line(run: RunSummary) -> RunLine {
+    let status = match run.status {
+        RunStatus::Complete => "complete",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Incomplete => "incomplete",
+        RunStatus::Damaged => "damaged",
+    };
+    RunLine {
+        id: run.id.0,
+        started: run.started,
+        command: std::iter::once("carryline".to_owned()).chain(run.command).collect::<Vec<_>>().join(" "),
+        status: status.to_owned(),
+        situations: run.situations,
+        cells: run.cells,
+        rounds: run.rounds,
+    }
+}
+
+/// Prints a run again; of one that was killed, what its finished rounds tell.
+fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Failure> {
+    let result = match store.load_run(id) {
+        Err(StoreError::Unfinished { .. }) => {
+            output::note(
+                &format!("run {id} was killed or is still going on; this is what its finished rounds say"),
+                common,
+            );
+            from_rounds(store, id)?
+        }
+        other => other.map_err(|error| usage(error.to_string()))?,
+    };
+    match common.format {
+        Format::Json => output::print(&carryline_report::json::run_json(&result)?)?,
+        Format::Table => output::print(&ranked_result(&result, unit)?)?,
+    }
+    output::warn(&result.warnings, common);
+    Ok(0)
+}
+
+/// The result of a run that never ended, from its plan and its rounds.
+fn from_rounds(store: &Store, id: RunId) -> Result<RunResult, Failure> {
+    let header = store.header(id).map_err(|error| usage(error.to_string()))?;
+    let plan: Plan =
+        serde_json::from_value(header.plan).context("the plan of this run is of another version")?;
+    let rounds = store.rounds(id).map_err(|error| usage(error.to_string()))?;
+    let mut gathered: Vec<Gathered> = plan.situations.iter().cloned().map(Gathered::new).collect();
+    for record in rounds {
+        let Some(of) = gathered.iter_mut().find(|of| of.situation.name == record.situation) else { continue };
+        let replicate = record.replicate as usize;
+        if of.replicates.len() <= replicate {
+            of.replicates.resize_with(replicate + 1, Replicate::default);
+        }
+        let mut samples = vec![f64::NAN; of.situation.places()];
+        for (place, sample) in record.samples {
+            if let Some(slot) = samples.get_mut(place as usize) {
+                *slot = sample;
+            }
+        }
+        of.replicates[replicate].rounds.push(Round {
+            multiplier: record.multiplier,
+            samples,
+            null_ticks: record.null_ticks,
+            ticks_per_cycle: record.ticks_per_cycle,
+            counted: false,
+        });
+    }
+    let summaries: Vec<(String, Summary)> = gathered
+        .iter()
+        .map(|gathered| (gathered.situation.name.clone(), cells::summarise(gathered, &[], header.seed)))
+        .collect();
+    Ok(RunResult {
+        schema_version: SCHEMA_VERSION,
+        run_id: Some(id.0),
+        seed: header.seed,
+        environment: header.environment,
+        noise_floor: cells::noise_floor(&summaries),
+        ticks_per_cycle: cells::ticks_per_cycle(&gathered),
+        ticks_per_ns: None,
+        limits: Vec::new(),
+        warnings: Vec::new(),
+        cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
+        complete: false,
+    })
+}

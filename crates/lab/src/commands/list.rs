@@ -1,0 +1,32 @@
+//! `carryline list`: the collection.
+
+use crate::cli::{Common, Format, List};
+use crate::engine::select;
+use crate::failure::Failure;
+use crate::output;
+use carryline_report::listing::{VariantLine, VariantList, to_json};
+
+/// Prints the variants of the families wanted.
+pub fn run(args: &List, common: &Common) -> Result<u8, Failure> {
+    let families = select::families(&args.family)?;
+    let variants = families
+        .into_iter()
+        .flat_map(|family| carryline_variants::of(family).iter().copied())
+        .map(|variant| VariantLine {
+            name: variant.name.to_owned(),
+            family: variant.family().name().to_owned(),
+            needs: variant.needs.names().map(str::to_owned).collect(),
+            provenance: variant.provenance.to_owned(),
+            runs_here: variant.runs_here(),
+            known_bad: variant.known_bad.is_some(),
+            known_bad_reason: variant.known_bad.map(str::to_owned),
+            summary: variant.summary.to_owned(),
+        })
+        .collect();
+    let list = VariantList { variants };
+    match common.format {
+        Format::Table => output::print(&list.to_text(output::style()))?,
+        Format::Json => output::print(&to_json(&list)?)?,
+    }
+    Ok(0)
+}

@@ -1,0 +1,24 @@
+//! `carryline machine`: what results are measured on, and what cannot be measured there.
+
+use crate::cli::{Common, Format};
+use crate::engine::machine::Here;
+use crate::failure::Failure;
+use crate::output;
+use carryline_report::listing::{Machine, NotMeasurable, to_json};
+
+/// What `carryline machine` prints.
+pub fn describe(here: &Here) -> Result<Machine, Failure> {
+    let not_measurable =
+        here.environment.limits_here().into_iter().map(|(what, why)| NotMeasurable { what, why }).collect();
+    Ok(Machine { environment: serde_json::to_value(&here.environment)?, not_measurable })
+}
+
+/// Prints the machine.
+pub fn run(common: &Common) -> Result<u8, Failure> {
+    let machine = describe(&Here::look())?;
+    match common.format {
+        Format::Table => output::print(&machine.to_text(output::style()))?,
+        Format::Json => output::print(&to_json(&machine)?)?,
+    }
+    Ok(0)
+}

@@ -1,0 +1,183 @@
+//! `carryline measure`: a matrix of the user's own.
+
+use super::run::{Prepared, conclude, read_sizes};
+use crate::cli::{Common, Measure};
+use crate::engine::machine::Here;
+use crate::engine::standard;
+use crate::failure::{Failure, usage};
+use crate::output;
+use carryline_measure::condition::{
+    Cache, CacheMethod, Condition, Dependence, Offsets, Operands, Pages, Then, UnknownWord,
+};
+use carryline_measure::gather::Situation;
+use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_measure::sizes::{Sizes, parse_bytes};
+use carryline_report::matrix::matrices;
+use carryline_report::ranking::legend;
+use carryline_variants::Family;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Time that a matrix takes unless told otherwise.
+const BUDGET: Duration = Duration::from_secs(20);
+/// Segments of a message, at most: every one is an entry of a list that must stay in the cache.
+const MOST_SEGMENTS: usize = 512;
+
+/// Measures the matrix.
+pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
+    let here = Here::look();
+    let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
+    let (sizes, warnings) = read_sizes(Some(&args.sizes))?;
+    let segments = args.segments.as_deref().map(read_segments).transpose()?.unwrap_or_default();
+    let sizes = match segments.is_empty() {
+        true => sizes,
+        false => vec![Sizes::fixed(segments.iter().copied().map(u64::from).sum())],
+    };
+    let offsets: Vec<Offsets> = match segments.is_empty() {
+        true => words(&args.offsets)?,
+        // Every segment of a chain has its own random alignment.
+        false => vec![Offsets::Random],
+    };
+    let caches: Vec<Cache> = words(&args.cache)?;
+    let dependences: Vec<Dependence> = words(&args.dependence)?;
+    let pages: Vec<Pages> = words(&args.pages)?;
+    let thens: Vec<Then> = words(&args.then)?;
+
+    let subjects = |family| prepared.selection.subjects(family);
+    let mut situations: Vec<Situation> = Vec::new();
+    let mut refused: Vec<String> = Vec::new();
+    for family in &prepared.selection.families {
+        for sizes in &sizes {
+            for offsets in &offsets {
+                for cache in &caches {
+                    for dependence in &dependences {
+                        for pages in &pages {
+                            for then in &thens {
+                                let condition = Condition {
+                                    sizes: sizes.clone(),
+                                    offsets: *offsets,
+                                    cache: *cache,
+                                    dependence: *dependence,
+                                    pages: *pages,
+                                    segments: segments.clone(),
+                                    then: *then,
+                                };
+                                match impossible(*family, &condition) {
+                                    Some(reason) => refused.push(reason),
+                                    None => situations
+                                        .push(standard::situation(*family, condition, 1.0, &subjects)),
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    if situations.is_empty() {
+        return Err(usage(refused.into_iter().next().unwrap_or_else(|| "nothing to measure".to_owned())));
+    }
+    refused.dedup();
+    for reason in refused {
+        output::note(&format!("left out: {reason}"), common);
+    }
+    let plan = prepared.plan(situations, &args.effort, BUDGET, common);
+    let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else {
+        return Ok(0);
+    };
+    let style = output::style();
+    let mut text = String::new();
+    for matrix in matrices(&finished.result, prepared.unit) {
+        text.push_str(&matrix.to_text(style));
+        text.push('\n');
+    }
+    text.push_str(&legend(prepared.unit, style));
+    conclude(&finished, &text, prepared.unit, &args.effort, common)
+}
+
+/// Why a family cannot be measured under a condition.
+fn impossible(family: Family, condition: &Condition) -> Option<String> {
+    let sums = matches!(family, Family::Checksum | Family::CopyChecksum);
+    if !condition.segments.is_empty() && !sums {
+        return Some(format!(
+            "--segments: a message of several buffers is for checksum families, not {family}"
+        ));
+    }
+    if !condition.segments.is_empty() && condition.then != Then::Nothing {
+        return Some(format!("--then {} cannot be joined with --segments", condition.then));
+    }
+    let one_sided = |operands| match operands {
+        Operands::Both => None,
+        Operands::Source => (!family.reads()).then_some("source"),
+        Operands::Destination => (!family.writes()).then_some("destination"),
+    };
+    if let Some(side) = one_sided(condition.cache.operands) {
+        return Some(format!("--cache {}: {family} has no {side}", condition.cache));
+    }
+    if matches!(condition.then, Then::Read | Then::ReadLater(_)) && !family.writes() {
+        return Some(format!("--then {}: {family} writes nothing that could be read", condition.then));
+    }
+    if let (Then::ReadLater(_), true) = (condition.then, condition.cache.method != CacheMethod::Hot) {
+        return Some(format!("--then {} is for --cache hot", condition.then));
+    }
+    None
+}
+
+fn words<T: FromStr<Err = UnknownWord>>(words: &[String]) -> Result<Vec<T>, Failure> {
+    words
+        .iter()
+        .map(|word| {
+            word.parse().map_err(|error: UnknownWord| {
+                let near = did_you_mean(&nearest(&error.word, error.known.split(", ")));
+                usage(format!("{error}{near}"))
+            })
+        })
+        .collect()
+}
+
+/// Reads `1,3,1,3`.
+fn read_segments(text: &str) -> Result<Vec<u32>, Failure> {
+    let lengths: Vec<u32> = text
+        .split(',')
+        .map(|word| match parse_bytes(word).map(u32::try_from) {
+            Ok(Ok(0)) => Err(usage(format!("--segments: '{word}': a segment has at least one byte"))),
+            Ok(Ok(length)) if length <= 1 << 30 => Ok(length),
+            Ok(_) => Err(usage(format!("--segments: '{word}' is more than 1 GiB"))),
+            Err(reason) => Err(usage(format!("--segments: {reason}"))),
+        })
+        .collect::<Result<_, _>>()?;
+    let total: u64 = lengths.iter().copied().map(u64::from).sum();
+    if total > 1 << 30 {
+        return Err(usage(format!("--segments: '{text}' are {total} bytes together, more than 1 GiB")));
+    }
+    if lengths.len() > MOST_SEGMENTS {
+        return Err(usage(format!("--segments: {} segments, more than {MOST_SEGMENTS}", lengths.len())));
+    }
+    Ok(lengths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_checked_word_by_word() {
+        assert_eq!(read_segments("1,3,1,3").ok(), Some(vec![1, 3, 1, 3]));
+        for (text, word) in
+            [("0", "'0'"), ("1,-3", "'-3'"), ("1,x", "'x'"), ("2G", "'2G'"), ("1G,1", "1 GiB"), ("", "''")]
+        {
+            let error = read_segments(text).expect_err(text);
+            assert_eq!(error.status(), 2);
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_state_is_named_with_the_nearest() {
+        let error = words::<Cache>(&["cold:clflsh".to_owned()]).expect_err("no such state");
+        assert!(
+            error.to_string().contains("'cold:clflsh'") && error.to_string().contains("'cold:clflush'"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! The commands, one file each.
+
+pub mod completions;
+pub mod explain;
+pub mod history;
+pub mod list;
+pub mod machine;
+pub mod measure;
+pub mod run;
+pub mod selftest;
+pub mod tour;
+pub mod verify;
+pub mod worker;

@@ -1,0 +1,241 @@
+//! `carryline selftest`: the measuring, measured. A variant against itself must tie; a slow-down of about 5 % that was
+//! planted must be seen. Both rates are what anybody's trust in a ranking rests on.
+
+use crate::cli::{Common, Format, Selftest};
+use crate::engine::machine::Here;
+use crate::engine::measure;
+use crate::engine::plan::Plan;
+use crate::engine::progress::Progress;
+use crate::engine::{session, standard};
+use crate::failure::{Failure, status, usage};
+use crate::{interrupt, output};
+use carryline_measure::condition::{Condition, Offsets};
+use carryline_measure::gather::{Gathered, Situation};
+use carryline_measure::planted;
+use carryline_measure::results::Ratio;
+use carryline_measure::sizes::Sizes;
+use carryline_measure::statistics::{self, Order};
+use carryline_variants::{Family, Role, Variant};
+use serde::Serialize;
+use std::time::Instant;
+
+/// A/A pairs that a situation can carry before its rounds get too long.
+const PAIRS_EACH: usize = 5;
+
+/// What the runs found.
+#[derive(Debug, Default, Serialize)]
+struct Found {
+    runs: u32,
+    /// A/A pairs judged, and those called different.
+    pairs: u32,
+    called_different: u32,
+    /// Planted slow-downs judged, and those called slower.
+    planted: u32,
+    called_slower: u32,
+    /// The planted ratio as measured, median of all.
+    planted_ratio: Option<f64>,
+    /// The floors of all situations: median and largest.
+    floor_median: Option<f64>,
+    floor_largest: Option<f64>,
+    /// The pairs called different.
+    different: Vec<Judged>,
+    #[serde(skip)]
+    ratios: Vec<f64>,
+    #[serde(skip)]
+    floors: Vec<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Judged {
+    run: u32,
+    situation: String,
+    variant: String,
+    ratio: Ratio,
+    floor: f64,
+}
+
+/// Makes the runs.
+pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
+    let here = Here::look();
+    let supervisor = session::supervisor(10)?;
+    let situations = situations(args.pairs as usize)?;
+    let seed = session::seed(common);
+    let mut found = Found::default();
+    let progress = Progress::new(args.budget * args.runs, common.quiet);
+    for run in 0..args.runs {
+        if interrupt::requested() {
+            break;
+        }
+        let plan = Plan {
+            situations: situations.clone(),
+            plugins: Vec::new(),
+            replicates: super::run::REPLICATES,
+            budget: args.budget,
+            seed: seed.wrapping_add(u64::from(run)),
+            patience: supervisor.patience,
+        };
+        let deadline = Instant::now() + plan.budget;
+        let cpu = here.cpu(None)?;
+        let outcome =
+            measure::run(&plan, &[], &supervisor, here.caches, cpu, deadline, &progress, &mut |_| {})?;
+        if outcome.interrupted {
+            break;
+        }
+        for gathered in &outcome.gathered {
+            found.judge(run, gathered, plan.seed);
+        }
+        found.runs += 1;
+    }
+    progress.finish();
+    found.planted_ratio = statistics::median(&found.ratios);
+    found.floor_median = statistics::median(&found.floors);
+    found.floor_largest = found.floors.iter().copied().reduce(f64::max);
+    match common.format {
+        Format::Json => output::print(&serde_json::to_string_pretty(&found)?)?,
+        Format::Table => output::print(&found.text())?,
+    }
+    Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
+}
+
+/// The candidates of a family that run here, its baseline first.
+fn candidates(family: Family) -> Vec<&'static Variant> {
+    let mut variants: Vec<&Variant> = carryline_variants::of(family)
+        .iter()
+        .copied()
+        .filter(|variant| {
+            variant.runs_here() && variant.known_bad.is_none() && variant.role != Role::Reference
+        })
+        .collect();
+    variants.sort_by_key(|variant| variant.role != Role::Baseline);
+    variants
+}
+
+/// Situations with `pairs` A/A pairs to judge in all, besides the one in each that the floor comes from; and one more for
+/// each planted slow-down.
+fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
+    let cold = if cfg!(target_arch = "x86_64") { "cold:clflush" } else { "cold:evict" };
+    let kinds = [
+        (Family::Zero, "4K", Offsets::ALIGNED, "hot"),
+        (Family::Copy, "4K", Offsets::ALIGNED, "hot"),
+        (Family::Checksum, "1500", Offsets::ALIGNED, "hot"),
+        (Family::Checksum, "40", Offsets::ALIGNED, "hot"),
+        (Family::Zero, "fleet:memset-A", Offsets::Random, "hot"),
+        (Family::Copy, "fleet:memcpy-A", Offsets::Random, "hot"),
+        (Family::Checksum, "1..1500", Offsets::Random, "hot"),
+        (Family::Checksum, "1500", Offsets::Random, cold),
+    ];
+    let mut made = Vec::new();
+    let mut left = pairs;
+    for turn in 0.. {
+        if left == 0 {
+            break;
+        }
+        let (family, sizes, offsets, cache) = kinds[turn % kinds.len()];
+        let variants = candidates(family);
+        let here = left.min(PAIRS_EACH).min(variants.len() - 1);
+        left -= here;
+        // Later turns take other variants.
+        let first = 1 + turn / kinds.len() * PAIRS_EACH % (variants.len() - here).max(1);
+        let names = std::iter::once(variants[0]).chain(variants[first..first + here].iter().copied());
+        let subjects: Vec<String> = names.map(|variant| variant.name.to_owned()).collect();
+        let condition = Condition {
+            sizes: one_size(sizes)?,
+            offsets,
+            cache: cache
+                .parse()
+                .map_err(|error: carryline_measure::condition::UnknownWord| usage(error.to_string()))?,
+            ..Condition::plain(0)
+        };
+        let mut situation = standard::situation(family, condition, 1.0, &|_| (subjects.clone(), Some(0)));
+        situation.name = format!("A/A {}: {}", turn + 1, situation.name);
+        situation.twins = (0..subjects.len()).collect();
+        made.push(situation);
+    }
+    for size in planted::SIZES {
+        let subjects = vec![planted::ORIGINAL.to_owned(), planted::NAME.to_owned()];
+        let mut situation = standard::situation(Family::Checksum, Condition::plain(size), 1.0, &|_| {
+            (subjects.clone(), Some(0))
+        });
+        situation.name = format!("planted: {}", situation.name);
+        made.push(situation);
+    }
+    Ok(made)
+}
+
+fn one_size(text: &str) -> Result<Sizes, Failure> {
+    let sizes = Sizes::parse_list(text).map_err(|error| usage(error.to_string()))?;
+    sizes.into_iter().next().ok_or_else(|| usage(format!("'{text}' is no size")))
+}
+
+impl Found {
+    /// Judges a situation as a ranking would: the floor from the baseline's twin alone, every other pair by it.
+    fn judge(&mut self, run: u32, gathered: &Gathered, seed: u64) {
+        let subjects = &gathered.situation.subjects;
+        let ratio =
+            |a: usize, b: usize| statistics::paired_ratio(&gathered.gross(a), &gathered.gross(b), seed);
+        let Some(own) = ratio(subjects.len(), 0) else { return };
+        let floor = statistics::noise_floor(&[own]);
+        self.floors.push(floor);
+        let judged = |variant: &str, ratio| Judged {
+            run,
+            situation: gathered.situation.name.clone(),
+            variant: variant.to_owned(),
+            ratio,
+            floor,
+        };
+        for (twin, subject) in gathered.situation.twins.iter().enumerate().skip(1) {
+            let Some(pair) = ratio(subjects.len() + twin, *subject) else { continue };
+            self.pairs += 1;
+            if statistics::compare(&pair, floor) != Order::Tie {
+                self.called_different += 1;
+                self.different.push(judged(&subjects[*subject], pair));
+            }
+        }
+        if let Some(place) = subjects.iter().position(|name| name == planted::NAME)
+            && let Some(pair) = ratio(place, 0)
+        {
+            self.planted += 1;
+            self.ratios.push(pair.median);
+            self.called_slower += u32::from(statistics::compare(&pair, floor) == Order::Slower);
+        }
+    }
+
+    fn text(&self) -> String {
+        let percent = |part: u32, whole: u32| 100.0 * f64::from(part) / f64::from(whole.max(1));
+        let mut text = format!(
+            "{} runs\n\
+             A/A pairs called different: {} of {} ({:.1} %; at most 2 % are to be expected)\n\
+             planted slow-downs called slower: {} of {} ({:.1} %; at least 95 % are to be expected)\n",
+            self.runs,
+            self.called_different,
+            self.pairs,
+            percent(self.called_different, self.pairs),
+            self.called_slower,
+            self.planted,
+            percent(self.called_slower, self.planted),
+        );
+        if let (Some(ratio), Some(median), Some(largest)) =
+            (self.planted_ratio, self.floor_median, self.floor_largest)
+        {
+            text.push_str(&format!(
+                "planted slow-down as measured: {:+.1} % (median)\nnoise floor: {:.2} % (median), {:.2} % (largest)\n",
+                100.0 * (ratio - 1.0),
+                100.0 * median,
+                100.0 * largest
+            ));
+        }
+        for judged in &self.different {
+            text.push_str(&format!(
+                "  run {}: {}: {} against itself {:.4} [{:.4}, {:.4}], floor {:.4}\n",
+                judged.run + 1,
+                judged.situation,
+                judged.variant,
+                judged.ratio.median,
+                judged.ratio.low,
+                judged.ratio.high,
+                judged.floor
+            ));
+        }
+        text
+    }
+}

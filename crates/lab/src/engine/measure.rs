@@ -1,0 +1,381 @@
+//! The replicates: one worker process after the other, each measuring everything anew with its own layout.
+
+use super::plan::Plan;
+use super::progress::Progress;
+use super::prove::{self, Proof, Verdict};
+use crate::interrupt;
+use carryline_measure::gather::{Gathered, Replicate, Round};
+use carryline_measure::limits;
+use carryline_measure::protocol::{Job, MeasureJob, Message, SituationJob};
+use carryline_measure::results::{Limit, Status};
+use carryline_measure::sampler::CacheSizes;
+use carryline_measure::subject::SubjectId;
+use carryline_measure::supervise::{End, SpawnError, Supervisor};
+use carryline_variants::{Family, Lengths};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// A round as it comes in, with where it belongs.
+pub struct Arrival<'a> {
+    /// The situation's name.
+    pub situation: &'a str,
+    /// The replicate's number.
+    pub replicate: u32,
+    /// The round's number in it.
+    pub number: u32,
+    /// What was measured.
+    pub round: &'a Round,
+}
+
+/// Everything that the replicates found.
+pub struct Outcome {
+    /// By situation, in plan order.
+    pub gathered: Vec<Gathered>,
+    /// The machine's limits; the best of all replicates.
+    pub limits: Vec<Limit>,
+    /// Ticks per nanosecond, by replicate.
+    pub ticks_per_ns: Vec<f64>,
+    /// Why workers could not stay on their CPU.
+    pub pin_error: Option<String>,
+    /// Why cycles were not counted.
+    pub counter_error: Option<String>,
+    /// Times the kernel took the CPU from a worker while it measured.
+    pub involuntary_switches: u64,
+    /// Milliseconds that the hypervisor took meanwhile.
+    pub steal_ms: u64,
+    /// Situations that the machine cannot be brought into, with the reason.
+    pub impossible: Vec<(String, String)>,
+    /// Subjects that were proved wrong, crashed or hung while measuring, with what was found.
+    pub fallen: Vec<Proof>,
+    /// True if the user stopped it.
+    pub interrupted: bool,
+}
+
+/// The state of the replicates' loop.
+struct Run<'a> {
+    plan: &'a Plan,
+    supervisor: &'a Supervisor,
+    progress: &'a Progress,
+    outcome: Outcome,
+    subjects: Vec<SubjectId>,
+    /// Subjects that take no further part.
+    out: HashMap<SubjectId, (Status, String)>,
+}
+
+/// Measures the plan with the subjects that the proofs let through. `arrived` gets every round as it comes.
+pub fn run(
+    plan: &Plan,
+    proofs: &[Proof],
+    supervisor: &Supervisor,
+    caches: CacheSizes,
+    cpu: Option<usize>,
+    deadline: Instant,
+    progress: &Progress,
+    arrived: &mut dyn FnMut(Arrival<'_>),
+) -> Result<Outcome, SpawnError> {
+    let outcome = Outcome {
+        gathered: plan.situations.iter().cloned().map(Gathered::new).collect(),
+        limits: Vec::new(),
+        ticks_per_ns: Vec::new(),
+        pin_error: None,
+        counter_error: None,
+        involuntary_switches: 0,
+        steal_ms: 0,
+        impossible: Vec::new(),
+        fallen: Vec::new(),
+        interrupted: false,
+    };
+    let out =
+        proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
+    let mut run = Run { plan, supervisor, progress, outcome, subjects: plan.subjects(), out };
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
+    // What a replicate spends before it measures: a guess at first, then what the last one took.
+    let mut overhead = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
+    for replicate in 0..plan.replicates {
+        if interrupt::requested() {
+            break;
+        }
+        let left = deadline.saturating_duration_since(Instant::now()) / (plan.replicates - replicate);
+        let begin = Instant::now();
+        let time = left.saturating_sub(overhead);
+        run.replicate(replicate, rng.next_u64(), time, caches, cpu, arrived)?;
+        overhead = begin.elapsed().saturating_sub(time).min(left);
+    }
+    run.outcome.interrupted = interrupt::requested();
+    for gathered in &mut run.outcome.gathered {
+        let family = gathered.situation.family.clone();
+        for place in 0..gathered.situation.subjects.len() {
+            let id = SubjectId { family: family.clone(), name: gathered.situation.subjects[place].clone() };
+            if let Some((status, detail)) = run.out.get(&id) {
+                gathered.lose(place, *status, detail.clone());
+            }
+        }
+    }
+    Ok(run.outcome)
+}
+
+/// Why a verdict keeps a subject from being measured.
+fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
+    match verdict {
+        Verdict::Proved(_) => None,
+        Verdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
+        Verdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
+        Verdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
+        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => {
+            Some((Status::Unsupported, reason.clone()))
+        }
+    }
+}
+
+impl Run<'_> {
+    /// One replicate; started again without the culprit when a worker is lost.
+    fn replicate(
+        &mut self,
+        replicate: u32,
+        seed: u64,
+        time: Duration,
+        caches: CacheSizes,
+        cpu: Option<usize>,
+        arrived: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<(), SpawnError> {
+        let deadline = Instant::now() + time;
+        let mut finished = vec![false; self.plan.situations.len()];
+        // Every lost worker costs a subject, so this ends.
+        for _attempt in 0..=self.subjects.len() {
+            let (job, places) = self.job(replicate, seed, deadline, caches, cpu, &finished);
+            if job.situations.is_empty() {
+                return Ok(());
+            }
+            let padding = (seed % 4096) as usize;
+            let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
+            let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
+            let job_subjects = job.subjects.clone();
+            let supervisor = self.supervisor;
+            let (outcome, plan, progress) = (&mut self.outcome, self.plan, self.progress);
+            let end = supervisor.run(&Job::Measure(job), padding, &interrupt::requested, &mut |message| {
+                progress.tick();
+                match message {
+                    Message::Setup { ticks_per_ns, pin_error, counter_error } => {
+                        outcome.ticks_per_ns.push(ticks_per_ns);
+                        outcome.pin_error = pin_error;
+                        outcome.counter_error = counter_error;
+                    }
+                    Message::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
+                    Message::Disproved { subject, counterexample } => {
+                        let verdict = prove::failed(counterexample);
+                        lost.push((job_subjects[subject].clone(), verdict));
+                    }
+                    Message::Unproved { subject, reason } => {
+                        lost.push((job_subjects[subject].clone(), Verdict::NotProved(reason)));
+                    }
+                    Message::LoadFailed { plugin, reason } => {
+                        if let Some((_, id)) = plan.plugins.iter().find(|(word, _)| *word == plugin) {
+                            lost.push((id.clone(), Verdict::NotProved(reason)));
+                        }
+                    }
+                    Message::Begin { situation, members, steady } => {
+                        let index = situation as usize;
+                        progress.say(format!(
+                            "replicate {} of {}: {}",
+                            replicate + 1,
+                            plan.replicates,
+                            plan.situations[index].name
+                        ));
+                        let order = place_members(&members, &places[&situation]);
+                        partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
+                    }
+                    Message::Round {
+                        situation,
+                        round,
+                        multiplier,
+                        samples,
+                        null_ticks,
+                        ticks_per_cycle,
+                        counted,
+                    } => {
+                        let Some((measured, order)) = partial.get_mut(&situation) else { return };
+                        let planned = &plan.situations[situation as usize];
+                        let mut by_place = vec![f64::NAN; planned.places()];
+                        for (place, sample) in order.iter().zip(samples) {
+                            by_place[*place] = sample;
+                        }
+                        let made =
+                            Round { multiplier, samples: by_place, null_ticks, ticks_per_cycle, counted };
+                        arrived(Arrival { situation: &planned.name, replicate, number: round, round: &made });
+                        measured.rounds.push(made);
+                    }
+                    Message::End { situation, observed, wrong } => {
+                        let index = situation as usize;
+                        if let Some((mut measured, order)) = partial.remove(&situation) {
+                            for member in wrong {
+                                let place = order[member];
+                                let why = "gave a wrong answer after it had been timed";
+                                outcome.gathered[index].lose(place, Status::Wrong, why);
+                            }
+                            measured.observed = Some(observed);
+                            outcome.gathered[index].replicates.push(measured);
+                        }
+                        finished[index] = true;
+                    }
+                    Message::Impossible { situation, reason } => {
+                        let index = situation as usize;
+                        finished[index] = true;
+                        let name = plan.situations[index].name.clone();
+                        for place in 0..plan.situations[index].subjects.len() {
+                            outcome.gathered[index].lose(place, Status::Unsupported, reason.clone());
+                        }
+                        if !outcome.impossible.iter().any(|(known, _)| *known == name) {
+                            outcome.impossible.push((name, reason));
+                        }
+                    }
+                    Message::Disturbance { involuntary_switches, steal_ms } => {
+                        outcome.involuntary_switches += involuntary_switches;
+                        outcome.steal_ms += steal_ms;
+                    }
+                    Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}
+                }
+            })?;
+            for (id, verdict) in lost {
+                self.lose(id, verdict);
+            }
+            let now = match &end {
+                End::Done | End::Stopped => {
+                    // Interrupted in the middle of a situation: what is there counts.
+                    for (situation, (measured, _)) in partial {
+                        self.outcome.gathered[situation as usize].replicates.push(measured);
+                    }
+                    return Ok(());
+                }
+                End::Crashed { now, .. } | End::TimedOut { now } | End::Exited { now, .. } => *now,
+            };
+            let culprit = usize::try_from(now.subject).ok().and_then(|index| job_subjects.get(index));
+            let family = culprit.and_then(|id| Family::from_name(&id.family));
+            match (culprit, family.and_then(|family| prove::loss(&end, family, seed))) {
+                (Some(culprit), Some(verdict)) => self.lose(culprit.clone(), verdict),
+                // Lost outside every subject: nobody to leave out, so this replicate ends here.
+                _ => {
+                    self.outcome.impossible.push(("a replicate".to_owned(), format!("{end:?}")));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, id: SubjectId, verdict: Verdict) {
+        if let Some(reason) = exclusion(&verdict) {
+            self.out.entry(id.clone()).or_insert(reason);
+            self.outcome.fallen.push(Proof { subject: id, verdict });
+        }
+    }
+
+    /// The job of a replicate for the situations not yet finished, and for each of them which place every subject of
+    /// the job has.
+    fn job(
+        &mut self,
+        replicate: u32,
+        seed: u64,
+        deadline: Instant,
+        caches: CacheSizes,
+        cpu: Option<usize>,
+        finished: &[bool],
+    ) -> (MeasureJob, HashMap<u32, Places>) {
+        let subjects: Vec<SubjectId> =
+            self.subjects.iter().filter(|id| !self.out.contains_key(id)).cloned().collect();
+        let mut situations = Vec::new();
+        let mut places = HashMap::new();
+        for (index, planned) in self.plan.situations.iter().enumerate() {
+            if finished[index] {
+                continue;
+            }
+            let mut members = Vec::new();
+            let mut of_subject: Places = HashMap::new();
+            for place in 0..planned.places() {
+                let subject =
+                    planned.twins.get(place.wrapping_sub(planned.subjects.len())).copied().unwrap_or(place);
+                let name = &planned.subjects[subject];
+                let family = Family::from_name(&planned.family);
+                let variant = family.and_then(|family| carryline_variants::find(family, name));
+                if let Some(variant) = variant
+                    && let Some(reason) = unsupported_size(variant.lengths, &planned.condition)
+                {
+                    self.outcome.gathered[index].lose(subject, Status::Unsupported, reason);
+                    continue;
+                }
+                let id = SubjectId { family: planned.family.clone(), name: name.clone() };
+                if let Some(in_job) = subjects.iter().position(|known| *known == id) {
+                    members.push(in_job);
+                    of_subject.entry(in_job).or_default().push(place);
+                }
+            }
+            if !members.is_empty() {
+                let (family, condition) = (planned.family.clone(), planned.condition.clone());
+                let weight = planned.weight;
+                situations.push(SituationJob { index: index as u32, family, condition, members, weight });
+                places.insert(index as u32, of_subject);
+            }
+        }
+        let total_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
+        let plugins = self.plan.plugin_words();
+        let limits = true;
+        (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)
+    }
+}
+
+/// By subject of a job: the places it fills, its own first, then its twin's.
+type Places = HashMap<usize, Vec<usize>>;
+
+/// Which place each member of a round fills.
+fn place_members(members: &[usize], places: &Places) -> Vec<usize> {
+    let mut used: HashMap<usize, usize> = HashMap::new();
+    members
+        .iter()
+        .filter_map(|member| {
+            let turn = used.entry(*member).or_default();
+            *turn += 1;
+            places.get(member).and_then(|places| places.get(*turn - 1)).copied()
+        })
+        .collect()
+}
+
+/// Why a variant made for some lengths alone cannot take part.
+fn unsupported_size(lengths: Lengths, condition: &carryline_measure::condition::Condition) -> Option<String> {
+    let (low, high) = if condition.segments.is_empty() {
+        (condition.sizes.min(), condition.sizes.max())
+    } else {
+        let longest = condition.segments.iter().copied().max().unwrap_or(0);
+        (condition.segments.iter().copied().min().unwrap_or(0).into(), longest.into())
+    };
+    let covered = |len: u64| usize::try_from(len).is_ok_and(|len| lengths.contains(len));
+    if covered(low) && covered(high) {
+        return None;
+    }
+    Some(match lengths {
+        Lengths::Any => return None,
+        Lengths::UpTo(most) => format!("its authors support at most {most} bytes"),
+        Lengths::Only(only) => format!("it is made for {only} bytes alone"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_twin_fills_its_own_place() {
+        let places: Places = HashMap::from([(4, vec![0, 3]), (7, vec![1]), (9, vec![2])]);
+        assert_eq!(place_members(&[4, 7, 9, 4], &places), [0, 1, 2, 3]);
+        assert_eq!(place_members(&[9, 4, 4], &places), [2, 0, 3]);
+    }
+
+    #[test]
+    fn a_length_outside_what_the_authors_support_is_refused() {
+        use carryline_measure::condition::Condition;
+        let condition = Condition::plain(1500);
+        assert!(unsupported_size(Lengths::Only(40), &condition).is_some());
+        assert!(unsupported_size(Lengths::UpTo(1499), &condition).is_some());
+        assert!(unsupported_size(Lengths::UpTo(1500), &condition).is_none());
+    }
+}

@@ -1,0 +1,11 @@
+//! From a plan to a result: prove every subject, run the replicates, store each round, put the cells together.
+
+pub mod doubts;
+pub mod machine;
+pub mod measure;
+pub mod plan;
+pub mod progress;
+pub mod prove;
+pub mod select;
+pub mod session;
+pub mod standard;

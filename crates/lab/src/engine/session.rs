@@ -1,0 +1,220 @@
+//! A run from beginning to end: prove, measure, store every round, put the result together.
+
+use super::machine::Here;
+use super::measure::{self, Outcome};
+use super::plan::Plan;
+use super::progress::Progress;
+use super::prove::{self, Proof, Verdict};
+use super::{doubts, select::Selection};
+use crate::cli::Common;
+use crate::failure::Failure;
+use carryline_measure::cells::{self, Summary};
+use carryline_measure::gather::Gathered;
+use carryline_measure::results::{RunResult, SCHEMA_VERSION, Warning};
+use carryline_measure::statistics;
+use carryline_measure::store::{RoundRecord, RunHeader, RunId, Store, StoreError};
+use carryline_measure::supervise::Supervisor;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a run found, and what became of it.
+pub struct Finished {
+    /// Everything measured.
+    pub result: RunResult,
+    /// The proof of every subject.
+    pub proofs: Vec<Proof>,
+    /// Subjects found wrong that were not known to be, or that the user had asked for.
+    pub wrong: Vec<Proof>,
+    /// True if the user stopped it.
+    pub interrupted: bool,
+}
+
+/// How a run is made.
+pub struct Setting<'a> {
+    /// The machine.
+    pub here: &'a Here,
+    /// How workers are started.
+    pub supervisor: &'a Supervisor,
+    /// Who takes part.
+    pub selection: &'a Selection,
+    /// The logical CPU to measure on.
+    pub cpu: Option<usize>,
+    /// Whether to keep the results.
+    pub save: bool,
+    /// Doubts known before anything is measured: packets of captures that could not be used.
+    pub warnings: Vec<Warning>,
+}
+
+/// The program that workers run: this one.
+pub fn supervisor(patience_s: u64) -> Result<Supervisor, Failure> {
+    let program = std::env::current_exe()?;
+    Ok(Supervisor { program, patience: Duration::from_secs(patience_s) })
+}
+
+/// Seeds differ from run to run unless the user gives one.
+pub fn seed(common: &Common) -> u64 {
+    common.seed.unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        // Kept below 2^53 so that every JSON reader gets it whole.
+        (now.as_nanos() as u64 ^ u64::from(std::process::id()) << 32) & ((1 << 53) - 1)
+    })
+}
+
+/// Opens the store where results go.
+pub fn open_store(db: Option<&Path>) -> Result<Store, StoreError> {
+    match db {
+        Some(path) => Store::open(path),
+        None => Store::open(&Store::default_path()?),
+    }
+}
+
+/// Proves and measures a plan.
+pub fn execute(plan: &Plan, setting: &Setting<'_>, common: &Common) -> Result<Finished, Failure> {
+    let begin = Instant::now();
+    // What comes after the last replicate takes its part too.
+    let deadline = begin + plan.budget.mul_f64(0.96);
+    // A store that cannot be opened is the user's to mend, before any time is spent.
+    let store = match setting.save {
+        true => {
+            Some(open_store(common.db.as_deref()).map_err(|error| crate::failure::usage(error.to_string()))?)
+        }
+        false => None,
+    };
+    let progress = Progress::new(plan.budget, common.quiet);
+    let environment = serde_json::to_value(&setting.here.environment)?;
+
+    let proofs =
+        prove::all(setting.supervisor, &plan.plugin_words(), &plan.subjects(), plan.seed, &progress)?;
+    let mut keeper = Keeper::begin(store, plan, &environment);
+    let outcome = measure::run(
+        plan,
+        &proofs,
+        setting.supervisor,
+        setting.here.caches,
+        setting.cpu,
+        deadline,
+        &progress,
+        &mut |arrival| keeper.keep(&arrival),
+    )?;
+    progress.finish();
+    let result = assemble(plan, setting, &outcome, environment, keeper.id(), begin.elapsed());
+    keeper.end(&result, outcome.interrupted);
+    Ok(finish(result, proofs, outcome, setting.selection))
+}
+
+fn finish(result: RunResult, mut proofs: Vec<Proof>, outcome: Outcome, selection: &Selection) -> Finished {
+    for fallen in outcome.fallen {
+        match proofs.iter_mut().find(|proof| proof.subject == fallen.subject) {
+            Some(proof) => *proof = fallen,
+            None => proofs.push(fallen),
+        }
+    }
+    let wrong = proofs.iter().filter(|proof| is_alarming(proof, selection)).cloned().collect();
+    Finished { result, proofs, wrong, interrupted: outcome.interrupted }
+}
+
+/// True if a proof failed that should not have: the subject is not declared known-bad, or the user asked for it.
+pub fn is_alarming(proof: &Proof, selection: &Selection) -> bool {
+    let failed = matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_));
+    failed && (!is_known_bad(proof) || selection.asked_for(&proof.subject))
+}
+
+/// True if the subject is declared known-bad in the collection.
+pub fn is_known_bad(proof: &Proof) -> bool {
+    carryline_variants::Family::from_name(&proof.subject.family)
+        .and_then(|family| carryline_variants::find(family, &proof.subject.name))
+        .is_some_and(|variant| variant.known_bad.is_some())
+}
+
+/// Puts the result together.
+fn assemble(
+    plan: &Plan,
+    setting: &Setting<'_>,
+    outcome: &Outcome,
+    environment: serde_json::Value,
+    run_id: Option<RunId>,
+    took: Duration,
+) -> RunResult {
+    let summaries: Vec<(String, Summary)> = outcome
+        .gathered
+        .iter()
+        .map(|gathered| {
+            (gathered.situation.name.clone(), cells::summarise(gathered, &outcome.limits, plan.seed))
+        })
+        .collect();
+    let noise_floor = cells::noise_floor(&summaries);
+    let warnings = doubts::all(plan, setting, outcome, &summaries, took);
+    RunResult {
+        schema_version: SCHEMA_VERSION,
+        run_id: run_id.map(|id| id.0),
+        seed: plan.seed,
+        environment,
+        noise_floor,
+        ticks_per_cycle: cells::ticks_per_cycle(&outcome.gathered),
+        ticks_per_ns: statistics::median(&outcome.ticks_per_ns),
+        limits: outcome.limits.clone(),
+        warnings,
+        cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
+        complete: !outcome.interrupted && outcome.gathered.iter().all(Gathered::is_measured),
+    }
+}
+
+/// Keeps what comes in, for as long as the store takes it.
+struct Keeper {
+    store: Option<Store>,
+    id: Option<RunId>,
+}
+
+impl Keeper {
+    fn begin(store: Option<Store>, plan: &Plan, environment: &serde_json::Value) -> Keeper {
+        let mut keeper = Keeper { store, id: None };
+        let header = RunHeader {
+            command: std::env::args().skip(1).collect(),
+            seed: plan.seed,
+            environment: environment.clone(),
+            plan: serde_json::to_value(plan).unwrap_or_default(),
+        };
+        let begun = keeper.store.as_mut().map(|store| store.begin_run(&header));
+        match begun {
+            Some(Ok(id)) => keeper.id = Some(id),
+            Some(Err(error)) => keeper.give_up(&error),
+            None => {}
+        }
+        keeper
+    }
+
+    fn id(&self) -> Option<RunId> {
+        self.id
+    }
+
+    fn keep(&mut self, arrival: &measure::Arrival<'_>) {
+        let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
+        let record = RoundRecord {
+            replicate: arrival.replicate,
+            situation: arrival.situation.to_owned(),
+            round: arrival.number,
+            multiplier: arrival.round.multiplier,
+            samples: arrival.round.samples.iter().enumerate().map(|(place, s)| (place as u32, *s)).collect(),
+            null_ticks: arrival.round.null_ticks,
+            ticks_per_cycle: arrival.round.ticks_per_cycle,
+        };
+        if let Err(error) = store.add_round(id, &record) {
+            self.give_up(&error);
+        }
+    }
+
+    fn end(&mut self, result: &RunResult, interrupted: bool) {
+        let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
+        let ended =
+            if interrupted { store.mark_interrupted(id, result) } else { store.finish_run(id, result) };
+        if let Err(error) = ended {
+            self.give_up(&error);
+        }
+    }
+
+    /// The results are still printed; they are only not kept.
+    fn give_up(&mut self, error: &StoreError) {
+        eprintln!("carryline: results are not kept from here on: {error}");
+        self.store = None;
+    }
+}

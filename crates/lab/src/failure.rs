@@ -1,0 +1,52 @@
+//! Why a command ends without having done its job, and the exit status that says so.
+
+use std::fmt;
+
+/// Exit statuses, as documented in the help.
+pub mod status {
+    /// Unusable arguments or input.
+    pub const USAGE: u8 = 2;
+    /// Something was proved wrong.
+    pub const WRONG: u8 = 3;
+    /// Interrupted.
+    pub const INTERRUPTED: u8 = 130;
+}
+
+/// An error with its exit status.
+#[derive(Debug)]
+pub enum Failure {
+    /// The user can mend it: exit 2.
+    Usage(String),
+    /// Anything else: exit 1.
+    Other(anyhow::Error),
+}
+
+impl Failure {
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => status::USAGE,
+            Failure::Other(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(text) => f.write_str(text),
+            Failure::Other(error) => write!(f, "{error:#}"),
+        }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::Other(error.into())
+    }
+}
+
+/// A usage error with this text.
+pub fn usage(text: impl Into<String>) -> Failure {
+    Failure::Usage(text.into())
+}

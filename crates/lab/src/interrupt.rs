@@ -1,0 +1,31 @@
+//! Ctrl-C: the first ends what is under way and keeps what is known; the second ends the process at once.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Starts listening for SIGINT and SIGTERM.
+pub fn listen() {
+    let flag = INTERRUPTED.get_or_init(|| Arc::new(AtomicBool::new(false)));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // In this order a second signal meets a raised flag and ends the process.
+        let armed = signal_hook::flag::register_conditional_shutdown(
+            signal,
+            i32::from(crate::failure::status::INTERRUPTED),
+            Arc::clone(flag),
+        )
+        .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)));
+        if let Err(error) = armed {
+            eprintln!(
+                "carryline: cannot listen for signal {signal}: {error}; interrupting will lose the summary"
+            );
+        }
+    }
+}
+
+/// True once the user wants to stop.
+pub fn requested() -> bool {
+    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}

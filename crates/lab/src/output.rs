@@ -1,0 +1,57 @@
+//! Where text goes and how it looks there.
+
+use crate::cli::{Common, Format};
+use crate::failure::Failure;
+use carryline_measure::results::Warning;
+use carryline_report::table::Style;
+use std::io::{IsTerminal, Write};
+
+/// How to print on standard output: colour and the terminal's width on a terminal, plain otherwise.
+pub fn style() -> Style {
+    style_of(&std::io::stdout())
+}
+
+fn style_of(stream: &impl IsTerminal) -> Style {
+    let terminal = stream.is_terminal();
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let width = if terminal { terminal_width() } else { None };
+    Style { colour: terminal && !refused, width }
+}
+
+fn terminal_width() -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col >= 40).then_some(size.ws_col)
+}
+
+/// Prints a result on standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Prints warnings on standard error, unless they are in the JSON or not wanted.
+pub fn warn(warnings: &[Warning], common: &Common) {
+    if !common.quiet && common.format == Format::Table && !warnings.is_empty() {
+        eprint!("{}", carryline_report::warnings::to_text(warnings, style_of(&std::io::stderr())));
+    }
+}
+
+/// A remark on standard error, unless it is not wanted.
+pub fn note(text: &str, common: &Common) {
+    if !common.quiet {
+        eprintln!("carryline: {text}");
+    }
+}
+
+/// Lets a closed pipe (`carryline list | head -1`) end the process quietly, as it ends other commands. Rust's runtime
+/// ignores SIGPIPE.
+pub fn restore_broken_pipe() {
+    // SAFETY: sets a signal's action to its default, before any thread is started.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}

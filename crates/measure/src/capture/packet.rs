@@ -1,0 +1,257 @@
+//! From a captured frame to the number of bytes that its transport checksum runs over.
+
+use super::Skip;
+
+/// Link types, by their number in the registry of tcpdump.org.
+pub(super) mod link {
+    pub(in crate::capture) const BSD_NULL: u32 = 0;
+    pub(in crate::capture) const ETHERNET: u32 = 1;
+    pub(in crate::capture) const PPP: u32 = 9;
+    /// Raw IP, as libpcap numbers it inside programs and as some of them write it.
+    pub(in crate::capture) const RAW_DLT: [u32; 2] = [12, 14];
+    pub(in crate::capture) const PPP_SERIAL: u32 = 50;
+    pub(in crate::capture) const RAW: u32 = 101;
+    pub(in crate::capture) const BSD_LOOP: u32 = 108;
+    pub(in crate::capture) const LINUX_COOKED: u32 = 113;
+    pub(in crate::capture) const IPV4: u32 = 228;
+    pub(in crate::capture) const IPV6: u32 = 229;
+    pub(in crate::capture) const LINUX_COOKED_2: u32 = 276;
+}
+
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+/// 802.1Q, 802.1ad, and the two that stood for the latter before it.
+const ETHERTYPE_TAGS: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
+/// Smaller values of the field are an 802.3 length.
+const ETHERTYPE_LEAST: u16 = 0x0600;
+
+const PROTOCOL_ICMP: u8 = 1;
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
+const PROTOCOL_ICMPV6: u8 = 58;
+const NEXT_HOP_BY_HOP: u8 = 0;
+const NEXT_ROUTING: u8 = 43;
+const NEXT_FRAGMENT: u8 = 44;
+const NEXT_AUTHENTICATION: u8 = 51;
+const NEXT_NOTHING: u8 = 59;
+const NEXT_DESTINATION: u8 = 60;
+
+/// What is left of a packet: the captured bytes, and how many there were on the wire.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    captured: &'a [u8],
+    original_bytes: u64,
+}
+
+impl<'a> Rest<'a> {
+    /// The next `count` bytes: a header. Not there because the packet is shorter, or because the snap length cut
+    /// it, are two things.
+    fn header(&self, count: usize) -> Result<&'a [u8], Skip> {
+        if (count as u64) > self.original_bytes {
+            return Err(Skip::BadLength);
+        }
+        self.captured.get(..count).ok_or(Skip::HeadersCut)
+    }
+
+    /// Steps over `count` bytes, captured or not.
+    fn after(self, count: usize) -> Rest<'a> {
+        Rest {
+            captured: self.captured.get(count..).unwrap_or(&[]),
+            original_bytes: self.original_bytes.saturating_sub(count as u64),
+        }
+    }
+}
+
+fn be16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// The length of the transport header and data of a captured packet.
+///
+/// `original_bytes` is the length before the snap length cut it; captured bytes beyond it are believed over it.
+pub(super) fn checksummed_bytes(link: u32, captured: &[u8], original_bytes: u64) -> Result<u64, Skip> {
+    let packet = Rest { captured, original_bytes: original_bytes.max(captured.len() as u64) };
+    match link {
+        link::ETHERNET => ethernet(packet),
+        link::LINUX_COOKED => ethertype(be16(packet.header(16)?, 14), packet.after(16)),
+        link::LINUX_COOKED_2 => ethertype(be16(packet.header(20)?, 0), packet.after(20)),
+        link::BSD_NULL | link::BSD_LOOP => bsd_loop(packet),
+        link::PPP | link::PPP_SERIAL => ppp(packet),
+        link::IPV4 => ipv4(packet),
+        link::IPV6 => ipv6(packet),
+        link::RAW => raw(packet),
+        link if link::RAW_DLT.contains(&link) => raw(packet),
+        unknown => Err(Skip::UnknownLink(unknown)),
+    }
+}
+
+fn ethernet(packet: Rest<'_>) -> Result<u64, Skip> {
+    ethertype(be16(packet.header(14)?, 12), packet.after(14))
+}
+
+/// What follows a type field: IP, tags with another type field, or 802.2 with one.
+fn ethertype(kind: u16, packet: Rest<'_>) -> Result<u64, Skip> {
+    let (mut kind, mut packet) = (kind, packet);
+    while ETHERTYPE_TAGS.contains(&kind) {
+        kind = be16(packet.header(4)?, 2);
+        packet = packet.after(4);
+    }
+    if kind < ETHERTYPE_LEAST {
+        match packet.captured {
+            [0xaa, 0xaa, 0x03, 0, 0, 0, high, low, ..] => {
+                kind = u16::from_be_bytes([*high, *low]);
+                packet = packet.after(8);
+            }
+            _ => return Err(Skip::NotIp),
+        }
+    }
+    match kind {
+        ETHERTYPE_IPV4 => ipv4(packet),
+        ETHERTYPE_IPV6 => ipv6(packet),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+/// Four bytes of address family, in the byte order of the machine that captured.
+fn bsd_loop(packet: Rest<'_>) -> Result<u64, Skip> {
+    let header = packet.header(4)?;
+    let family = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+    let family = if family > 0xffff { family.swap_bytes() } else { family };
+    match family {
+        2 => ipv4(packet.after(4)),
+        // AF_INET6 of Linux, NetBSD and OpenBSD, FreeBSD, Darwin.
+        10 | 24 | 28 | 30 => ipv6(packet.after(4)),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+/// Address and control bytes may be left out, and the protocol compressed to one odd byte.
+fn ppp(packet: Rest<'_>) -> Result<u64, Skip> {
+    let packet = if packet.captured.starts_with(&[0xff, 0x03]) { packet.after(2) } else { packet };
+    let first = packet.header(1)?[0];
+    let (protocol, packet) = if first & 1 == 1 {
+        (u16::from(first), packet.after(1))
+    } else {
+        (be16(packet.header(2)?, 0), packet.after(2))
+    };
+    match protocol {
+        0x0021 => ipv4(packet),
+        0x0057 => ipv6(packet),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+fn raw(packet: Rest<'_>) -> Result<u64, Skip> {
+    match packet.header(1)?[0] >> 4 {
+        4 => ipv4(packet),
+        6 => ipv6(packet),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+/// RFC 791: the payload is the total length less the header's; bytes behind it are padding of the link.
+fn ipv4(packet: Rest<'_>) -> Result<u64, Skip> {
+    let header = packet.header(20)?;
+    let header_bytes = usize::from(header[0] & 0xf) * 4;
+    let total_bytes = u64::from(be16(header, 2));
+    if header[0] >> 4 != 4 || header_bytes < 20 {
+        return Err(Skip::BadLength);
+    }
+    if total_bytes == 0 {
+        return Err(Skip::NoLength);
+    }
+    if total_bytes < header_bytes as u64 || total_bytes > packet.original_bytes {
+        return Err(Skip::BadLength);
+    }
+    // More fragments, or an offset that is not 0.
+    if be16(header, 6) & 0x3fff != 0 {
+        return Err(Skip::Fragment);
+    }
+    let mut rest = Rest { original_bytes: total_bytes, ..packet }.after(header_bytes);
+    let mut protocol = header[9];
+    if protocol == NEXT_AUTHENTICATION {
+        (protocol, rest) = authentication(rest)?;
+    }
+    transport(protocol, PROTOCOL_ICMP, rest)
+}
+
+/// RFC 8200: the payload length counts the extension headers, which the checksum does not.
+fn ipv6(packet: Rest<'_>) -> Result<u64, Skip> {
+    const HEADER_BYTES: usize = 40;
+    let header = packet.header(HEADER_BYTES)?;
+    let payload_bytes = u64::from(be16(header, 4));
+    let mut next = header[6];
+    if header[0] >> 4 != 6 {
+        return Err(Skip::BadLength);
+    }
+    if payload_bytes == 0 && next != NEXT_NOTHING {
+        return Err(Skip::NoLength);
+    }
+    let mut rest = packet.after(HEADER_BYTES);
+    if payload_bytes > rest.original_bytes {
+        return Err(Skip::BadLength);
+    }
+    rest.original_bytes = payload_bytes;
+    // Every round takes at least 8 of at most 65535 bytes, so this ends.
+    loop {
+        match next {
+            NEXT_HOP_BY_HOP | NEXT_ROUTING | NEXT_DESTINATION => {
+                let extension = rest.header(8)?;
+                let extension_bytes = (usize::from(extension[1]) + 1) * 8;
+                if extension_bytes as u64 > rest.original_bytes {
+                    return Err(Skip::BadLength);
+                }
+                next = extension[0];
+                rest = rest.after(extension_bytes);
+            }
+            NEXT_FRAGMENT => {
+                let extension = rest.header(8)?;
+                // An offset or more to come; a lone "fragment" that is the whole packet counts (RFC 6946).
+                if be16(extension, 2) & 0xfff9 != 0 {
+                    return Err(Skip::Fragment);
+                }
+                next = extension[0];
+                rest = rest.after(8);
+            }
+            NEXT_AUTHENTICATION => (next, rest) = authentication(rest)?,
+            _ => return transport(next, PROTOCOL_ICMPV6, rest),
+        }
+    }
+}
+
+/// RFC 4302: an authentication header counts its length in 4-byte words, less two.
+fn authentication(rest: Rest<'_>) -> Result<(u8, Rest<'_>), Skip> {
+    let header = rest.header(8)?;
+    let header_bytes = (usize::from(header[1]) + 2) * 4;
+    if header_bytes as u64 > rest.original_bytes {
+        return Err(Skip::BadLength);
+    }
+    Ok((header[0], rest.after(header_bytes)))
+}
+
+/// `rest` is exactly the transport header and data.
+fn transport(protocol: u8, icmp: u8, rest: Rest<'_>) -> Result<u64, Skip> {
+    let payload_bytes = rest.original_bytes;
+    let least_bytes = match protocol {
+        PROTOCOL_TCP => 20,
+        PROTOCOL_UDP => 8,
+        _ if protocol == icmp => 4,
+        _ => return Err(Skip::OtherTransport),
+    };
+    if payload_bytes < least_bytes {
+        return Err(Skip::BadLength);
+    }
+    if protocol != PROTOCOL_UDP {
+        return Ok(payload_bytes);
+    }
+    // RFC 768: UDP has a length of its own, and a checksum of 0 says that there is none.
+    let header = rest.header(8)?;
+    let datagram_bytes = u64::from(be16(header, 4));
+    if datagram_bytes < 8 || datagram_bytes > payload_bytes {
+        return Err(Skip::BadLength);
+    }
+    if be16(header, 6) == 0 {
+        return Err(Skip::NoChecksum);
+    }
+    Ok(datagram_bytes)
+}

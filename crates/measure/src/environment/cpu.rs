@@ -1,0 +1,209 @@
+//! The processor: what it is, what it can do, who runs it.
+
+use super::{line, number};
+use carryline::cpu::{Features, mask_from_environment};
+use serde::{Deserialize, Serialize};
+
+/// The processor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// `GenuineIntel`, `AuthenticAMD`.
+    pub vendor: Option<String>,
+    /// The name it gives itself.
+    pub brand: Option<String>,
+    /// Family, extended family included.
+    pub family: Option<u32>,
+    /// Model, extended model included.
+    pub model: Option<u32>,
+    /// Stepping.
+    pub stepping: Option<u32>,
+    /// Microcode revision, as the kernel prints it.
+    pub microcode: Option<String>,
+    /// Features that kernels may use, by their names in this project.
+    pub features: Vec<String>,
+    /// Features that the CPU has and `CARRYLINE_MASK` took away.
+    pub masked_features: Vec<String>,
+    /// CPUs that are online.
+    pub logical_cpus: u32,
+    /// CPUs on which this process may run.
+    pub allowed_cpus: Vec<u32>,
+    /// Whether cores run more than one thread; `None` where the kernel does not say.
+    pub smt: Option<bool>,
+    /// Who runs the machine, if it is a virtual one: `KVM`, `VMware`, ...; `unknown` if it does not say.
+    pub hypervisor: Option<String>,
+}
+
+impl Cpu {
+    pub(super) fn here() -> Cpu {
+        let found = Features::detect();
+        // A word that names no feature masks nothing here; the command refuses it before anything is measured.
+        let mask = mask_from_environment().unwrap_or(Features::NONE);
+        let usable = found.masked(mask);
+        let names = |features: Features| features.names().map(str::to_owned).collect();
+        let allowed_cpus = allowed_cpus();
+        let online = line("/sys/devices/system/cpu/online").and_then(|list| super::cpus_in_list(&list));
+        let identity = identity();
+        Cpu {
+            vendor: identity.vendor,
+            brand: identity.brand,
+            family: identity.family,
+            model: identity.model,
+            stepping: identity.stepping,
+            hypervisor: identity.hypervisor,
+            microcode: cpuinfo("microcode"),
+            features: names(usable),
+            masked_features: names(found.without(usable)),
+            logical_cpus: online.unwrap_or(0).max(allowed_cpus.len() as u32),
+            allowed_cpus,
+            smt: number("/sys/devices/system/cpu/smt/active").map(|active| active == 1),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Identity {
+    vendor: Option<String>,
+    brand: Option<String>,
+    family: Option<u32>,
+    model: Option<u32>,
+    stepping: Option<u32>,
+    hypervisor: Option<String>,
+}
+
+#[cfg(target_arch = "x86_64")]
+fn identity() -> Identity {
+    use raw_cpuid::{CpuId, Hypervisor};
+    let cpuid = CpuId::new();
+    let version = cpuid.get_feature_info();
+    let virtual_machine = version.as_ref().is_some_and(|info| info.has_hypervisor());
+    let hypervisor = virtual_machine.then(|| match cpuid.get_hypervisor_info().map(|info| info.identify()) {
+        None | Some(Hypervisor::Unknown(..)) => "unknown".to_owned(),
+        Some(known) => format!("{known:?}"),
+    });
+    Identity {
+        vendor: cpuid.get_vendor_info().map(|vendor| vendor.as_str().to_owned()),
+        brand: cpuid.get_processor_brand_string().map(|brand| brand.as_str().trim().to_owned()),
+        family: version.as_ref().map(|info| info.family_id().into()),
+        model: version.as_ref().map(|info| info.model_id().into()),
+        stepping: version.as_ref().map(|info| info.stepping_id().into()),
+        hypervisor,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn identity() -> Identity {
+    Identity {
+        vendor: cpuinfo("CPU implementer"),
+        brand: cpuinfo("Model").or_else(|| cpuinfo("model name")),
+        ..Identity::default()
+    }
+}
+
+/// The first value of a key in `/proc/cpuinfo`.
+pub(super) fn cpuinfo(key: &str) -> Option<String> {
+    value_in(&std::fs::read_to_string("/proc/cpuinfo").ok()?, key)
+}
+
+/// The first value of a key in `key : value` lines.
+pub(super) fn value_in(text: &str, key: &str) -> Option<String> {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, value)| name.trim() == key && !value.trim().is_empty())
+        .map(|(_, value)| value.trim().to_owned())
+}
+
+fn allowed_cpus() -> Vec<u32> {
+    match rustix::thread::sched_getaffinity(None) {
+        Ok(set) => (0..rustix::thread::CpuSet::MAX_CPU)
+            .filter(|cpu| set.is_set(*cpu))
+            .map(|cpu| cpu as u32)
+            .collect(),
+        Err(_) => (0..std::thread::available_parallelism().map_or(1, |n| n.get() as u32)).collect(),
+    }
+}
+
+/// What the kernel says about the core clock; everything is `None` where it shows nothing, as in most virtual
+/// machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frequency {
+    /// Who sets it: `intel_pstate`, `acpi-cpufreq`.
+    pub driver: Option<String>,
+    /// By which policy: `performance`, `schedutil`.
+    pub governor: Option<String>,
+    /// The slowest it may get, in kHz.
+    pub min_khz: Option<u64>,
+    /// The fastest it may get, in kHz.
+    pub max_khz: Option<u64>,
+    /// Whether it may rise above the nominal frequency.
+    pub turbo: Option<bool>,
+}
+
+impl Frequency {
+    pub(super) fn here(cpu: u32) -> Frequency {
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
+        let boost = || number("/sys/devices/system/cpu/cpufreq/boost").map(|on| on == 1);
+        let no_turbo = number("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| off == 0);
+        Frequency {
+            driver: line(&format!("{folder}/scaling_driver")),
+            governor: line(&format!("{folder}/scaling_governor")),
+            min_khz: number(&format!("{folder}/scaling_min_freq")),
+            max_khz: number(&format!("{folder}/scaling_max_freq")),
+            turbo: no_turbo.or_else(boost),
+        }
+    }
+
+    /// True where the kernel shows that the clock stays where it is.
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
+        let one_speed = self.min_khz.is_some() && self.min_khz == self.max_khz;
+        let performance = self.governor.as_deref() == Some("performance");
+        self.turbo != Some(true) && (one_speed || performance && self.turbo == Some(false))
+    }
+}
+
+impl std::fmt::Display for Frequency {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Some(governor) = &self.governor else { return f.write_str("not visible") };
+        write!(f, "{governor}")?;
+        if let Some(driver) = &self.driver {
+            write!(f, " ({driver})")?;
+        }
+        match self.turbo {
+            Some(true) => f.write_str(", turbo on"),
+            Some(false) => f.write_str(", turbo off"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_their_whole_key() {
+        let text = "processor\t: 0\nmodel name\t: A CPU\nmodel\t\t: 2\nempty :\nempty : x\n";
+        assert_eq!(value_in(text, "model"), Some("2".to_owned()));
+        assert_eq!(value_in(text, "model name"), Some("A CPU".to_owned()));
+        assert_eq!(value_in(text, "empty"), Some("x".to_owned()));
+        assert_eq!(value_in(text, "stepping"), None);
+    }
+
+    #[test]
+    fn a_clock_is_fixed_only_where_that_is_shown() {
+        let unseen = Frequency::default();
+        assert!(!unseen.is_fixed());
+        assert_eq!(unseen.to_string(), "not visible");
+        let pinned = Frequency {
+            governor: Some("performance".to_owned()),
+            driver: Some("intel_pstate".to_owned()),
+            turbo: Some(false),
+            ..unseen.clone()
+        };
+        assert!(pinned.is_fixed());
+        assert_eq!(pinned.to_string(), "performance (intel_pstate), turbo off");
+        assert!(!Frequency { turbo: Some(true), ..pinned.clone() }.is_fixed());
+        assert!(!Frequency { governor: Some("schedutil".to_owned()), ..pinned }.is_fixed());
+        assert!(Frequency { min_khz: Some(2_000_000), max_khz: Some(2_000_000), ..unseen }.is_fixed());
+    }
+}

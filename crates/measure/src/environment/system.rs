@@ -1,0 +1,272 @@
+//! Memory, kernel, C library, load and build.
+
+use super::{line, number};
+use crate::arena::page_bytes;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Main memory and how it is mapped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// What the kernel has.
+    pub total_bytes: u64,
+    /// What this process could still get: free or reclaimable memory, within the limits of its control groups
+    /// and of its address space.
+    pub available_bytes: u64,
+    /// A base page.
+    pub page_bytes: u64,
+    /// The setting for transparent huge pages: `always`, `madvise`, `never`.
+    pub transparent_huge_pages: Option<String>,
+}
+
+impl Memory {
+    pub(super) fn here() -> Memory {
+        let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let kib = |key| super::cpu::value_in(&meminfo, key).and_then(|value| kib_in(&value));
+        let info = rustix::system::sysinfo();
+        let physical = info.totalram as u64 * u64::from(info.mem_unit);
+        let total_bytes = kib("MemTotal").unwrap_or(physical);
+        let free = kib("MemAvailable").or_else(|| kib("MemFree")).unwrap_or(total_bytes);
+        let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let within_groups = left_in_groups(&groups, Path::new("/sys/fs/cgroup")).unwrap_or(u64::MAX);
+        let within_space = left_in_address_space().unwrap_or(u64::MAX);
+        let page_bytes = page_bytes() as u64;
+        let huge = line("/sys/kernel/mm/transparent_hugepage/enabled");
+        Memory {
+            total_bytes,
+            available_bytes: free.min(within_groups).min(within_space).min(total_bytes),
+            page_bytes,
+            transparent_huge_pages: huge.and_then(|setting| chosen(&setting)),
+        }
+    }
+}
+
+/// `16384 kB` in bytes.
+fn kib_in(value: &str) -> Option<u64> {
+    value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The word in brackets: `always [madvise] never`.
+fn chosen(setting: &str) -> Option<String> {
+    Some(setting.split_once('[')?.1.split_once(']')?.0.to_owned())
+}
+
+/// What the memory control groups of `/proc/self/cgroup` leave, the tightest ancestor counting; `None` without a
+/// limit. Cached files count as used there, but the kernel gives them up before it refuses memory.
+fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
+    let mut least: Option<u64> = None;
+    for entry in groups.lines() {
+        let mut fields = entry.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (root, limit, usage, cached) = if controllers.is_empty() {
+            (root.to_owned(), "memory.max", "memory.current", ["inactive_file", "active_file"])
+        } else if controllers.split(',').any(|controller| controller == "memory") {
+            let cached = ["total_inactive_file", "total_active_file"];
+            (root.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", cached)
+        } else {
+            continue;
+        };
+        let own = root.join(path.trim_start_matches('/'));
+        for folder in own.ancestors().take_while(|folder| folder.starts_with(&root)) {
+            let read = |name: &str| number(&folder.join(name).to_string_lossy());
+            if let Some(limit) = read(limit) {
+                let statistics = line(&folder.join("memory.stat").to_string_lossy()).unwrap_or_default();
+                let cached: u64 = cached.iter().filter_map(|key| statistic(&statistics, key)).sum();
+                let left = limit.saturating_sub(read(usage).unwrap_or(0).saturating_sub(cached));
+                least = Some(least.map_or(left, |least| least.min(left)));
+            }
+        }
+    }
+    least
+}
+
+/// A value in `key value` lines.
+fn statistic(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// What `ulimit -v` leaves; `None` without a limit.
+fn left_in_address_space() -> Option<u64> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current?;
+    let pages: u64 = line("/proc/self/statm")?.split_whitespace().next()?.parse().ok()?;
+    Some(limit.saturating_sub(pages.saturating_mul(page_bytes() as u64)))
+}
+
+/// Kernel, C library, load and permissions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct System {
+    /// The kernel's release.
+    pub kernel: String,
+    /// The C library with its version: `glibc 2.36`.
+    pub libc: String,
+    /// Mean number of runnable processes over the last minute.
+    pub load_average: Option<f64>,
+    /// Why a thread cannot be tied to a CPU; `None` where it can.
+    pub no_pinning: Option<String>,
+    /// How many CPUs' worth of time the control group allows; `None` without a limit.
+    pub cpu_quota: Option<f64>,
+}
+
+impl System {
+    pub(super) fn here() -> System {
+        let load = line("/proc/loadavg");
+        System {
+            // The release alone: the rest of what uname says names the host.
+            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            libc: libc_name(),
+            load_average: load.and_then(|load| load.split_whitespace().next()?.parse().ok()),
+            no_pinning: may_pin().err(),
+            cpu_quota: cpu_quota(),
+        }
+    }
+}
+
+/// Whether the calling thread may choose its CPU: asks for the CPUs that it has already.
+///
+/// # Errors
+/// Why not.
+pub fn may_pin() -> Result<(), String> {
+    let allowed = rustix::thread::sched_getaffinity(None)
+        .map_err(|error| format!("the kernel does not tell which CPUs are allowed: {error}"))?;
+    rustix::thread::sched_setaffinity(None, &allowed)
+        .map_err(|error| format!("the kernel does not let a thread choose its CPU: {error}"))
+}
+
+fn cpu_quota() -> Option<f64> {
+    // Version 2 in one file, version 1 in two.
+    if let Some(text) = line("/sys/fs/cgroup/cpu.max") {
+        let (quota, period) = text.split_once(' ')?;
+        return Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?);
+    }
+    let quota = number("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")?;
+    Some(quota as f64 / number("/sys/fs/cgroup/cpu/cpu.cfs_period_us").filter(|n| *n > 0)? as f64)
+}
+
+#[cfg(target_env = "gnu")]
+fn libc_name() -> String {
+    // SAFETY: the function takes nothing and returns a static string that ends in a zero byte.
+    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    format!("glibc {}", version.to_string_lossy())
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn libc_name() -> String {
+    if cfg!(target_env = "musl") { "musl".to_owned() } else { "unknown".to_owned() }
+}
+
+/// The program that measures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// The version of carryline.
+    pub version: String,
+    /// What `rustc -V` said.
+    pub compiler: String,
+    /// `release` or `debug`.
+    pub profile: String,
+    /// The optimisation level: `0` to `3`, `s`, `z`.
+    pub opt_level: String,
+    /// The target triple.
+    pub target: String,
+    /// Whether debug assertions are compiled in.
+    pub debug_assertions: bool,
+}
+
+impl Build {
+    pub(super) fn here() -> Build {
+        Build {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            compiler: env!("CARRYLINE_COMPILER").to_owned(),
+            profile: env!("CARRYLINE_PROFILE").to_owned(),
+            opt_level: env!("CARRYLINE_OPT_LEVEL").to_owned(),
+            target: env!("CARRYLINE_TARGET").to_owned(),
+            debug_assertions: cfg!(debug_assertions),
+        }
+    }
+}
+
+/// Time that a hypervisor gave to others while a CPU of this machine had work, since the machine started. Sampled
+/// before and after a run, the difference tells whether the run was disturbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steal {
+    /// Stolen time, in ticks of the kernel's user interface (usually 10 ms).
+    pub stolen_ticks: u64,
+    /// All time of all CPUs, idle time included, in the same ticks.
+    pub all_ticks: u64,
+}
+
+impl Steal {
+    /// Reads `/proc/stat`; `None` where there is no such reading.
+    #[must_use]
+    pub fn now() -> Option<Steal> {
+        Steal::in_stat(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    fn in_stat(stat: &str) -> Option<Steal> {
+        let fields = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        // user nice system idle iowait irq softirq steal; guest time is part of user's and would count twice.
+        let ticks: Vec<u64> =
+            fields.split_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
+        (ticks.len() == 8).then(|| Steal { stolen_ticks: ticks[7], all_ticks: ticks.iter().sum() })
+    }
+
+    /// The share of the machine's time that was stolen since an earlier reading, 0 to 1; 0 where no time has
+    /// passed.
+    #[must_use]
+    pub fn share_since(&self, earlier: &Steal) -> f64 {
+        let stolen = self.stolen_ticks.saturating_sub(earlier.stolen_ticks);
+        let all = self.all_ticks.saturating_sub(earlier.all_ticks);
+        if all == 0 { 0.0 } else { (stolen as f64 / all as f64).min(1.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_words_are_read() {
+        assert_eq!(kib_in("16384 kB"), Some(16 << 20));
+        assert_eq!(kib_in("16384"), None);
+        assert_eq!(chosen("always [madvise] never"), Some("madvise".to_owned()));
+        assert_eq!(chosen("always"), None);
+    }
+
+    #[test]
+    fn stolen_time_is_read_and_compared() {
+        let stat = |user: u64, steal: u64| format!("cpu  {user} 0 40 200 5 0 1 {steal} 7 0\ncpu0 1 2 3\n");
+        let before = Steal::in_stat(&stat(100, 10)).expect("a reading");
+        let after = Steal::in_stat(&stat(190, 20)).expect("a reading");
+        assert_eq!(before, Steal { stolen_ticks: 10, all_ticks: 356 });
+        assert!((after.share_since(&before) - 0.1).abs() < 1e-12);
+        assert_eq!(before.share_since(&after), 0.0);
+        assert_eq!(Steal::in_stat("cpu  1 2 3\n"), None);
+        assert_eq!(Steal::in_stat("intr 5\n"), None);
+        assert!(Steal::now().is_some_and(|steal| steal.all_ticks >= steal.stolen_ticks));
+    }
+
+    #[test]
+    fn the_tightest_group_counts() {
+        let root = tempfile::tempdir().expect("a folder");
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            std::fs::write(path, text).expect("written");
+        };
+        assert_eq!(left_in_groups("0::/a/b\n", root.path()), None);
+        write("a/memory.max", "1000\n");
+        write("a/memory.current", "400\n");
+        write("a/b/memory.max", "max\n");
+        assert_eq!(left_in_groups("0::/a/b\n", root.path()), Some(600));
+        write("a/memory.stat", "anon 100\nfile 250\ninactive_file 200\nactive_file 50\n");
+        assert_eq!(left_in_groups("0::/a/b\n", root.path()), Some(850), "cached files can go");
+        write("memory/c/memory.limit_in_bytes", "500\n");
+        assert_eq!(left_in_groups("4:memory:/c\n3:cpuset:/\n0::/a/b\n", root.path()), Some(500));
+    }
+
+    #[test]
+    fn asking_to_stay_where_one_is_changes_nothing() {
+        let before = rustix::thread::sched_getaffinity(None).expect("an affinity");
+        assert_eq!(may_pin(), Ok(()));
+        assert_eq!(rustix::thread::sched_getaffinity(None).expect("an affinity"), before);
+    }
+}

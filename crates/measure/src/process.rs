@@ -1,0 +1,87 @@
+//! What a measuring process asks of the kernel for itself: to stay on one CPU, and to be told when it was disturbed.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The logical CPUs that this process may run on; empty where the kernel does not say.
+#[must_use]
+pub fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// Keeps this thread on one CPU.
+///
+/// # Errors
+/// Why the kernel refuses, as a sentence.
+pub fn pin(cpu: usize) -> Result<(), String> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(format!("CPU {cpu} cannot be named in an affinity mask"));
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|errno| format!("the kernel refuses to pin to CPU {cpu}: {errno}"))
+}
+
+/// Counters of what takes the CPU away, at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Disturbance {
+    involuntary_switches: u64,
+    steal_ticks: u64,
+}
+
+impl Disturbance {
+    /// The counters now.
+    #[must_use]
+    pub fn now() -> Disturbance {
+        Disturbance { involuntary_switches: involuntary_switches(), steal_ticks: steal_ticks() }
+    }
+
+    /// How often the kernel took the CPU from this thread since then, and for how many milliseconds the hypervisor
+    /// took CPUs from the whole machine.
+    #[must_use]
+    pub fn since(&self) -> (u64, u64) {
+        let now = Disturbance::now();
+        let per_second = rustix::param::clock_ticks_per_second().max(1);
+        let steal = now.steal_ticks.saturating_sub(self.steal_ticks) * 1000 / per_second;
+        (now.involuntary_switches.saturating_sub(self.involuntary_switches), steal)
+    }
+}
+
+fn involuntary_switches() -> u64 {
+    let Ok(text) = std::fs::read_to_string("/proc/thread-self/status") else { return 0 };
+    let field = text.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
+    field.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
+/// The eighth column of the first line of /proc/stat, in clock ticks, summed over all CPUs.
+fn steal_ticks() -> u64 {
+    let Ok(text) = std::fs::read_to_string("/proc/stat") else { return 0 };
+    text.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_to_a_cpu_that_is_allowed_and_refuses_another() {
+        // In a thread of its own, for the affinity stays.
+        std::thread::spawn(|| {
+            let allowed = allowed_cpus();
+            let last = *allowed.last().expect("at least the CPU this runs on");
+            pin(last).expect("an allowed CPU");
+            assert_eq!(allowed_cpus(), [last]);
+            assert!(pin(CpuSet::MAX_CPU).is_err());
+            assert!(pin(CpuSet::MAX_CPU - 1).is_err(), "no machine that runs this has so many CPUs");
+        })
+        .join()
+        .expect("the thread's assertions hold");
+    }
+
+    #[test]
+    fn disturbance_only_grows() {
+        let before = Disturbance::now();
+        let (switches, steal_ms) = before.since();
+        assert!(switches < 1_000_000 && steal_ms < 1_000_000);
+    }
+}

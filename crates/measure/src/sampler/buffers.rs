@@ -1,0 +1,65 @@
+//! The memory of a worker process, kept from bench to bench so that every page is faulted in once.
+
+use super::workload::{CacheSizes, Layout, START_PAGES, below};
+use crate::arena::{Arena, MapError};
+use crate::condition::{Condition, Pages};
+use carryline_variants::Family;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The buffers of a worker process.
+#[derive(Debug)]
+pub struct Buffers {
+    pub(super) dst: Option<Held>,
+    pub(super) src: Option<Held>,
+    pub(super) evict: Option<Held>,
+    pub(super) victim: Option<Held>,
+    /// At which page of their arenas destination and source start: part of a replicate's layout.
+    pub(super) start_page: [usize; 2],
+}
+
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) arena: Arena,
+    pages: Pages,
+}
+
+impl Buffers {
+    /// No buffers yet. The layout seed decides at which page operands start.
+    #[must_use]
+    pub fn new(layout_seed: u64) -> Buffers {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(layout_seed);
+        let start_page = [below(&mut rng, START_PAGES), below(&mut rng, START_PAGES)];
+        Buffers { dst: None, src: None, evict: None, victim: None, start_page }
+    }
+
+    /// The arena in `place`, if it serves; else a new one in its stead, the old one given back first.
+    pub(super) fn hold(place: &mut Option<Held>, bytes: usize, pages: Pages) -> Result<&mut Arena, MapError> {
+        if place.as_ref().is_none_or(|held| held.arena.len() < bytes || held.pages != pages) {
+            *place = None;
+            let mut arena = Arena::new(bytes, pages)?;
+            arena.prefault();
+            *place = Some(Held { arena, pages });
+        }
+        match place {
+            Some(held) => Ok(&mut held.arena),
+            None => unreachable!("just filled"),
+        }
+    }
+
+    /// Memory for measuring the limits in, large enough for the destinations of all `conditions` too, so that it need
+    /// not be taken twice.
+    ///
+    /// # Errors
+    /// When there is not enough.
+    pub fn for_limits<'c>(
+        &mut self,
+        conditions: impl Iterator<Item = (Family, &'c Condition)>,
+        caches: &CacheSizes,
+    ) -> Result<&mut Arena, MapError> {
+        let operand =
+            |(family, condition)| Layout::new(family, condition, caches).dst.map_or(0, |o| o.bytes());
+        let bytes = conditions.map(operand).max().unwrap_or(0).max(caches.too_large() as usize);
+        Buffers::hold(&mut self.dst, bytes, Pages::Base)
+    }
+}

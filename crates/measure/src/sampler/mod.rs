@@ -1,0 +1,542 @@
+//! Timing: rounds of batches, every member of a comparison once per round, in random order.
+//!
+//! Only a [`Verified`] subject gets in. All members of a [`Bench`] share one condition, the same calls (in list form:
+//! the same multiset of arguments, shuffled anew for every batch so that no branch predictor can learn the order)
+//! and the same preparation of the caches before each batch. The null call is a member of every bench; so is, where
+//! asked for, an A/A twin: one variant a second time. A round allocates nothing.
+
+mod buffers;
+mod loops;
+mod prepare;
+mod recheck;
+mod workload;
+
+pub use buffers::Buffers;
+pub use workload::{CacheSizes, buffer_bytes};
+
+use crate::arena::MapError;
+use crate::clock;
+use crate::condition::{CacheMethod, Condition, Dependence, Pages, Then};
+use crate::counters::CycleCounter;
+use crate::results::Observed;
+use crate::sizes::SizeSource;
+use crate::statistics;
+use crate::status::{Now, Phase, StatusPage};
+use crate::verify::Verified;
+use carryline_variants::{Family, Routine};
+use loops::{Batch, Call, Follow};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::{Duration, Instant};
+use workload::{Layout, Operand, below, draw_calls, shuffle};
+
+/// The shortest batch that is timed; the clock's step and its own cost must vanish in it.
+const SHORTEST_BATCH: Duration = Duration::from_micros(1);
+/// The batch lengths aimed for where the time allows: the clock's steps vanish in the first, and beyond the second a batch
+/// meets more interruptions than it gains precision.
+const AIMED_BATCH: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(200)];
+/// Rounds that a slice of time should hold at least.
+const AIMED_ROUNDS: u32 = 10;
+/// Rounds of a slice, at most: time beyond them goes into longer batches, and then into the next situation.
+pub const MOST_ROUNDS: u32 = 64;
+/// Rounds after which a warm-up that never ends is given up.
+const WARM_ROUNDS: usize = 64;
+/// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
+const WARM_CALLS: usize = 16;
+
+/// A bench cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// No memory.
+    #[error(transparent)]
+    Memory(#[from] MapError),
+    /// The machine cannot make the condition.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+/// A comparison ready to be timed.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    condition: &'a Condition,
+    layout: Layout,
+    sizes: SizeSource,
+    members: Vec<Member>,
+    order: Vec<usize>,
+    calls: Vec<Call>,
+    dst_start: *mut u8,
+    src_start: *mut u8,
+    evict: Option<(*mut u8, usize)>,
+    victim: (*const u8, usize),
+    huge_bytes: Option<u64>,
+    level: &'static str,
+    cached_bytes: usize,
+    placement: usize,
+    batch_calls: usize,
+    batches: usize,
+    rounds: u32,
+    overhead_ticks: f64,
+    rng: Xoshiro256PlusPlus,
+    seen: Seen,
+}
+
+#[derive(Debug)]
+struct Member {
+    routine: Routine,
+    /// Index of the subject in the worker's job; `u64::MAX` for the null call.
+    subject: u64,
+}
+
+#[derive(Debug)]
+struct Seen {
+    calls: u64,
+    bytes: u64,
+    drawn: u64,
+    size_min: u64,
+    size_max: u64,
+    dst_alignments: u64,
+    src_alignments: u64,
+    sizes: [u64; 64],
+}
+
+/// What a round found besides the samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    /// 1, or 2 where every batch had twice the calls.
+    pub multiplier: u32,
+    /// Gross ticks per null call.
+    pub null_ticks: f64,
+    /// Ticks per core cycle: from the hardware counter over the round's batches where there is one, else from a
+    /// chain of dependent additions around them; 0 where neither exists.
+    pub ticks_per_cycle: f64,
+    /// True if the cycles were counted.
+    pub counted: bool,
+}
+
+impl<'a> Bench<'a> {
+    /// Sets a comparison up. `members` are the proved subjects, each with its index in the worker's job; a subject may
+    /// stand in it twice (an A/A twin).
+    ///
+    /// # Errors
+    /// When memory is short or the machine cannot make the cache state.
+    pub fn new(
+        family: Family,
+        condition: &'a Condition,
+        members: &[(&Verified<'_>, u64)],
+        buffers: &mut Buffers,
+        caches: &CacheSizes,
+        seed: u64,
+    ) -> Result<Bench<'a>, BenchError> {
+        if condition.cache.method == CacheMethod::Clflush && !cfg!(target_arch = "x86_64") {
+            return Err(BenchError::Unsupported(
+                "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),
+            ));
+        }
+        let layout = Layout::new(family, condition, caches);
+        let start = |held: &mut Option<buffers::Held>, operand: &Option<Operand>, page: usize| match operand {
+            Some(operand) => {
+                let base = Buffers::hold(held, operand.bytes(), condition.pages)?.start();
+                Ok::<_, MapError>(base.wrapping_add(page * crate::arena::page_bytes().min(4096)))
+            }
+            None => Ok(std::ptr::null_mut()),
+        };
+        let dst_start = start(&mut buffers.dst, &layout.dst, buffers.start_page[0])?;
+        let src_start = start(&mut buffers.src, &layout.src, buffers.start_page[1])?;
+        let evict = if condition.cache.method == CacheMethod::Evict {
+            let bytes = caches.eviction() as usize;
+            Some((Buffers::hold(&mut buffers.evict, bytes, Pages::Base)?.start(), bytes))
+        } else {
+            None
+        };
+        let victim = if let Then::Victim(bytes) = condition.then {
+            let base = Buffers::hold(&mut buffers.victim, bytes as usize, Pages::Base)?.start();
+            (base.cast_const(), bytes as usize)
+        } else {
+            (std::ptr::null(), 0)
+        };
+        let huge_bytes = [&layout.dst, &layout.src]
+            .iter()
+            .zip([&buffers.dst, &buffers.src])
+            .filter(|(operand, _)| operand.is_some())
+            .map(|(_, held)| held.as_ref().and_then(|held| held.arena.huge_bytes()))
+            .sum::<Option<usize>>()
+            .map(|bytes| bytes as u64);
+
+        let hot_bytes: u64 =
+            [&layout.dst, &layout.src].iter().map(|o| o.map_or(0, |o| layout.largest * o.slots as u64)).sum();
+        let any_cold = condition.cache.method != CacheMethod::Hot;
+        let longest_list = 2 * layout.most_calls * condition.segments.len().max(1);
+        let calls = if layout.uniform {
+            vec![Call::default(); WARM_CALLS]
+        } else {
+            vec![Call::default(); longest_list]
+        };
+        let null = Member { routine: carryline_variants::null::routine(family), subject: u64::MAX };
+        let members: Vec<Member> = std::iter::once(null)
+            .chain(
+                members
+                    .iter()
+                    .map(|(proved, subject)| Member { routine: proved.subject().routine, subject: *subject }),
+            )
+            .collect();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Ok(Bench {
+            sizes: SizeSource::new(&condition.sizes),
+            order: (0..members.len()).collect(),
+            members,
+            calls,
+            dst_start,
+            src_start,
+            evict,
+            victim,
+            huge_bytes,
+            level: if any_cold { "memory" } else { caches.level(hot_bytes) },
+            cached_bytes: caches.l3 as usize,
+            placement: below(&mut rng, loops::PLACEMENTS),
+            batch_calls: 1,
+            batches: 0,
+            rounds: 0,
+            overhead_ticks: clock::overhead_ticks(),
+            rng,
+            seen: Seen::new(),
+            layout,
+            condition,
+        })
+    }
+
+    /// How many samples a round has: the members in the order given, without the null call.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.members.len() - 1
+    }
+
+    /// Chooses how many calls a batch has, from the speed of each member and the time there is, and runs untimed
+    /// rounds until the figures are steady. Returns false if they never were within a quarter of the slice.
+    pub fn calibrate(&mut self, slice: Duration, ticks_per_ns: f64, status: &StatusPage) -> bool {
+        let begin = Instant::now();
+        let ticks = |time: Duration| time.as_nanos() as f64 * ticks_per_ns;
+        // The speed of each member, from a batch that grows until it is long enough to tell.
+        let mut fastest = f64::INFINITY;
+        let mut together = 0.0;
+        for member in 0..self.members.len() {
+            let mut calls = 1;
+            let per_call = loop {
+                self.batch_calls = calls;
+                let gross = self.batch(member, 1, status);
+                let enough = gross * calls as f64 >= ticks(SHORTEST_BATCH) || calls >= self.layout.most_calls;
+                if enough || begin.elapsed() > slice / 4 {
+                    break gross.max(0.5);
+                }
+                calls = (calls * 4).min(self.layout.most_calls);
+            };
+            if member > 0 {
+                fastest = f64::min(fastest, per_call);
+            }
+            together += per_call;
+        }
+        if !fastest.is_finite() {
+            fastest = together.max(1.0);
+        }
+        let shortest = (ticks(SHORTEST_BATCH) / fastest).ceil().max(1.0);
+        let [aimed, longest] = AIMED_BATCH.map(|time| (ticks(time) / fastest).ceil());
+        // A round and a half in place of each: batches of twice the calls, and what goes on between batches.
+        let rounds_of = |rounds: u32| ticks(slice) / f64::from(rounds) / 1.5 / together;
+        let affordable = rounds_of(AIMED_ROUNDS);
+        let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);
+        self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
+        if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
+            // A list is always drawn whole: a short one would be a sample of the sizes too small to compare with.
+            self.batch_calls = self.layout.most_calls;
+        }
+
+        // Rounds so long that the slice holds few of them are past every warm-up effect.
+        if together * self.batch_calls as f64 > ticks(slice) / f64::from(AIMED_ROUNDS) / 2.0 {
+            return true;
+        }
+        let mut totals = [0.0; WARM_ROUNDS];
+        for round in 0..WARM_ROUNDS {
+            for member in 0..self.members.len() {
+                totals[round] += self.batch(member, 1, status);
+            }
+            if statistics::steady(&totals[..=round]) {
+                return true;
+            }
+            if begin.elapsed() > slice / 4 {
+                break;
+            }
+        }
+        false
+    }
+
+    /// One round: a batch of every member in random order. `samples` receives the gross ticks per call of each member.
+    /// Every second round has batches of twice the calls.
+    ///
+    /// # Panics
+    /// If `samples` has not [`Bench::members`] places.
+    pub fn round(
+        &mut self,
+        samples: &mut [f64],
+        counter: Option<&mut CycleCounter>,
+        status: &StatusPage,
+    ) -> Round {
+        assert_eq!(samples.len(), self.members(), "a place for every member");
+        let multiplier = if self.rounds % 2 == 1 && self.layout.doubles { 2 } else { 1 };
+        self.rounds += 1;
+        let mut counter = counter;
+        let mut counted_cycles = 0;
+        let mut counted_ticks = 0;
+        let before = clock::ticks_per_cycle();
+        let mut null_ticks = 0.0;
+        shuffle(&mut self.rng, &mut self.order);
+        if !self.layout.uniform {
+            let entries = self.entries(multiplier);
+            let calls = &mut self.calls[..entries];
+            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
+            self.seen.note(calls, self.layout.dst.is_some(), self.layout.src.is_some());
+        }
+        for at in 0..self.order.len() {
+            let member = self.order[at];
+            let count =
+                |counter: &mut Option<&mut CycleCounter>| counter.as_mut().and_then(|c| c.read().ok());
+            let cycles = count(&mut counter);
+            let ticks = if cycles.is_some() { clock::start() } else { 0 };
+            let gross = self.batch(member, multiplier, status);
+            if let (Some(from), Some(to)) = (cycles, count(&mut counter)) {
+                counted_cycles += to - from;
+                counted_ticks += clock::stop() - ticks;
+            }
+            match member {
+                0 => null_ticks = gross,
+                _ => samples[member - 1] = gross,
+            }
+        }
+        let after = clock::ticks_per_cycle();
+        let counted = counted_cycles > 0;
+        let ticks_per_cycle = match (before, after) {
+            _ if counted => counted_ticks as f64 / counted_cycles as f64,
+            (Some(before), Some(after)) => f64::midpoint(before, after),
+            _ => 0.0,
+        };
+        Round { multiplier, null_ticks, ticks_per_cycle, counted }
+    }
+
+    fn entries(&self, multiplier: u32) -> usize {
+        self.batch_calls * multiplier as usize * self.condition.segments.len().max(1)
+    }
+
+    /// Prepares the caches, runs a batch of one member and returns its gross ticks per call.
+    fn batch(&mut self, member: usize, multiplier: u32, status: &StatusPage) -> f64 {
+        let subject = self.members[member].subject;
+        status.set(Now { subject, phase: Phase::Time as u64, len: self.layout.largest, ..Now::default() });
+        let segments = self.condition.segments.len().max(1);
+        let count = self.batch_calls * multiplier as usize;
+        let entries = count * segments;
+        let fixed = self.fixed_call();
+        if fixed.is_none() && self.rounds == 0 {
+            // Before the first round there is no list yet.
+            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, &mut self.calls[..entries]);
+        }
+        let (dst, src) = self.windows(self.batches);
+        let template = Batch {
+            dst,
+            src,
+            fixed,
+            calls: &[],
+            count,
+            segments,
+            seed: 1,
+            dependence: match self.condition.dependence {
+                Dependence::Chained => loops::CHAINED,
+                Dependence::Independent => loops::INDEPENDENT,
+                Dependence::Fenced => loops::FENCED,
+            },
+            follow: match self.condition.then {
+                Then::Nothing => Follow::Nothing,
+                Then::Read => Follow::Read { lag: 0 },
+                Then::ReadLater(_) => Follow::Read { lag: self.layout.lag },
+                Then::Victim(_) => Follow::Victim { base: self.victim.0, len: self.victim.1 },
+            },
+            placement: self.placement,
+        };
+        let routine = self.members[member].routine;
+
+        let warm = self.untimed_calls(count);
+        if warm > 0 {
+            let hot = self.condition.cache.method == CacheMethod::Hot;
+            if hot {
+                self.touch(&template);
+            }
+            // An arena's lines must stay untouched: there the untimed calls go over the window that was used last.
+            let (dst, src) = match self.condition.cache.method {
+                CacheMethod::Arena => self.windows(self.batches.wrapping_sub(1)),
+                _ => (dst, src),
+            };
+            self.reorder(entries);
+            let calls = if fixed.is_some() { &[][..] } else { &self.calls[..entries] };
+            let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
+            // SAFETY: as for the timed batch below.
+            unsafe { loops::time(&routine, &untimed) };
+        }
+        self.batches = self.batches.wrapping_add(1);
+        self.reorder(entries);
+        let batch = Batch { calls: if fixed.is_some() { &[] } else { &self.calls[..entries] }, ..template };
+        self.cool(&batch);
+        // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
+        // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
+        // the null call; a list has count * segments entries; a victim lies in its own arena.
+        let ticks = unsafe { loops::time(&routine, &batch) };
+        if self.rounds > 0 {
+            self.seen.calls += count as u64;
+        }
+        (ticks as f64 - self.overhead_ticks).max(0.0) / count as f64
+    }
+
+    /// The arguments of every call, when all are alike.
+    fn fixed_call(&self) -> Option<Call> {
+        let offset = |operand: Option<Operand>| operand.and_then(|o| o.offset).map_or(0, u32::from);
+        self.layout.uniform.then(|| Call {
+            len: self.layout.largest,
+            dst: offset(self.layout.dst),
+            src: offset(self.layout.src),
+        })
+    }
+
+    /// The bases of both operands in batch number `batch`.
+    fn windows(&self, batch: usize) -> (*mut u8, *const u8) {
+        let base = |operand: Option<Operand>, start| {
+            operand.map_or(start, |o| prepare::window_base(start, &o, batch))
+        };
+        (base(self.layout.dst, self.dst_start), base(self.layout.src, self.src_start))
+    }
+
+    /// Shuffles the list's entries, where their order is free.
+    fn reorder(&mut self, entries: usize) {
+        if !self.layout.uniform && self.condition.segments.len() <= 1 && self.layout.lag == 0 {
+            shuffle(&mut self.rng, &mut self.calls[..entries]);
+        }
+    }
+
+    /// How many untimed calls go ahead of a batch of `count`: enough to warm code and branch predictors and, when hot,
+    /// to bring the caches into the state in which this very routine leaves them. None where one call walks through
+    /// more than the caches hold, for it leaves nothing behind.
+    fn untimed_calls(&self, count: usize) -> usize {
+        let segments = self.condition.segments.len().max(1);
+        let hot = self.condition.cache.method == CacheMethod::Hot;
+        match count {
+            _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
+            1..4 if hot => count.min(2),
+            1..4 => 0,
+            _ => (WARM_CALLS / segments).max(1).min(count),
+        }
+    }
+
+    /// Makes the cold operands of a batch cold, and the others hot again where that disturbed them.
+    fn cool(&self, batch: &Batch<'_>) {
+        let operands = [
+            (self.layout.dst, batch.dst, (|call: &Call| call.dst) as fn(&Call) -> u32),
+            (self.layout.src, batch.src.cast_mut(), |call: &Call| call.src),
+        ];
+        if self.condition.cache.method == CacheMethod::Clflush {
+            for (_, base, pick) in operands.iter().filter(|(operand, _, _)| operand.is_some_and(|o| o.cold)) {
+                // SAFETY: the calls of the batch lie inside the operand's mapped arena.
+                unsafe { prepare::flush(*base, batch.calls, *pick) };
+            }
+        }
+        if let Some((base, len)) = self.evict {
+            // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
+            unsafe { prepare::touch(base, len, false) };
+        }
+        if self.condition.cache.method != CacheMethod::Hot {
+            self.touch(batch);
+        }
+        clock::fence();
+    }
+
+    /// Brings the operands that are to be hot into the caches, as far as they fit.
+    fn touch(&self, batch: &Batch<'_>) {
+        for (operand, base, write) in
+            [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]
+        {
+            let Some(operand) = operand.filter(|operand| !operand.cold) else { continue };
+            let (offset, span) = match operand.slots {
+                1 => (usize::from(operand.offset.unwrap_or(0)), self.layout.largest as usize + 64),
+                slots => (0, slots * operand.stride),
+            };
+            if span <= self.cached_bytes {
+                // SAFETY: a slot holds the largest call at the largest offset, so the span lies in the arena.
+                unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
+            }
+        }
+    }
+
+    /// What ran, for labelling the result.
+    #[must_use]
+    pub fn observed(&self) -> Observed {
+        let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
+        let footprint: u64 = operands.iter().map(|o| self.layout.largest * o.slots as u64).sum();
+        let uniform = self.layout.uniform;
+        let seen = &self.seen;
+        let segments = self.condition.segments.len().max(1) as f64;
+        Observed {
+            calls: seen.calls,
+            size_min: if uniform { self.layout.largest } else { seen.size_min.min(seen.size_max) },
+            size_max: if uniform { self.layout.largest } else { seen.size_max },
+            size_mean: if uniform || seen.drawn == 0 {
+                self.layout.largest as f64
+            } else {
+                seen.bytes as f64 / seen.drawn as f64 * segments
+            },
+            size_distinct: if uniform {
+                1
+            } else {
+                seen.sizes.iter().map(|word| u64::from(word.count_ones())).sum()
+            },
+            dst_alignments: alignments(uniform, self.layout.dst, seen.dst_alignments),
+            src_alignments: alignments(uniform, self.layout.src, seen.src_alignments),
+            footprint_bytes: footprint,
+            huge_bytes: self.huge_bytes,
+            level: self.level.to_owned(),
+        }
+    }
+}
+
+fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {
+    match operand {
+        None => 0,
+        Some(_) if uniform => 1,
+        Some(_) => u64::from(seen.count_ones()),
+    }
+}
+
+impl Seen {
+    fn new() -> Seen {
+        Seen {
+            calls: 0,
+            bytes: 0,
+            drawn: 0,
+            size_min: u64::MAX,
+            size_max: 0,
+            dst_alignments: 0,
+            src_alignments: 0,
+            sizes: [0; 64],
+        }
+    }
+
+    fn note(&mut self, calls: &[Call], writes: bool, reads: bool) {
+        for call in calls {
+            self.drawn += 1;
+            self.bytes += call.len;
+            self.size_min = self.size_min.min(call.len);
+            self.size_max = self.size_max.max(call.len);
+            if writes {
+                self.dst_alignments |= 1 << (call.dst % 64);
+            }
+            if reads {
+                self.src_alignments |= 1 << (call.src % 64);
+            }
+            // Sizes up to 4095 are told apart; larger ones share the last bit.
+            let size = call.len.min(4095) as usize;
+            self.sizes[size / 64] |= 1 << (size % 64);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! After the timing: what was timed must still be what was proved.
+
+use super::Bench;
+use super::loops::{self, Batch, Follow};
+use crate::status::{Now, Phase, StatusPage};
+use carryline_variants::Routine;
+use carryline_variants::checksum::reference::folded_sum;
+use rand_core::Rng;
+
+impl Bench<'_> {
+    /// Calls every member once more on the arguments of its last batch and compares with the reference: what was
+    /// timed must still be what was proved. Returns the indices of members that now answer wrong.
+    pub fn recheck(&mut self, status: &StatusPage) -> Vec<usize> {
+        let mut wrong = Vec::new();
+        let call = self.fixed_call().unwrap_or(self.calls[0]);
+        let len = call.len as usize;
+        let dst = self.dst_start.wrapping_add(call.dst as usize);
+        let src = self.src_start.wrapping_add(call.src as usize);
+        for member in 1..self.members.len() {
+            status.set(Now {
+                subject: self.members[member].subject,
+                phase: Phase::Time as u64,
+                len: call.len,
+                ..Now::default()
+            });
+            let seed = self.rng.next_u64() as u32;
+            // SAFETY: the same arguments as in a batch, inside the arenas; nobody else uses them.
+            if !unsafe { still_right(&self.members[member].routine, dst, src, len, seed) } {
+                wrong.push(member - 1);
+            }
+        }
+        if self.condition.segments.len() > 1 {
+            wrong.extend(self.recheck_messages());
+            wrong.sort_unstable();
+            wrong.dedup();
+        }
+        wrong
+    }
+
+    /// A message's sum, segment by segment, against the reference's over the joined bytes.
+    fn recheck_messages(&self) -> Vec<usize> {
+        let segments = self.condition.segments.len();
+        let mut joined = Vec::new();
+        for call in &self.calls[..segments] {
+            let start = self.src_start.wrapping_add(call.src as usize);
+            // SAFETY: a call's source lies inside the source arena, which nobody writes now.
+            joined.extend_from_slice(unsafe { std::slice::from_raw_parts(start, call.len as usize) });
+        }
+        let expected = folded_sum(&joined, 0);
+        let batch = Batch {
+            dst: self.dst_start,
+            src: self.src_start,
+            fixed: None,
+            calls: &self.calls[..segments],
+            count: 1,
+            segments,
+            seed: 0,
+            dependence: loops::INDEPENDENT,
+            follow: Follow::Nothing,
+            placement: 0,
+        };
+        (1..self.members.len())
+            // SAFETY: calls of this bench's own list; the routine is proved.
+            .filter(|member| unsafe { loops::message_sum(&self.members[*member].routine, &batch) } != Some(expected))
+            .map(|member| member - 1)
+            .collect()
+    }
+}
+
+/// Calls a routine once and compares what it did with the reference.
+///
+/// # Safety
+/// The arguments must be within the routine's contract, and the buffers nobody else's.
+unsafe fn still_right(routine: &Routine, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> bool {
+    // SAFETY (all): len bytes at src and dst are mapped, distinct, and ours.
+    let source = || unsafe { std::slice::from_raw_parts(src, len) };
+    let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
+    let dirty = || unsafe { dst.write_bytes(0xa5, len) };
+    let sums = |sum: u32| carryline::checksum::fold(sum) == folded_sum(source(), seed);
+    match *routine {
+        Routine::Zero(f) => {
+            dirty();
+            unsafe { f(dst, len) };
+            destination().iter().all(|byte| *byte == 0)
+        }
+        Routine::Copy(f) => {
+            dirty();
+            unsafe { f(dst, src, len) };
+            destination() == source()
+        }
+        Routine::Checksum(f) => sums(unsafe { f(src, len, seed) }),
+        Routine::CopyChecksum(f) => {
+            dirty();
+            let sum = unsafe { f(dst, src, len, seed) };
+            sums(sum) && destination() == source()
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! From a condition to buffers and call lists: where the operands of each call lie, and how much is walked before a
+//! line comes round again.
+//!
+//! An operand has `slots`, each wide enough for the largest call. A hot operand has one. A cold one has enough that
+//! no line is used twice in a batch; with the arena method the slots fill a region too large to cache and each batch
+//! takes the next window of it. Within a slot a cold buffer starts at a random line, lest all calls compete for the
+//! same cache sets.
+
+use super::loops::Call;
+use crate::condition::{CacheMethod, Condition, Offsets, Operands, Then};
+use crate::sizes::{Draw, SizeSource};
+use carryline_variants::Family;
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+/// The cache sizes that conditions are laid out for, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheSizes {
+    /// First-level data cache of a core.
+    pub l1: u64,
+    /// Second level.
+    pub l2: u64,
+    /// Last level, as far as the machine tells.
+    pub l3: u64,
+}
+
+impl CacheSizes {
+    /// A buffer that no level holds: four times the last level, at least 64 MiB.
+    #[must_use]
+    pub fn too_large(&self) -> u64 {
+        (4 * self.l3.max(self.l2)).max(64 << 20)
+    }
+
+    /// What is walked to evict everything: twice the last level.
+    #[must_use]
+    pub fn eviction(&self) -> u64 {
+        (2 * self.l3.max(self.l2)).max(8 << 20)
+    }
+
+    /// The nearest level that holds `bytes`, leaving room for the stack and the lists.
+    #[must_use]
+    pub fn level(&self, bytes: u64) -> &'static str {
+        match bytes {
+            b if b <= self.l1 - self.l1 / 8 => "L1",
+            b if b <= self.l2 - self.l2 / 8 => "L2",
+            b if b <= self.l3 - self.l3 / 8 => "L3",
+            _ => "memory",
+        }
+    }
+}
+
+/// One operand's place in its arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Operand {
+    /// Bytes from slot to slot; a multiple of the page size.
+    pub stride: usize,
+    /// Slots in all.
+    pub slots: usize,
+    /// Slots that one batch of twice the calls may use.
+    pub window: usize,
+    /// True if its lines are made cold.
+    pub cold: bool,
+    /// The fixed offset, if there is one.
+    pub offset: Option<u16>,
+}
+
+impl Operand {
+    /// Bytes of the arena, room for a random start page included.
+    pub fn bytes(&self) -> usize {
+        self.stride * self.slots + START_PAGES * PAGE
+    }
+
+    /// How many windows there are.
+    pub fn windows(&self) -> usize {
+        (self.slots / self.window).max(1)
+    }
+}
+
+/// Pages by which an operand's start varies from process to process.
+pub(crate) const START_PAGES: usize = 16;
+const PAGE: usize = 4096;
+/// Calls in a batch of a list, at most: 16 KiB of arguments, so that they stay beside the data in L1.
+pub(crate) const LIST_CALLS: usize = 1024;
+/// Calls in a batch with cold operands, at most.
+const COLD_CALLS: usize = 256;
+
+/// A condition laid out: how large the buffers are and how many calls a batch can have.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub dst: Option<Operand>,
+    pub src: Option<Operand>,
+    /// Largest size of a call.
+    pub largest: u64,
+    /// Most calls of a batch (the double batch has twice as many).
+    pub most_calls: usize,
+    /// Whether a batch of twice the calls means the same (not when one call fills the arena).
+    pub doubles: bool,
+    /// True if the arguments of all calls are alike.
+    pub uniform: bool,
+    /// How many calls earlier the result that is read was written.
+    pub lag: usize,
+}
+
+impl Layout {
+    /// Lays a condition out.
+    pub fn new(family: Family, condition: &Condition, caches: &CacheSizes) -> Layout {
+        let segments = condition.segments.len().max(1);
+        let (largest, mean) = if condition.segments.is_empty() {
+            (condition.sizes.max(), condition.sizes.mean())
+        } else {
+            let longest = condition.segments.iter().copied().max().unwrap_or(0);
+            (u64::from(longest), f64::from(longest))
+        };
+        let fixed_offset = |pick: fn(u16, u16) -> u16| match condition.offsets {
+            Offsets::Fixed { dst, src } => Some(pick(dst, src)),
+            Offsets::Random => None,
+        };
+        let cold = |side: Operands| {
+            condition.cache.method != CacheMethod::Hot
+                && (condition.cache.operands == Operands::Both || condition.cache.operands == side)
+        };
+        let lag = match condition.then {
+            Then::ReadLater(distance) => (distance as f64 / mean.max(1.0)).ceil().max(1.0) as usize,
+            _ => 0,
+        };
+        let any_cold = condition.cache.method != CacheMethod::Hot;
+        // Room for the buffer, for an offset of up to a page, and for a random line of a page.
+        let stride = |cold: bool| {
+            let lines = if cold { PAGE } else { 0 };
+            (largest as usize).saturating_add(usize::from(Offsets::MOST) + 1 + lines).next_multiple_of(PAGE)
+        };
+        // What a batch touches stays within half the second level: else the write-backs of a batch's first calls fall
+        // into its last ones, and a longer batch costs more per call.
+        let buffers_fitting = (caches.l2 as f64 / 2.0 / mean.max(64.0)).max(1.0) as usize;
+        let most_calls = if any_cold {
+            (COLD_CALLS / segments).clamp(1, (buffers_fitting / (2 * segments)).max(1))
+        } else if condition.sizes_vary() || segments > 1 || lag > 0 || condition.offsets == Offsets::Random {
+            (LIST_CALLS / segments).max(1).max(lag)
+        } else {
+            1 << 20
+        };
+        let doubles = !any_cold || buffers_fitting >= 2 * segments;
+        let window = most_calls * segments * if doubles { 2 } else { 1 };
+        let operand = |side: Operands, pick: fn(u16, u16) -> u16| {
+            let cold = cold(side);
+            let stride = stride(cold);
+            let slots = match condition.cache.method {
+                _ if !cold && lag > 0 && side == Operands::Destination => lag + 1,
+                _ if !cold => 1,
+                CacheMethod::Arena => {
+                    let region = caches.too_large() as usize;
+                    ((region / stride) / window).max(if doubles { 2 } else { 1 }) * window
+                }
+                _ => window,
+            };
+            Operand { stride, slots, window: window.min(slots), cold, offset: fixed_offset(pick) }
+        };
+        Layout {
+            dst: family.writes().then(|| operand(Operands::Destination, |dst, _| dst)),
+            src: family.reads().then(|| operand(Operands::Source, |_, src| src)),
+            largest,
+            most_calls,
+            doubles,
+            uniform: !any_cold
+                && !condition.sizes_vary()
+                && segments == 1
+                && lag == 0
+                && condition.offsets != Offsets::Random,
+            lag,
+        }
+    }
+
+    /// Bytes that its buffers take.
+    pub fn bytes(&self) -> u64 {
+        self.dst.iter().chain(&self.src).map(|operand| operand.bytes() as u64).sum()
+    }
+}
+
+impl Condition {
+    /// True if calls differ in size.
+    fn sizes_vary(&self) -> bool {
+        !matches!(self.sizes.draw, Draw::Fixed(_))
+    }
+}
+
+/// Bytes of buffers that a cell needs, for checking against memory beforehand.
+#[must_use]
+pub fn buffer_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -> u64 {
+    let evict = if condition.cache.method == CacheMethod::Evict { caches.eviction() } else { 0 };
+    let victim = if let Then::Victim(bytes) = condition.then { bytes } else { 0 };
+    Layout::new(family, condition, caches).bytes() + evict + victim
+}
+
+/// A number below `bound`, every one equally often (to within 2^-32 for the bounds that occur here).
+pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
+    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
+}
+
+/// Puts a list in random order.
+pub(crate) fn shuffle<T>(rng: &mut Xoshiro256PlusPlus, list: &mut [T]) {
+    for last in (1..list.len()).rev() {
+        list.swap(last, below(rng, last + 1));
+    }
+}
+
+/// Fills `calls` with fresh arguments. Allocates nothing.
+pub(crate) fn draw_calls(
+    layout: &Layout,
+    condition: &Condition,
+    sizes: &SizeSource,
+    rng: &mut Xoshiro256PlusPlus,
+    calls: &mut [Call],
+) {
+    let segments = condition.segments.len();
+    for (index, call) in calls.iter_mut().enumerate() {
+        call.len =
+            if segments > 0 { u64::from(condition.segments[index % segments]) } else { sizes.draw(rng) };
+        if let Some(operand) = &layout.dst {
+            call.dst = offset(operand, index, rng);
+        }
+        if let Some(operand) = &layout.src {
+            call.src = offset(operand, index, rng);
+        }
+    }
+}
+
+fn offset(operand: &Operand, index: usize, rng: &mut Xoshiro256PlusPlus) -> u32 {
+    let slot = (index % operand.window) * operand.stride;
+    let inside = match operand.offset {
+        // A fixed offset of a line or more is meant relative to a page; a smaller one within a line.
+        Some(offset) if !operand.cold || offset >= 64 => usize::from(offset),
+        Some(offset) => below(rng, PAGE / 64) * 64 + usize::from(offset),
+        None if operand.cold => below(rng, PAGE),
+        None => below(rng, 64),
+    };
+    (slot + inside) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::condition::{Cache, Pages};
+    use rand_core::SeedableRng;
+
+    const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20 };
+
+    fn condition(size: u64, cache: &str, offsets: &str) -> Condition {
+        Condition {
+            cache: cache.parse::<Cache>().expect("a cache state"),
+            offsets: offsets.parse().expect("offsets"),
+            pages: Pages::Base,
+            ..Condition::plain(size)
+        }
+    }
+
+    #[test]
+    fn every_call_stays_inside_its_arena_and_cold_ones_share_no_line() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        for size in [0, 1, 40, 1500, 4096, 65_536, 8 << 20] {
+            for cache in ["hot", "cold:clflush", "cold:evict:src", "cold:arena", "cold:arena:dst"] {
+                for offsets in ["0", "63", "100:4095", "random"] {
+                    let condition = condition(size, cache, offsets);
+                    for family in Family::ALL {
+                        let layout = Layout::new(family, &condition, &CACHES);
+                        let count = if layout.doubles { 2 } else { 1 } * layout.most_calls.min(LIST_CALLS);
+                        let mut calls = vec![Call::default(); count];
+                        draw_calls(
+                            &layout,
+                            &condition,
+                            &SizeSource::new(&condition.sizes),
+                            &mut rng,
+                            &mut calls,
+                        );
+                        for (operand, pick) in [
+                            (&layout.dst, (|c: &Call| c.dst) as fn(&Call) -> u32),
+                            (&layout.src, |c: &Call| c.src),
+                        ] {
+                            let Some(operand) = operand else { continue };
+                            let end = operand.stride * operand.window;
+                            let mut lines: Vec<(u64, u64)> = Vec::new();
+                            for call in &calls {
+                                let start = u64::from(pick(call));
+                                assert!(start + call.len <= end as u64, "{family} {size} {cache} {offsets}");
+                                lines.push((start / 64, (start + call.len.max(1) - 1) / 64));
+                            }
+                            lines.sort_unstable();
+                            if operand.cold {
+                                assert!(
+                                    lines.windows(2).all(|w| w[0].1 < w[1].0),
+                                    "{size} {cache} {offsets}"
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_arena_is_too_large_to_cache_and_has_several_windows() {
+        let layout = Layout::new(Family::Checksum, &condition(1500, "cold:arena", "0"), &CACHES);
+        let src = layout.src.expect("a checksum reads");
+        assert!(src.windows() >= 2);
+        assert!((src.stride * src.slots) as u64 >= CACHES.too_large() / 2);
+    }
+
+    #[test]
+    fn levels_follow_the_caches() {
+        let levels: Vec<_> = [4096, 256 << 10, 8 << 20, 128 << 20].iter().map(|b| CACHES.level(*b)).collect();
+        assert_eq!(levels, ["L1", "L2", "L3", "memory"]);
+    }
+
+    #[test]
+    fn a_shuffle_keeps_the_members() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut list: Vec<u32> = (0..100).collect();
+        shuffle(&mut rng, &mut list);
+        assert_ne!(list, (0..100).collect::<Vec<_>>());
+        list.sort_unstable();
+        assert_eq!(list, (0..100).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,312 @@
+//! The worker process: loads, proves and times in a process of its own, so that a routine that crashes, hangs or
+//! overwrites what is not its own costs one row of a table.
+
+use crate::condition::Condition;
+use crate::counters::CycleCounter;
+use crate::plugin;
+use crate::process::{self, Disturbance};
+use crate::protocol::{
+    CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, TOKEN_VARIABLE,
+};
+use crate::sampler::{Bench, BenchError, Buffers, MOST_ROUNDS};
+use crate::status::{Now, Phase, StatusPage};
+use crate::subject::{Subject, SubjectId};
+use crate::verify::{self, Depth, Failure, Verified};
+use crate::{clock, limits, planted};
+use carryline_variants::Family;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// A worker cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// Not started by the command.
+    #[error("'worker' is started by the command itself, not by hand: {0}")]
+    NotAWorker(String),
+    /// The job cannot be read.
+    #[error("unreadable job: {0}")]
+    Job(String),
+}
+
+/// Where messages go. Sending allocates, so it happens between rounds.
+struct Channel {
+    file: Mutex<File>,
+    token: String,
+    pid: u32,
+}
+
+impl Channel {
+    fn send(&self, message: &Message) {
+        if std::process::id() != self.pid {
+            // A routine under test has forked and its child came back here: it is not the worker.
+            // SAFETY: ends this process at once.
+            unsafe { libc::_exit(0) };
+        }
+        let Ok(json) = serde_json::to_string(message) else { return };
+        let line = format!("{} {json}\n", self.token);
+        let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if file.write_all(line.as_bytes()).is_err() {
+            // Nobody listens any more.
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Runs the job on standard input and returns the process's exit status.
+///
+/// # Errors
+/// When the process was not started as a worker or the job is unreadable.
+pub fn main() -> Result<u8, WorkerError> {
+    let channel = Channel {
+        file: Mutex::new(File::from(inherited(CHANNEL_VARIABLE)?)),
+        token: std::env::var(TOKEN_VARIABLE)
+            .map_err(|_| WorkerError::NotAWorker(format!("no {TOKEN_VARIABLE}")))?,
+        pid: std::process::id(),
+    };
+    let status = StatusPage::open(inherited(STATUS_VARIABLE)?)
+        .map_err(|error| WorkerError::NotAWorker(format!("{STATUS_VARIABLE}: {error}")))?;
+    // Where memory runs out, this process is the one to lose, not the command with the results.
+    let _not_linux = std::fs::write("/proc/self/oom_score_adj", "1000");
+
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|error| WorkerError::Job(error.to_string()))?;
+    let job: Job = serde_json::from_str(&text).map_err(|error| WorkerError::Job(error.to_string()))?;
+
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
+        Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
+        Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
+        Job::Measure(job) => {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
+            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel, &status))
+        }
+    }));
+    match done {
+        Ok(true) => {
+            channel.send(&Message::Done);
+            Ok(0)
+        }
+        Ok(false) => Ok(1),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text =
+                text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
+            channel.send(&Message::Panicked(text.to_owned()));
+            Ok(1)
+        }
+    }
+}
+
+fn inherited(variable: &str) -> Result<OwnedFd, WorkerError> {
+    let number = std::env::var(variable).ok().and_then(|text| text.parse::<RawFd>().ok());
+    let fd = number.ok_or_else(|| WorkerError::NotAWorker(format!("no {variable}")))?;
+    // SAFETY: F_GETFD only asks whether the number is open.
+    if fd < 3 || unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
+        return Err(WorkerError::NotAWorker(format!("{variable} is not open")));
+    }
+    // SAFETY: an open descriptor that the parent made for this process alone and that is taken here once.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Calls `action` with the stack moved by `frames` frames of 80 bytes or more: stack placement is part of a
+/// replicate's layout.
+fn deeper<T>(frames: usize, action: &mut dyn FnMut() -> T) -> T {
+    let frame = std::hint::black_box([0_u8; 64]);
+    let result = if frames == 0 { action() } else { deeper(frames - 1, action) };
+    std::hint::black_box(&frame);
+    result
+}
+
+fn load(text: &str, channel: &Channel, status: &StatusPage) -> Option<Subject> {
+    status.set(Now { phase: Phase::Load as u64, ..Now::default() });
+    let loaded = plugin::PluginSpec::parse(text)
+        .map_err(|e| e.to_string())
+        .and_then(|spec| plugin::load(&spec).map_err(|error| error.to_string()));
+    match loaded {
+        Ok(subject) => {
+            channel.send(&Message::Loaded);
+            Some(subject)
+        }
+        Err(reason) => {
+            channel.send(&Message::LoadFailed { plugin: text.to_owned(), reason });
+            None
+        }
+    }
+}
+
+/// Finds subjects by name, in the collection and among the plug-ins. Plug-ins that fail to load are reported and left
+/// out.
+fn find(
+    ids: &[SubjectId],
+    plugins: &[String],
+    channel: &Channel,
+    status: &StatusPage,
+) -> Vec<Option<Subject>> {
+    let mut loaded: Vec<Subject> = plugins.iter().filter_map(|text| load(text, channel, status)).collect();
+    ids.iter()
+        .map(|id| {
+            let family = Family::from_name(&id.family)?;
+            if let Some(variant) = carryline_variants::find(family, &id.name) {
+                return Some(Subject::of_variant(variant));
+            }
+            match loaded.iter().position(|subject| subject.id() == *id) {
+                Some(place) => Some(loaded.swap_remove(place)),
+                None => planted::subject(id),
+            }
+        })
+        .collect()
+}
+
+fn prove(plugins: &[String], id: &SubjectId, seed: u64, channel: &Channel, status: &StatusPage) -> bool {
+    let subjects = find(std::slice::from_ref(id), plugins, channel, status);
+    let Some(Some(subject)) = subjects.into_iter().next() else { return false };
+    let _done = try_prove(&subject, 0, Depth::Full, seed, channel, status);
+    true
+}
+
+/// Proves a subject and says what came of it.
+fn try_prove<'s>(
+    subject: &'s Subject,
+    index: usize,
+    depth: Depth,
+    seed: u64,
+    channel: &Channel,
+    status: &StatusPage,
+) -> Option<Verified<'s>> {
+    match verify::prove(subject, depth, seed, status, index as u64) {
+        Ok((verified, summary)) => {
+            channel.send(&Message::Proved { subject: index, summary });
+            Some(verified)
+        }
+        Err(Failure::Wrong(counterexample)) => {
+            channel.send(&Message::Disproved { subject: index, counterexample });
+            None
+        }
+        Err(failure) => {
+            channel.send(&Message::Unproved { subject: index, reason: failure.to_string() });
+            None
+        }
+    }
+}
+
+fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
+    let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
+    let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
+    let mut counter = CycleCounter::open();
+    channel.send(&Message::Setup { ticks_per_ns, pin_error, counter_error: counter.as_ref().err().cloned() });
+
+    let subjects = find(&job.subjects, &job.plugins, channel, status);
+    let mut proved: Vec<Option<Verified<'_>>> = Vec::new();
+    for (index, subject) in subjects.iter().enumerate() {
+        let Some(subject) = subject else {
+            proved.push(None);
+            continue;
+        };
+        proved.push(try_prove(subject, index, Depth::Replicate, job.seed, channel, status));
+    }
+
+    let disturbance = Disturbance::now();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed);
+    let mut buffers = Buffers::new(rng.next_u64());
+    if job.limits {
+        status.set(Now { phase: Phase::Limits as u64, subject: u64::MAX, ..Now::default() });
+        match buffers.for_limits(
+            job.situations.iter().filter_map(|s| Some((Family::from_name(&s.family)?, &s.condition))),
+            &job.caches,
+        ) {
+            Ok(arena) => {
+                channel.send(&Message::Limits(limits::measure(&job.caches, arena, ticks_per_ns, status)))
+            }
+            Err(_) => channel.send(&Message::Limits(Vec::new())),
+        }
+    }
+
+    let mut order: Vec<&SituationJob> = job.situations.iter().collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
+    }
+    let deadline = Instant::now() + Duration::from_millis(job.total_ms);
+    let mut weight_left: f64 = order.iter().map(|situation| situation.weight).sum();
+    for situation in order {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let slice = left.mul_f64((situation.weight / weight_left.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
+        weight_left -= situation.weight;
+        let seed = rng.next_u64();
+        let run = Replicate { job, proved: &proved, channel, status, ticks_per_ns };
+        if let Err(error) = run.situation(situation, slice, seed, &mut buffers, counter.as_mut().ok()) {
+            channel.send(&Message::Impossible { situation: situation.index, reason: error.to_string() });
+        }
+    }
+    let (involuntary_switches, steal_ms) = disturbance.since();
+    channel.send(&Message::Disturbance { involuntary_switches, steal_ms });
+    true
+}
+
+struct Replicate<'a> {
+    job: &'a MeasureJob,
+    proved: &'a [Option<Verified<'a>>],
+    channel: &'a Channel,
+    status: &'a StatusPage,
+    ticks_per_ns: f64,
+}
+
+/// Rounds that a situation gets even when its time is over, so that every replicate has a median.
+const LEAST_ROUNDS: u32 = 3;
+
+impl Replicate<'_> {
+    fn situation(
+        &self,
+        situation: &SituationJob,
+        slice: Duration,
+        seed: u64,
+        buffers: &mut Buffers,
+        mut counter: Option<&mut CycleCounter>,
+    ) -> Result<(), BenchError> {
+        let begin = Instant::now();
+        let condition: &Condition = &situation.condition;
+        let Some(family) = Family::from_name(&situation.family) else {
+            return Err(BenchError::Unsupported(format!("unknown family '{}'", situation.family)));
+        };
+        let members: Vec<usize> = situation
+            .members
+            .iter()
+            .copied()
+            .filter(|m| self.proved.get(*m).is_some_and(Option::is_some))
+            .collect();
+        let verified: Vec<(&Verified<'_>, u64)> = members
+            .iter()
+            .filter_map(|member| self.proved[*member].as_ref().map(|proved| (proved, *member as u64)))
+            .collect();
+        let mut bench = Bench::new(family, condition, &verified, buffers, &self.job.caches, seed)?;
+        let steady = bench.calibrate(slice, self.ticks_per_ns, self.status);
+        self.channel.send(&Message::Begin { situation: situation.index, members, steady });
+
+        let mut samples = vec![0.0; bench.members()];
+        let mut longest = Duration::ZERO;
+        for round in 0..MOST_ROUNDS {
+            let left = slice.saturating_sub(begin.elapsed());
+            if round >= LEAST_ROUNDS && left < longest {
+                break;
+            }
+            let started = Instant::now();
+            let seen = bench.round(&mut samples, counter.as_deref_mut(), self.status);
+            longest = longest.max(started.elapsed());
+            self.channel.send(&Message::Round {
+                situation: situation.index,
+                round,
+                multiplier: seen.multiplier,
+                samples: samples.clone(),
+                null_ticks: seen.null_ticks,
+                ticks_per_cycle: seen.ticks_per_cycle,
+                counted: seen.counted,
+            });
+        }
+        let wrong = bench.recheck(self.status);
+        self.channel.send(&Message::End { situation: situation.index, observed: bench.observed(), wrong });
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! Which kernel is picked: the pure choice for every mask, and the environment as a process of its own sees it.
+
+use crate::checksum::{self, COPY_AND_SUM_KERNELS, fold};
+use crate::cpu::{Features, features};
+use crate::dispatch::{Function, check_force, chosen, kernels, select};
+use crate::{copy, zero};
+
+#[test]
+fn every_list_ends_with_a_kernel_that_needs_nothing_and_names_each_once() {
+    for function in Function::ALL {
+        let list: Vec<_> = kernels(function).collect();
+        assert_eq!(list.last(), Some(&("portable", Features::NONE)), "{function:?}");
+        for (index, (name, _)) in list.iter().enumerate() {
+            assert!(list[index + 1..].iter().all(|(other, _)| other != name), "{function:?}: {name} twice");
+        }
+    }
+}
+
+/// Every set of features that can be left after a mask of one or two named ones.
+fn masked_sets() -> Vec<Features> {
+    let all = Features::NAMED.iter().fold(Features::NONE, |set, (_, feature)| set.union(*feature));
+    let masks = Features::NAMED.iter().flat_map(|(_, a)| Features::NAMED.iter().map(|(_, b)| a.union(*b)));
+    masks.flat_map(|mask| [all.masked(mask), features().masked(mask)]).chain([all, Features::NONE]).collect()
+}
+
+#[test]
+fn the_first_kernel_that_can_run_is_picked_for_every_mask() {
+    fn check<F>(list: &[crate::dispatch::Kernel<F>], features: Features) {
+        let index = select(list, features, None);
+        assert!(features.contains(list[index].needs), "{} with {features:?}", list[index].name);
+        for better in &list[..index] {
+            assert!(!features.contains(better.needs), "{} passed over with {features:?}", better.name);
+        }
+        for (forced, kernel) in list.iter().enumerate() {
+            assert_eq!(select(list, features, Some(kernel.name)), forced);
+        }
+        assert_eq!(select(list, features, Some("a name of another list")), index);
+    }
+    for features in masked_sets() {
+        check(zero::KERNELS, features);
+        check(copy::KERNELS, features);
+        check(checksum::KERNELS, features);
+        check(COPY_AND_SUM_KERNELS, features);
+    }
+}
+
+#[test]
+fn forcing_names_the_word_what_is_missing_and_what_can_be_used() {
+    assert_eq!(check_force(None, Features::NONE), Ok(()));
+    assert_eq!(check_force(Some("portable"), Features::NONE), Ok(()));
+    let unknown = check_force(Some("sse9"), Features::NONE).unwrap_err().to_string();
+    assert!(unknown.starts_with("CARRYLINE_FORCE=sse9 names no kernel; usable here are "), "{unknown}");
+    assert!(unknown.contains(" portable") && !unknown.contains("avx2"), "{unknown}");
+    #[cfg(target_arch = "x86_64")]
+    {
+        let strong = Features::AVX512.union(Features::AVX2);
+        let missing = check_force(Some("avx512"), strong).unwrap_err().to_string();
+        assert_eq!(
+            missing,
+            "CARRYLINE_FORCE=avx512: the checksum kernel needs avx512_vnni, which this CPU lacks or \
+             CARRYLINE_MASK takes away; usable here are avx2 portable adc"
+        );
+        assert_eq!(check_force(Some("avx512"), strong.union(Features::AVX512VNNI)), Ok(()));
+        assert_eq!(check_force(Some("adc"), Features::NONE), Ok(()));
+    }
+}
+
+#[test]
+#[ignore = "run by the other tests in a process of its own"]
+fn child() {
+    if std::env::var_os("CARRYLINE_TEST_CHECK_FIRST").is_some() {
+        println!("checked: {:?}", crate::dispatch::check_environment().map_err(|error| error.to_string()));
+        return;
+    }
+    // The first call of each function is the resolver's.
+    let mut source = vec![0; (16 << 20) + 600];
+    super::patterns::fill_random(&mut source, 1);
+    for len in (0..300).chain([4096, 30_000, 600_000, (16 << 20) + 77]) {
+        let data = &source[len % 7..len % 7 + len];
+        let mut copied = vec![0; len];
+        crate::copy(&mut copied, data);
+        assert!(copied == data, "copy of {len}");
+        let expected = super::patterns::expected(super::patterns::exact_sum(data), 7);
+        assert_eq!(fold(checksum::partial(data, 7)), expected, "sum of {len}");
+        crate::zero(&mut copied);
+        assert!(copied.iter().all(|byte| *byte == 0), "zero of {len}");
+        assert_eq!(fold(checksum::copy_and_sum(&mut copied, data, 7)), expected, "copy and sum of {len}");
+        assert!(copied == data, "copy and sum of {len}");
+    }
+    for choice in chosen() {
+        println!("{}={}", choice.function.name(), choice.kernel);
+    }
+}
+
+/// What a process does with the two variables.
+#[cfg(feature = "std")]
+mod environment {
+    use super::*;
+    use std::process::{Command, Output};
+
+    /// Runs `child` in a process of its own.
+    fn run_child(variables: &[(&str, &str)]) -> Output {
+        let this = std::env::current_exe().expect("the path of the test program");
+        let mut command = Command::new(this);
+        command.args(["--exact", "tests::dispatch::child", "--ignored", "--nocapture", "--test-threads=1"]);
+        command.env_remove("CARRYLINE_FORCE").env_remove("CARRYLINE_MASK");
+        command.envs(variables.iter().copied()).output().expect("the test program starts again")
+    }
+
+    /// What must be picked with these features.
+    fn first(function: Function, features: Features) -> (&'static str, Features) {
+        kernels(function).find(|(_, needs)| features.contains(*needs)).expect("the last needs nothing")
+    }
+
+    #[test]
+    fn the_environment_masks_features() {
+        for (name, _) in
+            Features::NAMED.iter().chain([&("erms,avx512f", Features::NONE), &("", Features::NONE)])
+        {
+            let output = run_child(&[("CARRYLINE_MASK", name)]);
+            assert!(output.status.success(), "mask {name}: {output:?}");
+            let left =
+                Features::detect().masked(crate::cpu::parse_mask(name).expect("a list of known names"));
+            let text = String::from_utf8_lossy(&output.stdout);
+            for function in Function::ALL {
+                let line = format!("{}={}\n", function.name(), first(function, left).0);
+                assert!(text.contains(&line), "mask {name}: {line} is not in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_environment_forces_kernels_and_leaves_functions_without_one_alone() {
+        for (name, _) in Function::ALL.into_iter().flat_map(kernels) {
+            let output = run_child(&[("CARRYLINE_FORCE", name)]);
+            if check_force(Some(name), Features::detect()).is_err() {
+                assert!(!output.status.success(), "{name} cannot run here, but: {output:?}");
+                continue;
+            }
+            assert!(output.status.success(), "force {name}: {output:?}");
+            let text = String::from_utf8_lossy(&output.stdout);
+            for function in Function::ALL {
+                let kernel = kernels(function).find(|(known, _)| *known == name);
+                let line = format!(
+                    "{}={}\n",
+                    function.name(),
+                    kernel.unwrap_or_else(|| first(function, Features::detect())).0
+                );
+                assert!(text.contains(&line), "force {name}: {line} is not in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_mean_nothing_are_errors() {
+        for (variable, word, message) in [
+            ("CARRYLINE_FORCE", "avx1024", "CARRYLINE_FORCE=avx1024 names no kernel; usable here are"),
+            (
+                "CARRYLINE_MASK",
+                "avx2,mmx",
+                "CARRYLINE_MASK names the unknown CPU feature mmx; known are sse2 avx2",
+            ),
+        ] {
+            let panicked = run_child(&[(variable, word)]);
+            let text = String::from_utf8_lossy(&panicked.stderr);
+            assert!(!panicked.status.success() && text.contains(message), "{text}");
+
+            let checked = run_child(&[(variable, word), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
+            let text = String::from_utf8_lossy(&checked.stdout);
+            assert!(
+                checked.status.success() && text.contains("checked: Err") && text.contains(message),
+                "{text}"
+            );
+        }
+        let fine = run_child(&[("CARRYLINE_FORCE", " portable "), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
+        assert!(String::from_utf8_lossy(&fine.stdout).contains("checked: Ok(())"), "{fine:?}");
+    }
+}

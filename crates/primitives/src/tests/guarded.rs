@@ -1,0 +1,81 @@
+//! Memory between two inaccessible pages: what reads or writes past either end dies of SIGSEGV.
+
+use std::{ptr, slice};
+
+/// The smallest page of the architectures that the tests run on; larger pages are a multiple of it.
+const PAGE_BYTES: usize = 64 << 10;
+
+/// A mapping with a guard before and behind it.
+pub(super) struct Guarded {
+    mapping: *mut u8,
+    bytes: usize,
+}
+
+impl Guarded {
+    /// At least `bytes` of accessible memory, filled with a fixed random-looking pattern.
+    pub(super) fn new(bytes: usize) -> Guarded {
+        let bytes = bytes.next_multiple_of(PAGE_BYTES);
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice.
+        let mapping = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                bytes + 2 * PAGE_BYTES,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        assert_ne!(mapping, libc::MAP_FAILED, "mmap of {bytes} bytes: {}", std::io::Error::last_os_error());
+        let mut guarded = Guarded { mapping: mapping.cast(), bytes };
+        guarded.protect(libc::PROT_READ | libc::PROT_WRITE);
+        super::patterns::fill_random(guarded.all(), 0x5eed);
+        guarded
+    }
+
+    /// From here on a write to it is a SIGSEGV too.
+    pub(super) fn make_read_only(&mut self) {
+        self.protect(libc::PROT_READ);
+    }
+
+    fn protect(&mut self, protection: libc::c_int) {
+        // SAFETY: the inner pages of our own mapping.
+        let result = unsafe { libc::mprotect(self.start().cast(), self.bytes, protection) };
+        assert_eq!(result, 0, "mprotect: {}", std::io::Error::last_os_error());
+    }
+
+    /// The first accessible byte.
+    pub(super) fn start(&self) -> *mut u8 {
+        self.mapping.wrapping_add(PAGE_BYTES)
+    }
+
+    /// The address of `len` bytes that end `distance` bytes before the guard.
+    pub(super) fn ending(&self, len: usize, distance: usize) -> *mut u8 {
+        assert!(len + distance <= self.bytes);
+        self.start().wrapping_add(self.bytes - distance - len)
+    }
+
+    /// Where a pointer into it lies.
+    pub(super) fn index_of(&self, pointer: *const u8) -> usize {
+        pointer.addr() - self.start().addr()
+    }
+
+    /// All accessible bytes.
+    pub(super) fn all(&mut self) -> &mut [u8] {
+        // SAFETY: accessible memory of this size that belongs to us; the borrow is exclusive.
+        unsafe { slice::from_raw_parts_mut(self.start(), self.bytes) }
+    }
+
+    /// `len` bytes at a pointer into it.
+    pub(super) fn at(&mut self, pointer: *mut u8, len: usize) -> &mut [u8] {
+        let index = self.index_of(pointer);
+        &mut self.all()[index..index + len]
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`, which nothing borrows any more.
+        unsafe { libc::munmap(self.mapping.cast(), self.bytes + 2 * PAGE_BYTES) };
+    }
+}

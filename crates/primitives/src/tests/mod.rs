@@ -1,0 +1,34 @@
+//! One harness for all kernels: every kernel of every list that this CPU can run, against naive references, with
+//! inaccessible pages around the buffers and known bytes next to them.
+//!
+//! `CARRYLINE_MASK` in the environment of the test run makes it the run of a weaker CPU.
+
+mod checksum;
+mod copy_and_sum;
+mod dispatch;
+mod guarded;
+mod memory;
+#[cfg(target_arch = "x86_64")]
+mod patterns;
+
+use crate::cpu::features;
+use crate::dispatch::Kernel;
+
+/// The kernels of a list that can run here.
+fn usable<F>(list: &'static [Kernel<F>]) -> impl Iterator<Item = &'static Kernel<F>> {
+    list.iter().filter(|kernel| features().contains(kernel.needs))
+}
+
+/// Lengths around each power of two and around each given threshold.
+fn long_lengths(most_bytes: usize, thresholds: &[usize]) -> Vec<usize> {
+    let powers = (9..).map(|power| 1_usize << power).take_while(|length| *length <= most_bytes);
+    let mut lengths: Vec<usize> = powers
+        .chain(thresholds.iter().copied())
+        .flat_map(|middle| {
+            [middle - 65, middle - 1, middle, middle + 1, middle + 2, middle + 63, middle + 64]
+        })
+        .collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    lengths
+}

@@ -1,0 +1,56 @@
+//! A short word kept inline, so that errors can name what the environment said without an allocator.
+
+use core::fmt;
+
+const CAPACITY_BYTES: usize = 32;
+
+/// The first bytes of a word; a longer one is cut at a character boundary and shown with an ellipsis.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Word {
+    bytes: [u8; CAPACITY_BYTES],
+    len: u8,
+    cut: bool,
+}
+
+impl Word {
+    pub(crate) fn new(text: &str) -> Word {
+        let mut len = text.len().min(CAPACITY_BYTES);
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        let mut bytes = [0; CAPACITY_BYTES];
+        bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+        Word { bytes, len: len as u8, cut: len < text.len() }
+    }
+
+    fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())?;
+        if self.cut { f.write_str("...") } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Word;
+
+    #[test]
+    fn short_words_are_whole_and_long_ones_are_cut_between_characters() {
+        assert_eq!(Word::new("avx2").to_string(), "avx2");
+        assert_eq!(Word::new(&"x".repeat(32)).to_string(), "x".repeat(32));
+        assert_eq!(Word::new(&"x".repeat(33)).to_string(), "x".repeat(32) + "...");
+        let long = "x".repeat(31) + "\u{e9}";
+        assert_eq!(Word::new(&long).to_string(), "x".repeat(31) + "...");
+    }
+}

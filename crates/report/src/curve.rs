@@ -1,0 +1,427 @@
+//! A curve in the terminal: a figure against size, for several variants at once.
+//!
+//! For fixed sizes that differ in nothing else a curve says more than a table. The horizontal axis is
+//! logarithmic; so is the vertical one for times, which span decades too, while rates begin at zero. Lines are
+//! drawn with braille dots, or with points and letters where only ASCII can be printed; each variant's measured
+//! points carry its letter.
+
+use crate::figure::Scale;
+use crate::labels;
+use crate::roles::Roles;
+use crate::table::{Style, bold};
+use crate::text::{safe, wrap};
+use crate::units::{Unit, byte_size, number};
+use carryline_measure::condition::Condition;
+use carryline_measure::results::{Cell, RunResult, Status};
+
+/// What lines are drawn with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glyphs {
+    /// Braille: two by four dots to a character.
+    Braille,
+    /// One point to a character.
+    Ascii,
+}
+
+/// Figures against size, under one condition but for the size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Family, dependence and everything else that is fixed.
+    pub title: String,
+    /// The name of the unit, with what it counts.
+    pub unit: String,
+    /// True if the vertical axis is logarithmic.
+    pub log_y: bool,
+    /// One for each variant, at most [`MOST_SERIES`].
+    pub series: Vec<Series>,
+}
+
+/// One variant's points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The variant's name.
+    pub name: String,
+    /// Size in bytes and figure, ascending by size.
+    pub points: Vec<(u64, f64)>,
+}
+
+/// More lines than this cannot be told apart.
+pub const MOST_SERIES: usize = 6;
+
+const FEWEST_SIZES: usize = 3;
+
+/// The curves of a run: one for each set of at least three fixed sizes that differ in nothing else. Where there
+/// are more variants than lines, this project's own and the baseline are kept, then those that win most.
+#[must_use]
+pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
+    let sizeless = |cell: &Cell| {
+        let plain = Condition::plain(1).sizes;
+        (cell.family.clone(), Condition { sizes: plain, ..cell.condition.clone() })
+    };
+    let mut groups: Vec<((String, Condition), Vec<&Cell>)> = vec![];
+    for cell in &run.cells {
+        if cell.status != Status::Ok || labels::fixed_size(&cell.condition).is_none_or(|size| size == 0) {
+            continue;
+        }
+        let key = sizeless(cell);
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((key, vec![cell])),
+        }
+    }
+    groups
+        .into_iter()
+        .filter_map(|((family, condition), cells)| {
+            let mut sizes: Vec<u64> =
+                cells.iter().filter_map(|cell| labels::fixed_size(&cell.condition)).collect();
+            sizes.sort_unstable();
+            sizes.dedup();
+            (sizes.len() >= FEWEST_SIZES).then(|| curve(run, unit, roles, &family, &condition, &cells))?
+        })
+        .collect()
+}
+
+fn curve(
+    run: &RunResult,
+    unit: Unit,
+    roles: &Roles,
+    family: &str,
+    condition: &Condition,
+    cells: &[&Cell],
+) -> Option<Curve> {
+    let scale = Scale::of(run, unit, cells.iter().copied());
+    let mut names: Vec<&str> = vec![];
+    for cell in cells {
+        if !names.contains(&cell.variant.as_str()) {
+            names.push(&cell.variant);
+        }
+    }
+    let wins = |name: &str| cells.iter().filter(|c| c.variant == name && c.rank == Some(1)).count();
+    let singled = |name: &str| Some(name) == roles.ours(family) || Some(name) == roles.baseline(family);
+    names.sort_by_key(|name| (!singled(name), std::cmp::Reverse(wins(name))));
+    names.truncate(MOST_SERIES);
+    let log_y = !unit.is_rate();
+    let series = names.into_iter().filter_map(|name| {
+        let own = cells.iter().filter(|cell| cell.variant == name);
+        let mut points: Vec<(u64, f64)> = own
+            .filter_map(|cell| {
+                // Gross in either case: the net of a small call may be zero, which no logarithm has.
+                let figure = if log_y { scale.beside(cell) } else { scale.headline(cell) };
+                Some((labels::fixed_size(&cell.condition)?, figure?.value))
+            })
+            .filter(|(_, value)| *value > 0.0)
+            .collect();
+        points.sort_by_key(|(size, _)| *size);
+        (!points.is_empty()).then(|| Series { name: safe(name), points })
+    });
+    let series: Vec<Series> = series.collect();
+    let fields = labels::fields(condition);
+    let fixed = fields[1..].iter().filter(|(_, word)| !word.is_empty());
+    let fixed = fixed
+        .map(|(name, word)| if *name == "offset" { format!(", offset {word}") } else { format!(", {word}") });
+    let title = format!("{family}, {} calls{}", condition.dependence, fixed.collect::<String>());
+    let unit = format!("gross {}", scale.unit_name());
+    (!series.is_empty()).then(|| Curve { title: safe(&title), unit, log_y, series })
+}
+
+/// Where a value lies on an axis, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Axis {
+    fn over(values: impl Iterator<Item = f64> + Clone, log: bool) -> Axis {
+        let high = values.clone().fold(f64::MIN_POSITIVE, f64::max);
+        let low = if log { values.fold(high, f64::min) } else { 0.0 };
+        // A single value gets room on both sides.
+        if low < high { Axis { low, high, log } } else { Axis { low: low / 2.0, high: high * 2.0, log } }
+    }
+
+    /// The share of the axis below the value.
+    #[must_use]
+    pub fn place(&self, value: f64) -> f64 {
+        let share = if self.log {
+            (value / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        share.clamp(0.0, 1.0)
+    }
+
+    /// The value at a share of the axis.
+    #[must_use]
+    pub fn value(&self, share: f64) -> f64 {
+        if self.log {
+            self.low * (self.high / self.low).powf(share)
+        } else {
+            self.low + (self.high - self.low) * share
+        }
+    }
+}
+
+impl Curve {
+    /// The axis of sizes.
+    #[must_use]
+    pub fn x_axis(&self) -> Axis {
+        Axis::over(self.series.iter().flat_map(|series| &series.points).map(|(size, _)| *size as f64), true)
+    }
+
+    /// The axis of figures.
+    #[must_use]
+    pub fn y_axis(&self) -> Axis {
+        Axis::over(self.series.iter().flat_map(|series| &series.points).map(|(_, value)| *value), self.log_y)
+    }
+
+    /// Every size that a series has, ascending.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.series.iter().flat_map(|s| &s.points).map(|(size, _)| *size).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// The plot with its title, axes and legend, as wide as the style says (80 columns without), `height` lines
+    /// high without them.
+    #[must_use]
+    pub fn to_text(&self, style: Style, glyphs: Glyphs, height: u16) -> String {
+        const MARGIN: usize = 9;
+        let width = usize::from(style.width.unwrap_or(80)).clamp(MARGIN + 20, 160) - MARGIN;
+        let height = usize::from(height).clamp(4, 60);
+        let mut canvas = Canvas::new(width, height, glyphs);
+        let (x, y) = (self.x_axis(), self.y_axis());
+        for (index, series) in self.series.iter().enumerate() {
+            canvas.draw(series, index, x, y);
+        }
+        for (index, series) in self.series.iter().enumerate() {
+            canvas.mark(series, index, x, y);
+        }
+        let mut out = format!("{}\n", bold(&wrap(&self.title, style.width, 2), style));
+        out.push_str(&format!("{}{}\n", self.unit, if self.log_y { ", both axes logarithmic" } else { "" }));
+        let bar = if glyphs == Glyphs::Braille { '│' } else { '|' };
+        for (row, line) in canvas.lines(style.colour).into_iter().enumerate() {
+            let labelled = row == 0 || row + 1 == height || row == height / 2;
+            let share = 1.0 - row as f64 / (height - 1) as f64;
+            let label = if labelled { number(y.value(share)) } else { String::new() };
+            out.push_str(format!("{label:>7} {bar}{line}").trim_end());
+            out.push('\n');
+        }
+        let (corner, rule) = if glyphs == Glyphs::Braille { ("└", "─") } else { ("+", "-") };
+        out.push_str(&format!("{:>8}{corner}{}\n", "", rule.repeat(width)));
+        out.push_str(&self.size_labels(x, width, MARGIN));
+        let legend = self.series.iter().enumerate();
+        let legend = legend.map(|(index, series)| format!("{} {}", letter(index), series.name));
+        let legend = format!("{}{}", " ".repeat(MARGIN), legend.collect::<Vec<_>>().join("  "));
+        out.push_str(&wrap(&legend, style.width, MARGIN));
+        out.push('\n');
+        out
+    }
+
+    /// The sizes below the axis, as many as have room.
+    fn size_labels(&self, x: Axis, width: usize, margin: usize) -> String {
+        let mut line = " ".repeat(margin);
+        let mut used = 0;
+        for size in self.sizes() {
+            let label = byte_size(size).replace(' ', "");
+            let at = margin + cell_at(x.place(size as f64), width);
+            let begin = (at.saturating_sub(label.len() / 2)).min(margin + width - label.len());
+            if used == 0 || begin > used {
+                line.push_str(&" ".repeat(begin.saturating_sub(line.len())));
+                line.push_str(&label);
+                used = line.len();
+            }
+        }
+        format!("{} bytes\n", line.trim_end())
+    }
+}
+
+/// The letter of a series.
+#[must_use]
+pub fn letter(index: usize) -> char {
+    u32::try_from(index).ok().and_then(|index| char::from_u32('a' as u32 + index % 26)).unwrap_or('?')
+}
+
+/// The nearest of `count` places to a share of an axis.
+fn cell_at(share: f64, count: usize) -> usize {
+    (share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize
+}
+
+/// Characters made of dots, each with the series that drew on it last.
+struct Canvas {
+    width: usize,
+    height: usize,
+    glyphs: Glyphs,
+    cells: Vec<(u8, Option<char>, usize)>,
+}
+
+impl Canvas {
+    fn new(width: usize, height: usize, glyphs: Glyphs) -> Canvas {
+        Canvas { width, height, glyphs, cells: vec![(0, None, 0); width * height] }
+    }
+
+    /// Dots to a character, across and down.
+    const fn dots(&self) -> (usize, usize) {
+        match self.glyphs {
+            Glyphs::Braille => (2, 4),
+            Glyphs::Ascii => (1, 1),
+        }
+    }
+
+    fn draw(&mut self, series: &Series, index: usize, x: Axis, y: Axis) {
+        let (across, down) = self.dots();
+        let (columns, rows) = (self.width * across, self.height * down);
+        let dot = |(size, value): &(u64, f64)| {
+            (cell_at(x.place(*size as f64), columns), cell_at(1.0 - y.place(*value), rows))
+        };
+        for pair in series.points.windows(2) {
+            let ((x0, y0), (x1, y1)) = (dot(&pair[0]), dot(&pair[1]));
+            let steps = x0.abs_diff(x1).max(y0.abs_diff(y1)).max(1);
+            for step in 0..=steps {
+                let between =
+                    |from: usize, to: usize| (from * (steps - step) + to * step + steps / 2) / steps;
+                self.dot(between(x0, x1), between(y0, y1), index);
+            }
+        }
+    }
+
+    fn dot(&mut self, x: usize, y: usize, index: usize) {
+        // Braille numbers its dots down the left column, then down the right, the lowest row last.
+        const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+        let (across, down) = self.dots();
+        if let Some(cell) = self.cells.get_mut(y / down * self.width + x / across) {
+            cell.0 |= BITS[y % down][x % across];
+            cell.2 = index;
+        }
+    }
+
+    fn mark(&mut self, series: &Series, index: usize, x: Axis, y: Axis) {
+        for (size, value) in &series.points {
+            let column = cell_at(x.place(*size as f64), self.width);
+            let row = cell_at(1.0 - y.place(*value), self.height);
+            if let Some(cell) = self.cells.get_mut(row * self.width + column) {
+                // Several variants at one place: neither letter would be right alone.
+                cell.1 = Some(if cell.1.is_none() { letter(index) } else { '*' });
+                cell.2 = index;
+            }
+        }
+    }
+
+    fn lines(&self, colour: bool) -> Vec<String> {
+        const COLOURS: [u8; MOST_SERIES] = [32, 33, 36, 35, 34, 31];
+        let glyph = |cell: &(u8, Option<char>, usize)| match (*cell, self.glyphs) {
+            ((_, Some(mark), _), _) => mark,
+            ((0, None, _), _) => ' ',
+            ((dots, None, _), Glyphs::Braille) => char::from_u32(0x2800 + u32::from(dots)).unwrap_or('.'),
+            (_, Glyphs::Ascii) => '.',
+        };
+        let paint = |cell: &(u8, Option<char>, usize)| match glyph(cell) {
+            ' ' => " ".to_owned(),
+            glyph if colour => format!("\u{1b}[{}m{glyph}\u{1b}[0m", COLOURS[cell.2 % COLOURS.len()]),
+            glyph => glyph.to_string(),
+        };
+        self.cells.chunks(self.width).map(|row| row.iter().map(paint).collect()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    const NARROW: Style = Style { colour: false, width: Some(72) };
+
+    fn one(unit: Unit) -> Curve {
+        let mut all = curves(&fixture::run(), unit, &fixture::roles());
+        assert_eq!(all.len(), 1, "zero alone has three sizes");
+        all.remove(0)
+    }
+
+    #[test]
+    fn ticks_in_braille() {
+        insta::assert_snapshot!(one(Unit::Ticks).to_text(NARROW, Glyphs::Braille, 12), @"
+        zero, independent calls, offset 0, hot
+        gross ticks, both axes logarithmic
+          3 904 │                                                           ⣀⣤⣶*
+                │                                                       ⣀⣤⠶⠛⠋⠁
+                │                                                  ⣀⣤⡴⠞⠋⠉
+                │                                            ⢀⣀⣤⣶⡾⠟⠋⠁
+                │                                       ⣀⣠⡤⢖⣻⠽⠚⠉
+                │                                 ⢀⣀⢤⡴⠮⣛⡩⠔⠚⠉
+           92.0 │                            ⢀⡠⢤⡲⠮⠓⣉⡥⠖⠋⠁
+                │    ⢀⣀⣀⣀⣀⣀⣀⣀⣀⡠⠤⠤⠤⠤⠤⠤⠤⠤⠒⠒⠒⣒*⠭⠓⠊⣁⠤⠒⠉⠁
+                │d⠉⠉⠉⠁        ⢀⣀⣀⠤⠤⠤⠒⠒⠒⠉⠉⠉⣀*⠤⠒⠉
+                │b⢀⣀⣀⡠⠤⠤⠔⠒⠒⠊⠉⠉⠁  ⢀⣀⡠⠤⠤⠒⠒⠉⠉
+                │⠉⠁      ⣀⣀⠤⠤⠒⠒⠊⠉⠁
+           4.05 │*⡠⠤⠔⠒⠊⠉⠉
+                └───────────────────────────────────────────────────────────────
+                 40                      1500                             256KiB bytes
+        a carryline  b libc_memset  c avx512  d rep_stosb
+        ");
+    }
+
+    #[test]
+    fn rates_in_ascii() {
+        let text = one(Unit::GbPerS).to_text(NARROW, Glyphs::Ascii, 10);
+        assert!(text.is_ascii());
+        insta::assert_snapshot!(text, @"
+        zero, independent calls, offset 0, hot
+        gross GB/s
+            231 |                                                            ..d
+                |                                             .................*
+                |                        ..*...................................a
+                |                    ....                  ..........
+                |                ....                .........
+            103 |           .....              .......
+                |       ....           ....*...
+                |   ....       ........
+                |*..  .........
+           0.00 |*....
+                +---------------------------------------------------------------
+                 40                      1500                             256KiB bytes
+        a carryline  b libc_memset  c avx512  d rep_stosb
+        ");
+    }
+
+    #[test]
+    fn colour_only_when_asked_and_without_moving_anything() {
+        let curve = one(Unit::Ticks);
+        let coloured = curve.to_text(Style { colour: true, ..NARROW }, Glyphs::Braille, 12);
+        let mut bare = String::new();
+        let mut inside = false;
+        for c in coloured.chars() {
+            match (inside, c) {
+                (false, '\u{1b}') => inside = true,
+                (true, 'm') => inside = false,
+                (true, _) => {}
+                (false, c) => bare.push(c),
+            }
+        }
+        assert_ne!(bare, coloured);
+        assert_eq!(bare, curve.to_text(NARROW, Glyphs::Braille, 12));
+    }
+
+    #[test]
+    fn axes_place_their_ends_and_survive_a_single_value() {
+        let axis = Axis::over([1.0, 100.0].into_iter(), true);
+        assert_eq!([1.0, 10.0, 100.0, 1e9].map(|value| axis.place(value)), [0.0, 0.5, 1.0, 1.0]);
+        assert!((axis.value(0.5) - 10.0).abs() < 1e-9);
+        let single = Axis::over(std::iter::once(7.0), true);
+        assert!((single.place(7.0) - 0.5).abs() < 1e-9);
+        assert_eq!(Axis::over([2.0, 4.0].into_iter(), false).place(2.0), 0.5);
+    }
+
+    #[test]
+    fn no_more_lines_than_can_be_told_apart_and_ours_among_them() {
+        let mut run = fixture::empty();
+        for size in [64, 128, 256] {
+            let names = (0..9).map(|n| format!("v{n}")).chain(["carryline".to_owned()]);
+            run.cells.extend(names.map(|name| fixture::cell("zero", &name, Condition::plain(size), 5.0)));
+        }
+        let curve = curves(&run, Unit::Ticks, &fixture::roles()).remove(0);
+        assert_eq!(curve.series.len(), MOST_SERIES);
+        assert_eq!(curve.series[0].name, "carryline");
+    }
+}

@@ -1,0 +1,145 @@
+//! A cell's figures in the unit that was asked for.
+//!
+//! Times are shown net of the null call, with the gross beside them; rates count the whole call, because bytes
+//! over a net time near zero are no rate. Cycles come from a hardware counter only if every cell of a table has
+//! one, so that a table has one basis.
+
+use crate::units::{Factors, Unit};
+use carryline_measure::results::{Cell, Estimate, RunResult};
+
+/// A figure with its 95 % interval, in some unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end of the interval; for a rate, from the time's upper end.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+/// How the figures of one table are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// The unit asked for.
+    pub unit: Unit,
+    factors: Factors,
+    counted: bool,
+}
+
+impl Scale {
+    /// The scale for a table of these cells.
+    #[must_use]
+    pub fn of<'a>(run: &RunResult, unit: Unit, cells: impl IntoIterator<Item = &'a Cell>) -> Scale {
+        let mut timed = cells.into_iter().filter(|cell| cell.gross.is_some()).peekable();
+        let counted = timed.peek().is_some()
+            && timed.all(|cell| cell.basis.as_deref() == Some("pmu") && counted_factor(cell).is_some());
+        Scale { unit, factors: Factors::of_run(run), counted }
+    }
+
+    fn factors(&self, cell: &Cell) -> Factors {
+        match counted_factor(cell) {
+            Some(factor) if self.counted => Factors { ticks_per_cycle: Some(factor), ..self.factors },
+            _ => self.factors,
+        }
+    }
+
+    fn estimate(&self, cell: &Cell, ticks: Option<Estimate>) -> Option<Figure> {
+        let Estimate { median, low, high, .. } = ticks?;
+        let factors = self.factors(cell);
+        let convert = |ticks| self.unit.convert(ticks, cell.bytes_per_call, factors);
+        let (value, low, high) = (convert(median)?, convert(low)?, convert(high)?);
+        Some(if self.unit.is_rate() {
+            Figure { value, low: high, high: low }
+        } else {
+            Figure { value, low, high }
+        })
+    }
+
+    /// The figure that a table shows with its interval: net for times, gross for rates.
+    #[must_use]
+    pub fn headline(&self, cell: &Cell) -> Option<Figure> {
+        self.estimate(cell, if self.unit.is_rate() { cell.gross } else { cell.ticks_per_call })
+    }
+
+    /// The figure beside it: gross for times, net for rates. No rate is net where the null call makes up nine
+    /// tenths of the time: what is left is no rate.
+    #[must_use]
+    pub fn beside(&self, cell: &Cell) -> Option<Figure> {
+        if !self.unit.is_rate() {
+            return self.estimate(cell, cell.gross);
+        }
+        let (net, gross) = (cell.ticks_per_call?, cell.gross?);
+        self.estimate(cell, Some(net).filter(|net| net.median * 10.0 > gross.median))
+    }
+
+    /// The unit's name as a column says it: cycles with their basis.
+    #[must_use]
+    pub const fn unit_name(&self) -> &'static str {
+        match (self.unit, self.counted) {
+            (Unit::Cycles, true) => "cycles pmu",
+            (Unit::Cycles, false) => "cycles est.",
+            (Unit::BytesPerCycle, true) => "B/cycle pmu",
+            (Unit::BytesPerCycle, false) => "B/cycle est.",
+            (unit, _) => unit.word(),
+        }
+    }
+
+    /// What the headline counts: `net` or `gross`.
+    #[must_use]
+    pub const fn headline_basis(&self) -> &'static str {
+        if self.unit.is_rate() { "gross" } else { "net" }
+    }
+
+    /// What the figure beside it counts.
+    #[must_use]
+    pub const fn beside_basis(&self) -> &'static str {
+        if self.unit.is_rate() { "net" } else { "gross" }
+    }
+
+    /// Why there is no figure in this unit, where a factor is missing.
+    #[must_use]
+    pub fn missing_factor(&self) -> Option<&'static str> {
+        let known = |factor: Option<f64>| factor.is_some_and(|factor| factor > 0.0);
+        match self.unit {
+            Unit::Cycles | Unit::BytesPerCycle if !self.counted && !known(self.factors.ticks_per_cycle) => {
+                Some("no figures in cycles: this run has no ticks per core cycle; try --unit ticks")
+            }
+            Unit::Ns | Unit::GbPerS | Unit::GibPerS if !known(self.factors.ticks_per_ns) => {
+                Some("no figures in seconds: this run has no ticks per nanosecond; try --unit ticks")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Ticks per cycle while a cell ran, from its own counter: gross ticks over gross cycles.
+fn counted_factor(cell: &Cell) -> Option<f64> {
+    let gross_cycles = cell.bytes_per_call / cell.bytes_per_cycle.filter(|rate| *rate > 0.0)?;
+    Some(cell.gross?.median / gross_cycles).filter(|factor| factor.is_finite() && *factor > 0.0)
+}
+
+/// How many times as fast as the baseline; `None` without one.
+#[must_use]
+pub fn speed(cell: &Cell) -> Option<f64> {
+    let ratio = cell.ratio_to_baseline?.median;
+    (ratio > 0.0).then(|| 1.0 / ratio).filter(|speed| speed.is_finite())
+}
+
+/// Puts cells of one condition in order: by rank, then by the paired ratios that ranks come from, where all have
+/// one, else by gross time. Cells without a rank or a time come last.
+pub fn fastest_first(cells: &mut [&Cell]) {
+    let paired = cells.iter().all(|cell| cell.gross.is_none() || cell.ratio_to_baseline.is_some());
+    let time = |cell: &Cell| {
+        let ratio = cell.ratio_to_baseline.filter(|_| paired).map(|ratio| ratio.median);
+        ratio
+            .or_else(|| cell.gross.map(|gross| gross.median))
+            .filter(|time| !time.is_nan())
+            .unwrap_or(f64::INFINITY)
+    };
+    let rank = |cell: &Cell| cell.rank.unwrap_or(u32::MAX);
+    cells.sort_by(|a, b| {
+        let order = rank(a).cmp(&rank(b)).then(time(a).total_cmp(&time(b)));
+        order.then_with(|| a.variant.cmp(&b.variant))
+    });
+}

@@ -1,0 +1,197 @@
+//! The object that `--format json` prints: the public form of a run, whose fields are added to, never renamed.
+//!
+//! [`RunResult`]'s own serde form is for storage. Here a condition is made of the words of the command line, so
+//! that what is printed can be asked for again, and every field is there in every cell: `null` where there is
+//! no value.
+
+use crate::labels;
+use carryline_measure::results::{Cell, Estimate, Limit, Observed, Ratio, RunResult, Status, Warning};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+struct Run<'a> {
+    schema_version: u32,
+    run_id: Option<i64>,
+    seed: u64,
+    complete: bool,
+    environment: &'a serde_json::Value,
+    ticks_per_cycle: Option<f64>,
+    ticks_per_ns: Option<f64>,
+    noise_floor: Option<NoiseFloor<'a>>,
+    limits: &'a [Limit],
+    warnings: &'a [Warning],
+    cells: Vec<PublicCell<'a>>,
+}
+
+#[derive(Serialize)]
+struct NoiseFloor<'a> {
+    relative: f64,
+    pairs: u32,
+    by_situation: BTreeMap<&'a str, f64>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Size<'a> {
+    Bytes(u64),
+    Label(&'a str),
+}
+
+#[derive(Serialize)]
+struct PublicCondition<'a> {
+    size: Size<'a>,
+    offsets: String,
+    cache: String,
+    dependence: &'static str,
+    pages: String,
+    segments: &'a [u32],
+    then: String,
+}
+
+#[derive(Serialize)]
+struct PublicCell<'a> {
+    situation: &'a str,
+    variant: &'a str,
+    family: &'a str,
+    status: Status,
+    detail: Option<&'a str>,
+    condition: PublicCondition<'a>,
+    observed: Option<&'a Observed>,
+    bytes_per_call: f64,
+    ticks_per_call: Option<Estimate>,
+    gross: Option<Estimate>,
+    cycles_per_call: Option<f64>,
+    basis: Option<&'a str>,
+    bytes_per_cycle: Option<f64>,
+    limit_share: Option<f64>,
+    ratio_to_baseline: Option<Ratio>,
+    rank: Option<u32>,
+    ties_with: &'a [String],
+}
+
+fn cell(cell: &Cell) -> PublicCell<'_> {
+    let condition = &cell.condition;
+    PublicCell {
+        situation: &cell.situation,
+        variant: &cell.variant,
+        family: &cell.family,
+        status: cell.status,
+        detail: cell.detail.as_deref(),
+        condition: PublicCondition {
+            size: labels::fixed_size(condition).map_or(Size::Label(&condition.sizes.label), Size::Bytes),
+            offsets: condition.offsets.to_string(),
+            cache: condition.cache.to_string(),
+            dependence: condition.dependence.word(),
+            pages: condition.pages.to_string(),
+            segments: &condition.segments,
+            then: condition.then.to_string(),
+        },
+        observed: cell.observed.as_ref(),
+        bytes_per_call: cell.bytes_per_call,
+        ticks_per_call: cell.ticks_per_call,
+        gross: cell.gross,
+        cycles_per_call: cell.cycles_per_call,
+        basis: cell.basis.as_deref(),
+        bytes_per_cycle: cell.bytes_per_cycle,
+        limit_share: cell.limit_share,
+        ratio_to_baseline: cell.ratio_to_baseline,
+        rank: cell.rank,
+        ties_with: &cell.ties_with,
+    }
+}
+
+/// The run as one JSON object, indented, without a final line break. A figure that is not a number is `null`.
+///
+/// # Errors
+/// None that a [`RunResult`] can cause; the signature is serde's.
+pub fn run_json(run: &RunResult) -> Result<String, serde_json::Error> {
+    let noise_floor = run.noise_floor.as_ref().map(|floor| NoiseFloor {
+        relative: floor.relative,
+        pairs: floor.pairs,
+        by_situation: floor.by_situation.iter().map(|(name, relative)| (name.as_str(), *relative)).collect(),
+    });
+    serde_json::to_string_pretty(&Run {
+        schema_version: run.schema_version,
+        run_id: run.run_id,
+        seed: run.seed,
+        complete: run.complete,
+        environment: &run.environment,
+        ticks_per_cycle: run.ticks_per_cycle,
+        ticks_per_ns: run.ticks_per_ns,
+        noise_floor,
+        limits: &run.limits,
+        warnings: &run.warnings,
+        cells: run.cells.iter().map(cell).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use serde_json::{Value, json};
+
+    fn value(run: &RunResult) -> Value {
+        let text = run_json(run).expect("serialises");
+        serde_json::from_str(&text).expect("parses")
+    }
+
+    fn keys(value: &Value) -> Vec<&str> {
+        value.as_object().map_or(vec![], |object| object.keys().map(String::as_str).collect())
+    }
+
+    #[test]
+    fn exactly_the_published_fields() {
+        let run = value(&fixture::run());
+        let top = "cells complete environment limits noise_floor run_id schema_version seed ticks_per_cycle \
+                   ticks_per_ns warnings";
+        assert_eq!(keys(&run).join(" "), top);
+        let cell = "basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \
+                    limit_share observed rank ratio_to_baseline situation status ticks_per_call ties_with variant";
+        let cells = run["cells"].as_array().expect("an array");
+        assert_eq!(cells.len(), fixture::run().cells.len());
+        for one in cells {
+            assert_eq!(keys(one).join(" "), cell);
+            let condition = "cache dependence offsets pages segments size then";
+            assert_eq!(keys(&one["condition"]).join(" "), condition);
+        }
+        assert_eq!(keys(&cells[0]["ticks_per_call"]).join(" "), "high low median min");
+        assert_eq!(keys(&cells[0]["gross"]).join(" "), "high low median min");
+        assert_eq!(keys(&run["warnings"][0]).join(" "), "cause code remedy");
+    }
+
+    #[test]
+    fn a_cell_reads_as_it_was_asked_for() {
+        let run = value(&fixture::run());
+        let first = &run["cells"][1];
+        assert_eq!(
+            (&first["variant"], &first["status"], &first["rank"]),
+            (&json!("avx512"), &json!("ok"), &json!(1))
+        );
+        assert_eq!(first["ties_with"], json!(["carryline"]));
+        let condition = json!({"size": 40, "offsets": "0", "cache": "hot", "dependence": "independent",
+                               "pages": "4k", "segments": [], "then": "nothing"});
+        assert_eq!(first["condition"], condition);
+        assert_eq!(first["ticks_per_call"]["median"], json!(0.05));
+        let statuses: Vec<&Value> =
+            run["cells"].as_array().expect("an array")[4..8].iter().map(|c| &c["status"]).collect();
+        assert_eq!(
+            statuses,
+            [&json!("unsupported"), &json!("crashed"), &json!("timed_out"), &json!("wrong")]
+        );
+        assert_eq!(run["cells"][4]["gross"], Value::Null);
+        let mixed = run["cells"].as_array().and_then(|cells| cells.last()).expect("a cell");
+        assert_eq!(mixed["condition"]["size"], json!("1..200"));
+        assert_eq!(run["noise_floor"]["by_situation"]["zero 40 independent"], json!(0.008));
+    }
+
+    #[test]
+    fn a_figure_that_is_no_number_is_null() {
+        let mut run = fixture::run();
+        run.cells[0].limit_share = Some(f64::NAN);
+        run.noise_floor = None;
+        assert_eq!(value(&run)["cells"][0]["limit_share"], Value::Null);
+        assert_eq!(value(&run)["noise_floor"], Value::Null);
+    }
+}

@@ -1,0 +1,246 @@
+//! A condition in words, from what ran as far as that is known.
+//!
+//! What was asked for and what ran may differ; where they do, both are printed.
+
+use crate::units::{byte_phrase, byte_size, byte_size_rough, number};
+use carryline_measure::condition::{Cache, CacheMethod, Condition, Offsets, Operands, Pages, Then};
+use carryline_measure::results::{Cell, Observed};
+use carryline_measure::sizes::Draw;
+use carryline_variants::Family;
+
+/// Everything that the cell's condition holds fixed but its family and dependence:
+/// `4 KiB, offset 0, hot (L1)`.
+#[must_use]
+pub fn condition(cell: &Cell) -> String {
+    let (condition, observed) = (&cell.condition, cell.observed.as_ref());
+    let mut parts = vec![sizes(condition, observed)];
+    parts.extend(segments(condition));
+    parts.push(offsets(cell));
+    parts.push(cache(condition, observed));
+    parts.extend(pages(condition, observed));
+    parts.extend(then(condition.then));
+    parts.join(", ")
+}
+
+/// The whole condition: `zero, independent calls: 4 KiB, offset 0, hot (L1)`.
+#[must_use]
+pub fn title(cell: &Cell) -> String {
+    format!("{}, {} calls: {}", cell.family, cell.condition.dependence, self::condition(cell))
+}
+
+/// The condition in few words, for columns and axes: `4 KiB, offset 0, hot`.
+#[must_use]
+pub fn brief(condition: &Condition) -> String {
+    let mut parts =
+        vec![size_phrase(condition), format!("offset {}", condition.offsets), condition.cache.to_string()];
+    parts.extend(optional_fields(condition).into_iter().map(|(_, word)| word));
+    parts.join(", ")
+}
+
+/// How many [`fields`] there are.
+pub const FIELDS: usize = 6;
+
+/// The fields of a condition but for the dependence, each with its name and its word; those that are usually
+/// not there are empty.
+#[must_use]
+pub fn fields(condition: &Condition) -> [(&'static str, String); FIELDS] {
+    let mut fields = [
+        ("size", size_word(condition)),
+        ("offset", condition.offsets.to_string()),
+        ("cache", condition.cache.to_string()),
+        ("pages", String::new()),
+        ("segments", String::new()),
+        ("then", String::new()),
+    ];
+    for (name, word) in optional_fields(condition) {
+        if let Some(field) = fields.iter_mut().find(|field| field.0 == name) {
+            field.1 = word;
+        }
+    }
+    fields
+}
+
+fn optional_fields(condition: &Condition) -> Vec<(&'static str, String)> {
+    let mut fields = vec![];
+    if condition.pages != Pages::Base {
+        fields.push(("pages", format!("{} pages", condition.pages)));
+    }
+    if !condition.segments.is_empty() {
+        fields.push(("segments", format!("{} segments", condition.segments.len())));
+    }
+    if condition.then != Then::Nothing {
+        fields.push(("then", format!("then {}", condition.then)));
+    }
+    fields
+}
+
+/// The fixed size, if it is one.
+#[must_use]
+pub const fn fixed_size(condition: &Condition) -> Option<u64> {
+    match condition.sizes.draw {
+        Draw::Fixed(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// The size as a phrase: `40 bytes`, `4 KiB`, or the distribution's label.
+#[must_use]
+pub fn size_phrase(condition: &Condition) -> String {
+    fixed_size(condition).map_or_else(|| condition.sizes.label.clone(), byte_phrase)
+}
+
+/// The size as a word: `40`, `4 KiB`, or the distribution's label.
+#[must_use]
+pub fn size_word(condition: &Condition) -> String {
+    fixed_size(condition).map_or_else(|| condition.sizes.label.clone(), byte_size)
+}
+
+fn sizes(condition: &Condition, observed: Option<&Observed>) -> String {
+    let ran = observed.filter(|observed| observed.calls > 0);
+    match (fixed_size(condition), ran) {
+        (Some(asked), Some(ran)) if ran.size_min != asked || ran.size_max != asked => {
+            format!("{}, asked for {}", span(ran), byte_phrase(asked))
+        }
+        (Some(asked), _) => byte_phrase(asked),
+        (None, Some(ran)) => {
+            let mean = number(ran.size_mean);
+            format!("{} ({}, mean {mean}, {} different)", condition.sizes.label, span(ran), ran.size_distinct)
+        }
+        (None, None) => condition.sizes.label.clone(),
+    }
+}
+
+fn span(ran: &Observed) -> String {
+    if ran.size_min == ran.size_max {
+        byte_phrase(ran.size_min)
+    } else {
+        format!("{} to {}", byte_size(ran.size_min), byte_phrase(ran.size_max))
+    }
+}
+
+fn segments(condition: &Condition) -> Option<String> {
+    const SHOWN: usize = 8;
+    let all = &condition.segments;
+    let mut words: Vec<String> = all.iter().take(SHOWN).map(|bytes| byte_size(u64::from(*bytes))).collect();
+    if all.len() > SHOWN {
+        words.push("...".to_owned());
+    }
+    (!all.is_empty()).then(|| format!("in {} segments ({})", all.len(), words.join(" + ")))
+}
+
+fn offsets(cell: &Cell) -> String {
+    let family = Family::from_name(&cell.family);
+    let (writes, reads) = family.map_or((true, true), |family| (family.writes(), family.reads()));
+    match cell.condition.offsets {
+        Offsets::Fixed { dst, .. } if !reads => format!("offset {dst}"),
+        Offsets::Fixed { src, .. } if !writes => format!("offset {src}"),
+        Offsets::Fixed { dst, src } if dst == src => format!("offset {dst}"),
+        Offsets::Fixed { dst, src } => format!("destination offset {dst}, source offset {src}"),
+        Offsets::Random => "random offsets".to_owned(),
+    }
+}
+
+fn cache(condition: &Condition, observed: Option<&Observed>) -> String {
+    let Cache { method, operands } = condition.cache;
+    let state = Cache { method, operands: Operands::Both };
+    let buffers = match operands {
+        Operands::Both => "",
+        Operands::Source => " (source alone)",
+        Operands::Destination => " (destination alone)",
+    };
+    let mut seen = vec![];
+    if let Some(observed) = observed {
+        if method == CacheMethod::Hot && !observed.level.is_empty() {
+            seen.push(observed.level.clone());
+        }
+        if fixed_size(condition) != Some(observed.footprint_bytes) {
+            seen.push(format!("footprint {}", byte_size_rough(observed.footprint_bytes)));
+        }
+    }
+    let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join(", ")) };
+    format!("{state}{buffers}{seen}")
+}
+
+fn pages(condition: &Condition, observed: Option<&Observed>) -> Option<String> {
+    let got = observed.and_then(|observed| observed.huge_bytes);
+    match (condition.pages, got) {
+        (Pages::Base, None | Some(0)) => None,
+        (Pages::Base, Some(got)) => {
+            Some(format!("base pages asked for, but {} in huge ones", byte_size_rough(got)))
+        }
+        (Pages::Huge, None) => Some("huge pages asked for".to_owned()),
+        (Pages::Huge, Some(0)) => Some("huge pages asked for, none given".to_owned()),
+        (Pages::Huge, Some(got)) => Some(format!("{} in huge pages", byte_size_rough(got))),
+    }
+}
+
+fn then(then: Then) -> Option<String> {
+    match then {
+        Then::Nothing => None,
+        Then::Read => Some("then read at once".to_owned()),
+        Then::ReadLater(bytes) => Some(format!("then read after {} of other calls", byte_size_rough(bytes))),
+        Then::Victim(bytes) => Some(format!("then a foreign working set of {} read", byte_size_rough(bytes))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use carryline_measure::sizes::Sizes;
+
+    #[test]
+    fn a_plain_condition_is_short() {
+        let cell = fixture::cell("zero", "avx2", Condition::plain(4096), 30.0);
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, hot (L1)");
+        insta::assert_snapshot!(brief(&cell.condition), @"4 KiB, offset 0, hot");
+    }
+
+    #[test]
+    fn every_field_that_matters_is_said() {
+        let mut cell = fixture::cell("copy", "avx2", Condition::plain(1500), 30.0);
+        cell.condition.sizes =
+            Sizes { label: "fleet:memcpy-A".into(), draw: Draw::Weighted(vec![(1, 0.5), (4096, 0.5)]) };
+        cell.condition.offsets = Offsets::Fixed { dst: 0, src: 13 };
+        cell.condition.cache = "cold:arena:src".parse().expect("a cache state");
+        cell.condition.pages = Pages::Huge;
+        cell.condition.then = Then::ReadLater(1 << 20);
+        cell.condition.segments = (0..10).map(|n| n * 512).collect();
+        cell.observed = Some(Observed {
+            calls: 9,
+            size_min: 1,
+            size_max: 4096,
+            size_mean: 123.4,
+            size_distinct: 2,
+            footprint_bytes: 1_000_000_000,
+            huge_bytes: Some(0),
+            level: "memory".into(),
+            ..Observed::default()
+        });
+        insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, 2 different), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source alone) (footprint 954 MiB), huge pages asked for, none given, then read after 1 MiB of other calls");
+        insta::assert_snapshot!(brief(&cell.condition), @"fleet:memcpy-A, offset 0:13, cold:arena:src, huge pages, 10 segments, then read-later:1048576");
+        let words = fields(&cell.condition).map(|(_, word)| word);
+        assert_eq!(
+            words,
+            [
+                "fleet:memcpy-A",
+                "0:13",
+                "cold:arena:src",
+                "huge pages",
+                "10 segments",
+                "then read-later:1048576"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_ran_is_said_when_it_is_not_what_was_asked_for() {
+        let mut cell = fixture::cell("checksum", "avx2", Condition::plain(292), 30.0);
+        if let Some(observed) = &mut cell.observed {
+            observed.size_max = 36;
+            observed.size_min = 36;
+            observed.huge_bytes = Some(2 << 20);
+        }
+        insta::assert_snapshot!(condition(&cell), @"36 bytes, asked for 292 bytes, offset 0, hot (L1), base pages asked for, but 2 MiB in huge ones");
+    }
+}

@@ -1,0 +1,78 @@
+//! What the hardware allows: the bandwidths that shares of the limit refer to.
+
+use crate::table::{Emphasis, Kind, Style, Table};
+use crate::text::safe;
+use crate::units::{Factors, Unit, align_points, byte_size_rough, number_or_dash};
+use carryline_measure::results::RunResult;
+
+/// The limits in some unit of rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// The unit of the rates.
+    pub unit: String,
+    /// Level, buffer, and the rates of reads, cached stores and non-temporal stores.
+    pub rows: Vec<[String; 5]>,
+}
+
+/// The headers of [`Limits::rows`].
+pub const HEADERS: [&str; 5] = ["level", "buffer", "read", "store", "nt store"];
+
+/// A run's limits in the unit asked for, if it is a rate; in GB/s where the clock is known, else in bytes per
+/// tick.
+#[must_use]
+pub fn limits(run: &RunResult, unit: Unit) -> Limits {
+    let factors = Factors::of_run(run);
+    let usable = |unit: &Unit| unit.is_rate() && unit.convert(1.0, 1.0, factors).is_some();
+    let unit = [unit, Unit::GbPerS].into_iter().find(usable);
+    let rate = |bytes_per_tick: f64| match unit {
+        Some(unit) => unit.convert(1.0, bytes_per_tick, factors),
+        None => Some(bytes_per_tick),
+    };
+    let column = |of: fn(&carryline_measure::results::Limit) -> f64| {
+        align_points(run.limits.iter().map(|limit| number_or_dash(rate(of(limit)))).collect())
+    };
+    let rates = column(|l| l.load).into_iter().zip(column(|l| l.store)).zip(column(|l| l.nt_store));
+    let rows = run.limits.iter().zip(rates).map(|(limit, ((load, store), nt_store))| {
+        [safe(&limit.level), byte_size_rough(limit.buffer_bytes), load, store, nt_store]
+    });
+    Limits { unit: unit.map_or("bytes/tick", Unit::word).to_owned(), rows: rows.collect() }
+}
+
+impl Limits {
+    /// The table; nothing when no limit was measured.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let kinds = [Kind::Name, Kind::Number, Kind::Number, Kind::Number, Kind::Number];
+        let mut table = Table::new(HEADERS.into_iter().zip(kinds));
+        for row in &self.rows {
+            table.push(row.to_vec(), Emphasis::None);
+        }
+        format!("One core's limits, {}\n{}", self.unit, table.render(style))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn rates_in_a_unit_that_is_known() {
+        let mut run = fixture::run();
+        insta::assert_snapshot!(limits(&run, Unit::Ticks).to_text(Style::default()), @"
+        One core's limits, GB/s
+        level   buffer   read  store  nt store
+        ──────────────────────────────────────
+        L1      16 KiB  520    273       104
+        memory   1 GiB   46.8   31.2      93.6
+        ");
+        assert_eq!(limits(&run, Unit::BytesPerCycle).rows[0][2], "120  ");
+        run.ticks_per_ns = None;
+        assert_eq!(limits(&run, Unit::GibPerS).unit, "bytes/tick");
+        run.limits.clear();
+        assert_eq!(limits(&run, Unit::Ticks).to_text(Style::default()), "");
+    }
+}

@@ -1,0 +1,299 @@
+//! The lists of `carryline list`, `machine`, `verify` and `history`, as tables and as JSON.
+
+use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::text::{safe, wrap};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A line of `carryline list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VariantLine {
+    /// The variant's name.
+    pub name: String,
+    /// The family's name.
+    pub family: String,
+    /// CPU features without which it cannot be called.
+    pub needs: Vec<String>,
+    /// Where it comes from.
+    pub provenance: String,
+    /// True if the CPU, as masked, can run it.
+    pub runs_here: bool,
+    /// True if it is known to be wrong: the proof must catch it.
+    pub known_bad: bool,
+    /// Why it is known to be wrong.
+    pub known_bad_reason: Option<String>,
+    /// The technique in a sentence.
+    pub summary: String,
+}
+
+/// What `carryline list` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VariantList {
+    /// The variants, family by family.
+    pub variants: Vec<VariantLine>,
+}
+
+/// The smallest input found on which a variant fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counterexample {
+    /// Length of the call in bytes.
+    pub length: u64,
+    /// The destination's address modulo 4096, where there is one.
+    pub dst_offset: Option<u64>,
+    /// The source's address modulo 4096, where there is one.
+    pub src_offset: Option<u64>,
+    /// The checksum's seed, where there is one.
+    pub seed: Option<u64>,
+    /// The input's bytes, in words or in hexadecimal.
+    pub bytes: String,
+    /// What is right.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+    /// All of it, and where the buffers lay, in one sentence.
+    pub sentence: String,
+}
+
+/// A line of `carryline verify`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProofLine {
+    /// The variant's name.
+    pub variant: String,
+    /// The family's name.
+    pub family: String,
+    /// The verdict in words: `right`, `wrong`, `known-bad, caught`, `unsupported`, `crashed`, ...
+    pub verdict: String,
+    /// True if nothing about the verdict is amiss.
+    pub good: bool,
+    /// What more there is to say: what was covered, why it does not run, how it died.
+    pub detail: Option<String>,
+    /// The input that it fails on.
+    pub counterexample: Option<Counterexample>,
+}
+
+/// What `carryline verify` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProofList {
+    /// The results, family by family.
+    pub results: Vec<ProofLine>,
+}
+
+/// A line of `carryline history`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunLine {
+    /// The run's number in the store.
+    pub id: i64,
+    /// When it began, as RFC 3339 writes it.
+    pub started: String,
+    /// The command that made it.
+    pub command: String,
+    /// What became of it: `complete`, `interrupted`, `incomplete` (killed, or still going on), `damaged`.
+    pub status: String,
+    /// How many situations it measured.
+    pub situations: u64,
+    /// How many cells it measured.
+    pub cells: u64,
+    /// How many rounds are stored.
+    pub rounds: u64,
+}
+
+/// What `carryline history` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunList {
+    /// The runs, newest first.
+    pub runs: Vec<RunLine>,
+}
+
+/// What `carryline machine` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Machine {
+    /// The machine, as it is stored with every run.
+    pub environment: Value,
+    /// What cannot be measured here, with the reason.
+    pub not_measurable: Vec<NotMeasurable>,
+}
+
+/// Something that cannot be measured on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotMeasurable {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Any of the lists as indented JSON.
+///
+/// # Errors
+/// None that these types can cause; the signature is serde's.
+pub fn to_json<T: Serialize>(list: &T) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(list)
+}
+
+const fn yes(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
+}
+
+impl VariantList {
+    /// The table.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        let mut table = Table::new([
+            ("variant", Kind::Name),
+            ("family", Kind::Name),
+            ("runs\nhere", Kind::Name),
+            ("needs", Kind::Text),
+            ("provenance", Kind::Text),
+        ]);
+        for line in &self.variants {
+            let reason = line.known_bad_reason.as_deref().unwrap_or("no reason given");
+            let bad = if line.known_bad { format!(" (known bad: {reason})") } else { String::new() };
+            let emphasis = match (line.known_bad, line.runs_here) {
+                (true, _) => Emphasis::Bad,
+                (false, false) => Emphasis::Faint,
+                (false, true) => Emphasis::None,
+            };
+            let cells = vec![
+                line.name.clone(),
+                line.family.clone(),
+                yes(line.runs_here).to_owned(),
+                if line.needs.is_empty() { "nothing".to_owned() } else { line.needs.join(", ") },
+                format!("{}{bad}", line.provenance),
+            ];
+            table.push(cells, emphasis);
+        }
+        table.render(style)
+    }
+}
+
+impl ProofList {
+    /// The table, with each counterexample below it, and a line that counts.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        let mut table = Table::new([
+            ("variant", Kind::Name),
+            ("family", Kind::Name),
+            ("verdict", Kind::Name),
+            ("detail", Kind::Text),
+        ]);
+        for line in &self.results {
+            let emphasis = if line.good { Emphasis::None } else { Emphasis::Bad };
+            let detail = line.detail.clone().unwrap_or_default();
+            table.push(
+                vec![line.variant.clone(), line.family.clone(), line.verdict.clone(), detail],
+                emphasis,
+            );
+        }
+        let mut out = table.render(style);
+        for line in &self.results {
+            if let Some(counterexample) = &line.counterexample {
+                let name = format!("{}/{}", line.family, line.variant);
+                let text = safe(&format!("{name}: {}", counterexample.sentence));
+                out.push_str(&wrap(&text, style.width, 2));
+                out.push('\n');
+            }
+        }
+        let amiss = self.results.iter().filter(|line| !line.good).count();
+        let amiss = if amiss == 0 { "nothing amiss".to_owned() } else { format!("{amiss} amiss") };
+        out.push_str(&format!("{} variants: {amiss}\n", self.results.len()));
+        out
+    }
+}
+
+impl RunList {
+    /// The table.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        if self.runs.is_empty() {
+            return "no run is stored\n".to_owned();
+        }
+        let mut table = Table::new([
+            ("run", Kind::Number),
+            ("started", Kind::Name),
+            ("status", Kind::Name),
+            ("situations", Kind::Number),
+            ("cells", Kind::Number),
+            ("rounds", Kind::Number),
+            ("command", Kind::Text),
+        ]);
+        for run in &self.runs {
+            let emphasis = if run.status == "complete" { Emphasis::None } else { Emphasis::Faint };
+            let cells = vec![
+                run.id.to_string(),
+                run.started.clone(),
+                run.status.clone(),
+                run.situations.to_string(),
+                run.cells.to_string(),
+                run.rounds.to_string(),
+                run.command.clone(),
+            ];
+            table.push(cells, emphasis);
+        }
+        table.render(style)
+    }
+}
+
+impl Machine {
+    /// Keys and values, then what cannot be measured here and why.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        let mut table = Table::new([("machine", Kind::Name), ("", Kind::Text)]);
+        for (key, value) in flatten(&self.environment) {
+            table.push(vec![key, value], Emphasis::None);
+        }
+        let mut out = table.render(style);
+        if !self.not_measurable.is_empty() {
+            out.push_str(&format!("\n{}\n", bold("Cannot be measured here", style)));
+        }
+        for NotMeasurable { what, why } in &self.not_measurable {
+            out.push_str(&wrap(&safe(&format!("{what}: {why}")), style.width, 2));
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// A JSON object as keys and values: nested keys are joined by points, lists of plain values by commas.
+///
+/// ```
+/// use carryline_report::listing::flatten;
+/// let lines = flatten(&serde_json::json!({"cpu": {"cores": 2, "flags": ["adx", "erms"]}, "vm": null}));
+/// assert_eq!(lines, [("cpu.cores", "2"), ("cpu.flags", "adx, erms"), ("vm", "unknown")]
+///     .map(|(key, value)| (key.to_owned(), value.to_owned())));
+/// ```
+#[must_use]
+pub fn flatten(value: &Value) -> Vec<(String, String)> {
+    let mut lines = vec![];
+    flatten_into("", value, &mut lines);
+    lines
+}
+
+fn flatten_into(path: &str, value: &Value, lines: &mut Vec<(String, String)>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(object) => {
+            object.iter().for_each(|(key, inner)| flatten_into(&below(key), inner, lines))
+        }
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            let numbered = items.iter().enumerate();
+            numbered.for_each(|(index, item)| flatten_into(&below(&(index + 1).to_string()), item, lines));
+        }
+        Value::Array(items) if items.is_empty() => lines.push((path.to_owned(), "none".to_owned())),
+        Value::Array(items) => {
+            lines.push((path.to_owned(), items.iter().map(scalar).collect::<Vec<_>>().join(", ")));
+        }
+        value => lines.push((path.to_owned(), scalar(value))),
+    }
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::Null => "unknown".to_owned(),
+        Value::Bool(is) => yes(*is).to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

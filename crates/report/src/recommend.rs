@@ -1,0 +1,421 @@
+//! What to use here: from the rankings of all situations to a short, honest table per family.
+//!
+//! Honest means: a tie is printed as a tie, a loss of this project's own function is said first and with its
+//! size, and a change of winner by size is placed between the two sizes that were measured, not at one of them.
+//! There is one table for each dependence, as everywhere.
+
+use crate::figure::{fastest_first, speed};
+use crate::labels;
+use crate::ranking::status_word;
+use crate::roles::Roles;
+use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::text::{enumerate, safe, wrap};
+use crate::units::{byte_phrase, byte_size, percent_fine, times};
+use carryline_measure::condition::{CacheMethod, Dependence, Then};
+use carryline_measure::results::{Cell, RunResult, Status};
+
+/// What to use on the machine of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recommendation {
+    /// False when the run was interrupted: some situations are missing.
+    pub complete: bool,
+    /// By family, in the order of the run.
+    pub families: Vec<FamilyAdvice>,
+}
+
+/// What to use for one family's job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FamilyAdvice {
+    /// The family's name.
+    pub family: String,
+    /// Whom speeds compare with, if it was measured.
+    pub baseline: Option<String>,
+    /// The situations, apart by dependence.
+    pub tables: Vec<(Dependence, Vec<Choice>)>,
+    /// The same in plain words.
+    pub sentences: Vec<String>,
+}
+
+/// The winners of one situation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The condition without family and dependence.
+    pub condition: String,
+    /// The fastest, then all that are tied with it; never empty.
+    pub winners: Vec<String>,
+    /// How many times as fast as the baseline the first winner is.
+    pub speed: Option<f64>,
+}
+
+/// One situation's cells, winners first.
+struct Situation<'a> {
+    cells: Vec<&'a Cell>,
+    winners: Vec<String>,
+}
+
+impl Situation<'_> {
+    fn first(&self) -> &Cell {
+        self.cells[0]
+    }
+
+    fn words(&self) -> String {
+        let cell = self.first();
+        format!("{}, {} calls", safe(&labels::brief(&cell.condition)), cell.condition.dependence)
+    }
+}
+
+/// Draws the conclusions from a run. Situations without a winner are left out.
+#[must_use]
+pub fn recommend(run: &RunResult, roles: &Roles) -> Recommendation {
+    let mut names: Vec<&str> = vec![];
+    for cell in &run.cells {
+        if !names.contains(&cell.family.as_str()) {
+            names.push(&cell.family);
+        }
+    }
+    let families = names.iter().filter_map(|family| advise(run, roles, family)).collect();
+    Recommendation { complete: run.complete, families }
+}
+
+fn advise(run: &RunResult, roles: &Roles, family: &str) -> Option<FamilyAdvice> {
+    let situations = situations(run, family);
+    if situations.is_empty() {
+        return None;
+    }
+    let tables = Dependence::ALL.into_iter().filter_map(|dependence| {
+        let here = situations.iter().filter(|s| s.first().condition.dependence == dependence);
+        let choices: Vec<Choice> = here
+            .map(|situation| Choice {
+                condition: safe(&labels::brief(&situation.first().condition)),
+                winners: situation.winners.clone(),
+                speed: speed(situation.first()),
+            })
+            .collect();
+        (!choices.is_empty()).then_some((dependence, choices))
+    });
+    let has_speed = situations.iter().any(|situation| speed(situation.first()).is_some());
+    let mut sentences = vec![];
+    sentences.extend(roles.ours(family).and_then(|ours| our_standing(&situations, ours)));
+    sentences.push(everywhere(&situations));
+    sentences.extend(thresholds(&situations));
+    Some(FamilyAdvice {
+        family: safe(family),
+        baseline: roles.baseline(family).filter(|_| has_speed).map(str::to_owned),
+        tables: tables.collect(),
+        sentences,
+    })
+}
+
+fn situations<'a>(run: &'a RunResult, family: &str) -> Vec<Situation<'a>> {
+    let mut groups: Vec<Vec<&Cell>> = vec![];
+    for cell in run.cells.iter().filter(|cell| cell.family == family) {
+        // Mixed situations are an error for a ranking; here their parts are separate situations.
+        let same = |group: &&mut Vec<&Cell>| {
+            group[0].situation == cell.situation && group[0].condition == cell.condition
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    let ranked = groups.into_iter().filter_map(|mut cells| {
+        fastest_first(&mut cells);
+        let won = |cell: &Cell| cell.status == Status::Ok && cell.rank == Some(1);
+        let winners: Vec<String> =
+            cells.iter().filter(|cell| won(cell)).map(|cell| safe(&cell.variant)).collect();
+        (!winners.is_empty()).then_some(Situation { cells, winners })
+    });
+    ranked.collect()
+}
+
+/// Where and by how much this project's own function is beaten; `None` if it is nowhere.
+fn our_standing(situations: &[Situation], ours: &str) -> Option<String> {
+    let entered: Vec<(&Situation, &Cell)> = situations
+        .iter()
+        .filter_map(|s| Some((s, *s.cells.iter().find(|cell| cell.variant == ours)?)))
+        .collect();
+    let total = entered.len();
+    let mut losses = vec![];
+    for (situation, own) in &entered {
+        if own.status != Status::Ok {
+            losses.push(format!("{}: {}", situation.words(), status_word(own.status)));
+        } else if own.rank.is_some_and(|rank| rank > 1) {
+            let winner = situation.first();
+            let longer = slower_by(own, winner).map_or_else(
+                || format!("slower than {}", safe(&winner.variant)),
+                |by| format!("takes {} longer than {}", percent_fine(by), safe(&winner.variant)),
+            );
+            losses.push(format!("{}: {longer}", situation.words()));
+        }
+    }
+    match losses.len() {
+        0 => None,
+        lost => Some(format!("{ours} loses in {lost} of {total}: {}.", losses.join("; "))),
+    }
+}
+
+/// By what part of the winner's gross time the other takes longer: from the paired ratios where there are any.
+fn slower_by(own: &Cell, winner: &Cell) -> Option<f64> {
+    let paired =
+        own.ratio_to_baseline.zip(winner.ratio_to_baseline).map(|(own, best)| own.median / best.median);
+    let gross = || own.gross.zip(winner.gross).map(|(own, best)| own.median / best.median);
+    paired.or_else(gross).map(|ratio| ratio - 1.0).filter(|by| by.is_finite())
+}
+
+/// Which variants are never beaten, or else which comes closest.
+fn everywhere(situations: &[Situation]) -> String {
+    let wins = |name: &String| situations.iter().filter(|s| s.winners.contains(name)).count();
+    let mut names: Vec<String> = vec![];
+    for name in situations.iter().flat_map(|situation| &situation.winners) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let most = names.iter().map(wins).max().unwrap_or(0);
+    let best: Vec<String> = names.into_iter().filter(|name| wins(name) == most).collect();
+    let (verb, total) = (if best.len() == 1 { "is" } else { "are" }, situations.len());
+    let named = if best.len() > 4 { format!("{} variants", best.len()) } else { enumerate(&best) };
+    if total == 1 {
+        format!(
+            "One situation measured: {named} {verb} fastest{}.",
+            if best.len() > 1 { ", tied" } else { "" }
+        )
+    } else if most == total {
+        let all = if total == 2 { "both".to_owned() } else { format!("all {total}") };
+        format!("One choice does for {all} situations: {named} {verb} fastest or tied in each.")
+    } else {
+        let come = if best.len() == 1 { "comes closest, in" } else { "come closest, each in" };
+        format!("No variant is fastest or tied everywhere; {named} {come} {most} of {total}.")
+    }
+}
+
+/// For hot buffers of fixed sizes, which variant holds up to which size: as few changes as the ties allow.
+fn thresholds(situations: &[Situation]) -> Vec<String> {
+    let mut groups: Vec<Vec<(u64, &Situation)>> = vec![];
+    for situation in situations {
+        let condition = &situation.first().condition;
+        let plain = condition.cache.method == CacheMethod::Hot
+            && condition.segments.is_empty()
+            && condition.then == Then::Nothing;
+        let Some(size) = labels::fixed_size(condition).filter(|_| plain) else { continue };
+        let same = |group: &&mut Vec<(u64, &Situation)>| {
+            let other = &group[0].1.first().condition;
+            (other.offsets, other.pages, other.dependence)
+                == (condition.offsets, condition.pages, condition.dependence)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push((size, situation)),
+            None => groups.push(vec![(size, situation)]),
+        }
+    }
+    groups.into_iter().filter_map(threshold_sentence).collect()
+}
+
+fn threshold_sentence(mut group: Vec<(u64, &Situation)>) -> Option<String> {
+    group.sort_by_key(|(size, _)| *size);
+    group.dedup_by_key(|(size, _)| *size);
+    // Each span: its sizes' first and last, and who is fastest or tied at all of them.
+    let mut spans: Vec<(u64, u64, Vec<String>)> = vec![];
+    for (size, situation) in &group {
+        let held: Vec<String> = spans.last().map_or_else(Vec::new, |(_, _, names)| {
+            names.iter().filter(|name| situation.winners.contains(name)).cloned().collect()
+        });
+        match spans.last_mut() {
+            Some(span) if !held.is_empty() => (span.1, span.2) = (*size, held),
+            _ => spans.push((*size, *size, situation.winners.clone())),
+        }
+    }
+    if spans.len() < 2 {
+        return None;
+    }
+    let condition = &group[0].1.first().condition;
+    let mut words = vec![];
+    for (index, (low, high, names)) in spans.iter().enumerate() {
+        let range = match index {
+            0 => format!("up to {}", byte_phrase(*high)),
+            last if last + 1 == spans.len() => format!("from {} on", byte_phrase(*low)),
+            _ if low == high => format!("at {}", byte_phrase(*low)),
+            _ => format!("from {} to {}", byte_phrase(*low), byte_phrase(*high)),
+        };
+        words.push(format!("{} {range}", names.join(" = ")));
+    }
+    let (offsets, dependence) = (condition.offsets, condition.dependence);
+    let sizes = if group.len() > 8 {
+        format!("{} sizes", group.len())
+    } else {
+        enumerate(&group.iter().map(|(size, _)| byte_size(*size)).collect::<Vec<_>>())
+    };
+    let text = words.join(", ");
+    Some(format!("By size (hot, offset {offsets}, {dependence} calls, measured at {sizes}): {text}."))
+}
+
+impl Recommendation {
+    /// A table and its sentences for each family.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        let mut out = format!("{}\n", bold("What to use here", style));
+        if !self.complete {
+            let note = "The run was interrupted: this rests on what was measured until then.";
+            out.push_str(&format!("{}\n", wrap(note, style.width, 0)));
+        }
+        if self.families.is_empty() {
+            out.push_str("Nothing could be ranked, so there is nothing to recommend.\n");
+        }
+        for advice in &self.families {
+            for (dependence, choices) in &advice.tables {
+                out.push_str(&format!("\n{}\n", bold(&advice.title(*dependence), style)));
+                let speed = advice.baseline.iter().map(|name| (format!("as fast as\n{name}"), Kind::Number));
+                let columns = [("situation".to_owned(), Kind::Name), ("use".to_owned(), Kind::Text)];
+                let mut table = Table::new(columns.into_iter().chain(speed));
+                for choice in choices {
+                    table.push(choice.cells().to_vec(), Emphasis::None);
+                }
+                out.push_str(&table.render(style));
+            }
+            for sentence in &advice.sentences {
+                out.push_str(&wrap(sentence, style.width, 2));
+                out.push('\n');
+            }
+        }
+        out
+    }
+}
+
+impl FamilyAdvice {
+    /// What the table of that dependence is about.
+    #[must_use]
+    pub fn title(&self, dependence: Dependence) -> String {
+        format!("{}, {dependence} calls", self.family)
+    }
+}
+
+impl Choice {
+    /// Situation, winners (ties joined by `=`), speed.
+    #[must_use]
+    pub fn cells(&self) -> [String; 3] {
+        let speed = self.speed.map_or_else(|| "-".to_owned(), times);
+        [self.condition.clone(), self.winners.join(" = "), speed]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, cell, failed, rank};
+    use carryline_measure::condition::Condition;
+
+    const NARROW: Style = Style { colour: false, width: Some(80) };
+
+    fn advice(cells: Vec<Cell>) -> String {
+        recommend(&RunResult { cells, ..fixture::empty() }, &fixture::roles()).to_text(NARROW)
+    }
+
+    #[test]
+    fn ties_losses_and_thresholds() {
+        let text = recommend(&fixture::run(), &fixture::roles()).to_text(NARROW);
+        assert!(text.lines().all(|line| line.chars().count() <= 80));
+        insta::assert_snapshot!(text, @"
+        What to use here
+
+        zero, independent calls
+        situation                  use                  as fast as
+                                                       libc_memset
+        ──────────────────────────────────────────────────────────
+        40 bytes, offset 0, hot    avx512 = carryline        2.96x
+        1500 bytes, offset 0, hot  carryline = avx512        2.01x
+        256 KiB, offset 0, hot     rep_stosb                 1.12x
+        carryline loses in 1 of 3: 256 KiB, offset 0, hot, independent calls: takes 32 %
+          longer than rep_stosb.
+        No variant is fastest or tied everywhere; avx512 and carryline come closest,
+          each in 2 of 3.
+        By size (hot, offset 0, independent calls, measured at 40, 1500 and 256 KiB):
+          avx512 = carryline up to 1500 bytes, rep_stosb from 256 KiB on.
+
+        checksum, chained calls
+        situation                  use                as fast as
+                                                    adc_1_stream
+        ────────────────────────────────────────────────────────
+        1500 bytes, offset 0, hot  carryline               2.53x
+
+        checksum, independent calls
+        situation                  use                as fast as
+                                                    adc_1_stream
+        ────────────────────────────────────────────────────────
+        1500 bytes, offset 0, hot  carryline               5.52x
+        One choice does for both situations: carryline is fastest or tied in each.
+
+        copy, independent calls
+        situation                   use
+        ────────────────────────────────────────────
+        1..200, offset random, hot  avx512
+        One situation measured: avx512 is fastest.
+        ");
+    }
+
+    #[test]
+    fn one_choice_for_everything_is_said() {
+        let sizes = [40, 1500].map(|size| {
+            let condition = Condition::plain(size);
+            let pair = [("carryline", 5.0), ("libc_memset", 20.0)];
+            rank(
+                pair.map(|(name, ticks)| cell("zero", name, condition.clone(), ticks)).to_vec(),
+                Some("libc_memset"),
+            )
+        });
+        insta::assert_snapshot!(advice(sizes.concat()), @"
+        What to use here
+
+        zero, independent calls
+        situation                  use               as fast as
+                                                    libc_memset
+        ───────────────────────────────────────────────────────
+        40 bytes, offset 0, hot    carryline              2.67x
+        1500 bytes, offset 0, hot  carryline              2.67x
+        One choice does for both situations: carryline is fastest or tied in each.
+        ");
+    }
+
+    #[test]
+    fn a_tie_carries_a_span_as_far_as_it_holds() {
+        // a alone, a = b, b alone, c: two changes are enough.
+        let figures =
+            [(64, [5.0, 9.0, 9.0]), (128, [5.0, 5.0, 9.0]), (256, [9.0, 5.0, 9.0]), (512, [9.0, 9.0, 5.0])];
+        let cells = figures.map(|(size, ticks)| {
+            let named = ["a", "b", "c"].into_iter().zip(ticks);
+            rank(named.map(|(name, t)| cell("zero", name, Condition::plain(size), t)).collect(), None)
+        });
+        let advice = recommend(&RunResult { cells: cells.concat(), ..fixture::empty() }, &fixture::roles());
+        insta::assert_snapshot!(advice.families[0].sentences.join("\n"), @"
+        No variant is fastest or tied everywhere; a and b come closest, each in 2 of 4.
+        By size (hot, offset 0, independent calls, measured at 64, 128, 256 and 512): a up to 128 bytes, b at 256 bytes, c from 512 bytes on.
+        ");
+    }
+
+    #[test]
+    fn our_own_failure_is_not_hidden() {
+        let condition = Condition::plain(40);
+        let mut cells = rank(vec![cell("zero", "libc_memset", condition.clone(), 5.0)], Some("libc_memset"));
+        cells.push(failed("zero", "carryline", condition, Status::Wrong, "length 5"));
+        insta::assert_snapshot!(advice(cells), @"
+        What to use here
+
+        zero, independent calls
+        situation                use               as fast as
+                                                  libc_memset
+        ─────────────────────────────────────────────────────
+        40 bytes, offset 0, hot  libc_memset            1.00x
+        carryline loses in 1 of 1: 40 bytes, offset 0, hot, independent calls: wrong.
+        One situation measured: libc_memset is fastest.
+        ");
+    }
+
+    #[test]
+    fn an_interrupted_run_says_so_and_an_empty_one_recommends_nothing() {
+        let run = RunResult { complete: false, ..fixture::empty() };
+        insta::assert_snapshot!(recommend(&run, &fixture::roles()).to_text(NARROW), @"
+        What to use here
+        The run was interrupted: this rests on what was measured until then.
+        Nothing could be ranked, so there is nothing to recommend.
+        ");
+    }
+}

@@ -1,0 +1,238 @@
+//! A plain table: header, thin rule, right-aligned numbers, no boxes.
+//!
+//! A thin layer over comfy-table, which arranges columns. Numbers and names are never broken; where a width is
+//! given, only text columns wrap to fit it. Colour is put on whole lines after arranging, and only when asked
+//! for, so that every width is right and piped output is plain.
+
+use crate::text::safe;
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width, presets,
+};
+
+/// How to print for a terminal or a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Bold and colour by ANSI escape sequences.
+    pub colour: bool,
+    /// Columns that there are; without it, lines are as long as they need to be.
+    pub width: Option<u16>,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Right-aligned, never broken.
+    Number,
+    /// Left-aligned, never broken.
+    Name,
+    /// Left-aligned, wraps.
+    Text,
+}
+
+/// How a row stands out when colour is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emphasis {
+    /// Not.
+    None,
+    /// A winner.
+    Strong,
+    /// Beside the point.
+    Faint,
+    /// Something went wrong.
+    Bad,
+}
+
+impl Emphasis {
+    const fn start(self) -> &'static str {
+        match self {
+            Emphasis::None => "",
+            Emphasis::Strong => "\u{1b}[1;32m",
+            Emphasis::Faint => "\u{1b}[2m",
+            Emphasis::Bad => "\u{1b}[31m",
+        }
+    }
+}
+
+const BOLD: &str = "\u{1b}[1m";
+const RESET: &str = "\u{1b}[0m";
+
+/// The text in bold, if colour is asked for.
+#[must_use]
+pub fn bold(text: &str, style: Style) -> String {
+    paint(text, BOLD, style)
+}
+
+/// The text so emphasised, if colour is asked for.
+#[must_use]
+pub fn emphasise(text: &str, emphasis: Emphasis, style: Style) -> String {
+    paint(text, emphasis.start(), style)
+}
+
+fn paint(text: &str, start: &str, style: Style) -> String {
+    if style.colour && !start.is_empty() { format!("{start}{text}{RESET}") } else { text.to_owned() }
+}
+
+/// Rows below a header.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<(String, Kind)>,
+    rows: Vec<(Vec<String>, Emphasis)>,
+}
+
+impl Table {
+    /// A table with these columns and no row. A header may have several lines. The first column is never
+    /// broken, whatever its kind.
+    #[must_use]
+    pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, Kind)>) -> Table {
+        Table {
+            columns: columns.into_iter().map(|(header, kind)| (header.into(), kind)).collect(),
+            rows: vec![],
+        }
+    }
+
+    /// Adds a row; missing cells are empty, and cells beyond the last column are not shown.
+    pub fn push(&mut self, mut cells: Vec<String>, emphasis: Emphasis) {
+        cells.resize(self.columns.len(), String::new());
+        self.rows.push((cells, emphasis));
+    }
+
+    /// True if it has no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table as lines, each with a line break; nothing when it has no row.
+    #[must_use]
+    pub fn render(&self, style: Style) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let mut out = String::new();
+        let mut in_header = true;
+        let mut row = None;
+        for line in self.arrange(style.width).lines().map(str::trim_end) {
+            let is_rule = in_header && line.starts_with('─');
+            let start = if is_rule {
+                in_header = false;
+                ""
+            } else if in_header {
+                BOLD
+            } else {
+                if self.begins_row(line) {
+                    row = Some(row.map_or(0, |index| index + 1));
+                }
+                row.and_then(|index: usize| self.rows.get(index)).map_or("", |(_, emphasis)| emphasis.start())
+            };
+            out.push_str(&paint(line, start, style));
+            out.push('\n');
+        }
+        out
+    }
+
+    /// True if a line of the body begins a row: the first column is not blank there. It never wraps, and a
+    /// row whose first cell is empty is printed with a dash in it.
+    fn begins_row(&self, line: &str) -> bool {
+        let first = self.rows.iter().map(|(cells, _)| first_cell(cells).chars().count());
+        let header = self.columns.first().map_or("", |(header, _)| header.as_str());
+        let width = first.chain(header.lines().map(|line| line.chars().count())).max().unwrap_or(0);
+        line.chars().take(width).any(|c| c != ' ')
+    }
+
+    fn arrange(&self, width: Option<u16>) -> String {
+        let rule = LineStyle::none().fill('─').junction('─');
+        let style: TableStyle = presets::NOTHING.header_separator(rule);
+        let mut table = comfy_table::Table::new();
+        table.load_style(style);
+        let safe_lines = |text: &str| text.lines().map(safe).collect::<Vec<_>>().join("\n");
+        table.set_header(self.columns.iter().map(|(header, _)| Cell::new(safe_lines(header))));
+        for (cells, _) in &self.rows {
+            let rest = cells.iter().skip(1).map(|cell| Cell::new(safe(cell)));
+            table.add_row(std::iter::once(Cell::new(first_cell(cells))).chain(rest));
+        }
+        match width {
+            Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
+            None => table.set_content_arrangement(ContentArrangement::Disabled),
+        };
+        let last = self.columns.len().saturating_sub(1);
+        for (index, (_, kind)) in self.columns.iter().enumerate() {
+            let Some(column) = table.column_mut(index) else { continue };
+            column.set_padding(if index == last { (0, 0) } else { (0, 1) });
+            if *kind == Kind::Number {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            if *kind == Kind::Text && index > 0 {
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(16)));
+            } else {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        table.to_string()
+    }
+}
+
+fn first_cell(cells: &[String]) -> String {
+    match cells.first().map(|cell| safe(cell)) {
+        Some(cell) if !cell.trim().is_empty() => cell,
+        _ => "-".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table =
+            Table::new([("variant", Kind::Name), ("net\nticks", Kind::Number), ("note", Kind::Text)]);
+        let note = "a note that is long enough to need several lines in a narrow place";
+        table.push(vec!["avx2".into(), "4.06".into(), note.into()], Emphasis::Strong);
+        table.push(vec!["evil\u{1b}[2J".into(), "335   ".into(), "short".into()], Emphasis::Bad);
+        table
+    }
+
+    #[test]
+    fn only_text_wraps_and_nothing_steers_the_terminal() {
+        insta::assert_snapshot!(sample().render(Style { colour: false, width: Some(50) }), @r"
+        variant           net  note
+                        ticks
+        ──────────────────────────────────────────────────
+        avx2             4.06  a note that is long enough
+                               to need several lines in a
+                               narrow place
+        evil\u{1b}[2J  335     short
+        ");
+        insta::assert_snapshot!(sample().render(Style::default()), @r"
+        variant           net  note
+                        ticks
+        ─────────────────────────────────────────────────────────────────────────────────────────
+        avx2             4.06  a note that is long enough to need several lines in a narrow place
+        evil\u{1b}[2J  335     short
+        ");
+    }
+
+    #[test]
+    fn colour_covers_whole_rows_and_only_when_asked() {
+        let plain = sample().render(Style { colour: false, width: Some(50) });
+        let coloured = sample().render(Style { colour: true, width: Some(50) });
+        assert!(!plain.contains('\u{1b}'));
+        insta::assert_snapshot!(coloured.replace('\u{1b}', "^"), @r"
+        ^[1mvariant           net  note^[0m
+        ^[1m                ticks^[0m
+        ──────────────────────────────────────────────────
+        ^[1;32mavx2             4.06  a note that is long enough^[0m
+        ^[1;32m                       to need several lines in a^[0m
+        ^[1;32m                       narrow place^[0m
+        ^[31mevil\u{1b}[2J  335     short^[0m
+        ");
+        let bare = [RESET, BOLD, "\u{1b}[1;32m", "\u{1b}[31m"]
+            .iter()
+            .fold(coloured, |text, code| text.replace(code, ""));
+        assert_eq!(bare, plain);
+    }
+
+    #[test]
+    fn an_empty_table_is_nothing() {
+        assert_eq!(Table::new([("a", Kind::Name)]).render(Style::default()), "");
+    }
+}

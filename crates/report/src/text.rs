@@ -1,0 +1,87 @@
+//! Plain text: wrapping at words, and names made safe to print.
+
+/// The text on one line and with every control character written out, so that a name from a stranger's file
+/// cannot move the cursor, clear the screen or turn the line around.
+///
+/// ```
+/// assert_eq!(carryline_report::text::safe("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+/// ```
+#[must_use]
+pub fn safe(text: &str) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\n' | '\r' | '\t') {
+            out.push(' ');
+        } else if c.is_control() || turns(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Breaks a paragraph at spaces into lines of at most `width` characters (never, without one), each after the
+/// first behind `indent` spaces. A word longer than a line stands alone on its own. Ends without a line break.
+#[must_use]
+pub fn wrap(paragraph: &str, width: Option<u16>, indent: usize) -> String {
+    let width = width.map_or(usize::MAX, usize::from).max(indent + 20);
+    let mut out = String::new();
+    let mut column = 0;
+    for word in paragraph.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
+}
+
+/// Names as a sentence holds them: `a`, `a and b`, `a, b and c`.
+#[must_use]
+pub fn enumerate(names: &[String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wraps_at_words_and_keeps_long_ones_whole() {
+        let text = "one two three aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa four";
+        insta::assert_snapshot!(wrap(text, Some(22), 2), @r"
+        one two three
+          aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+          four
+        ");
+        assert_eq!(wrap(text, None, 2), text);
+    }
+
+    #[test]
+    fn names_are_enumerated() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!([0, 1, 2, 3].map(|n| enumerate(&names[..n])), ["none", "a", "a and b", "a, b and c"]);
+    }
+
+    #[test]
+    fn nothing_that_steers_a_terminal_survives() {
+        for text in ["\u{1b}]0;x\u{7}", "a\r\nb\tc", "\u{202e}txt", "\u{9b}2J", "\u{7f}"] {
+            assert!(safe(text).chars().all(|c| !c.is_control() && c != '\u{202e}'), "{text:?}");
+        }
+        assert_eq!(safe("rep_stosb é"), "rep_stosb é");
+    }
+}

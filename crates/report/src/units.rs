@@ -1,0 +1,329 @@
+//! Units and numbers: what `--unit` knows, how ticks become it, and how a number is written.
+//!
+//! A run counts in ticks of the time-stamp counter. Everything else needs a factor that a machine may not give
+//! (ticks per core cycle, ticks per nanosecond), so a conversion answers `None` rather than a guess. Numbers
+//! are written in the C locale, a decimal point and a space between groups of three digits, with about three
+//! significant digits: more would be noise.
+
+use carryline_measure::results::RunResult;
+use std::fmt;
+use std::str::FromStr;
+
+/// What `--unit` chooses between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// Ticks of the time-stamp counter per call: what was measured.
+    #[default]
+    Ticks,
+    /// Core cycles per call.
+    Cycles,
+    /// Nanoseconds per call.
+    Ns,
+    /// 10^9 bytes of the call's length per second.
+    GbPerS,
+    /// 2^30 bytes of the call's length per second.
+    GibPerS,
+    /// Bytes of the call's length per core cycle.
+    BytesPerCycle,
+}
+
+/// A word that is no unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownUnit {
+    /// What was written.
+    pub word: String,
+}
+
+impl fmt::Display for UnknownUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Unit::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        write!(f, "unknown unit '{}'; known: {known}", self.word)
+    }
+}
+
+impl std::error::Error for UnknownUnit {}
+
+/// What ticks are worth, as far as the run could find out.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Factors {
+    /// Ticks of the time-stamp counter per core cycle.
+    pub ticks_per_cycle: Option<f64>,
+    /// Ticks of the time-stamp counter per nanosecond.
+    pub ticks_per_ns: Option<f64>,
+}
+
+impl Factors {
+    /// The run's own calibration.
+    #[must_use]
+    pub const fn of_run(run: &RunResult) -> Factors {
+        Factors { ticks_per_cycle: run.ticks_per_cycle, ticks_per_ns: run.ticks_per_ns }
+    }
+}
+
+impl Unit {
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("ticks", "ticks of the time-stamp counter per call"),
+        ("cycles", "core cycles per call"),
+        ("ns", "nanoseconds per call"),
+        ("GB/s", "10^9 bytes per second"),
+        ("GiB/s", "2^30 bytes per second"),
+        ("B/cycle", "bytes per core cycle"),
+    ];
+
+    /// Every unit, in the order of the words.
+    pub const ALL: [Unit; 6] =
+        [Unit::Ticks, Unit::Cycles, Unit::Ns, Unit::GbPerS, Unit::GibPerS, Unit::BytesPerCycle];
+
+    /// The word of the command line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Unit::Ticks => "ticks",
+            Unit::Cycles => "cycles",
+            Unit::Ns => "ns",
+            Unit::GbPerS => "GB/s",
+            Unit::GibPerS => "GiB/s",
+            Unit::BytesPerCycle => "B/cycle",
+        }
+    }
+
+    /// True if more is better: bytes per time, not time per call.
+    #[must_use]
+    pub const fn is_rate(self) -> bool {
+        matches!(self, Unit::GbPerS | Unit::GibPerS | Unit::BytesPerCycle)
+    }
+
+    /// A call of `bytes` that took `ticks`, in this unit. `None` where a factor is unknown or the result would
+    /// not be a number, such as the rate of a call that took no time.
+    ///
+    /// ```
+    /// use carryline_report::units::{Factors, Unit};
+    /// let factors = Factors { ticks_per_cycle: Some(0.5), ticks_per_ns: None };
+    /// assert_eq!(Unit::Cycles.convert(20.0, 64.0, factors), Some(40.0));
+    /// assert_eq!(Unit::BytesPerCycle.convert(20.0, 80.0, factors), Some(2.0));
+    /// assert_eq!(Unit::Ns.convert(20.0, 64.0, factors), None);
+    /// ```
+    #[must_use]
+    pub fn convert(self, ticks: f64, bytes: f64, factors: Factors) -> Option<f64> {
+        let cycles = || Some(ticks / factors.ticks_per_cycle.filter(|factor| *factor > 0.0)?);
+        let ns = || Some(ticks / factors.ticks_per_ns.filter(|factor| *factor > 0.0)?);
+        let rate = |time: Option<f64>| Some(bytes / time.filter(|time| *time > 0.0)?);
+        let value = match self {
+            Unit::Ticks => Some(ticks),
+            Unit::Cycles => cycles(),
+            Unit::Ns => ns(),
+            Unit::GbPerS => rate(ns()),
+            Unit::GibPerS => rate(ns()).map(|rate| rate * 1e9 / f64::from(1 << 30)),
+            Unit::BytesPerCycle => rate(cycles()),
+        };
+        value.filter(|value| value.is_finite())
+    }
+}
+
+impl FromStr for Unit {
+    type Err = UnknownUnit;
+    fn from_str(word: &str) -> Result<Unit, UnknownUnit> {
+        let known = Unit::ALL.into_iter().find(|unit| unit.word() == word);
+        known.ok_or_else(|| UnknownUnit { word: word.to_owned() })
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Digits after the point that leave about three significant ones.
+#[must_use]
+pub fn decimals_for(value: f64) -> usize {
+    match value.abs() {
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    }
+}
+
+/// A number with that many decimals, digits grouped by spaces from 1 000 on; `-` if it is none.
+///
+/// ```
+/// use carryline_report::units::number_with;
+/// assert_eq!(number_with(-1234567.26, 1), "-1 234 567.3");
+/// assert_eq!(number_with(-0.001, 2), "0.00");
+/// ```
+#[must_use]
+pub fn number_with(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    let plain = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+    let is_zero = plain.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let mut out = String::from(if value < 0.0 && !is_zero { "-" } else { "" });
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+/// A number with about three significant digits: `4.06`, `52.3`, `287`, `1 234`.
+#[must_use]
+pub fn number(value: f64) -> String {
+    number_with(value, decimals_for(value))
+}
+
+/// A number, or `-` where there is none.
+#[must_use]
+pub fn number_or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), number)
+}
+
+/// A share as a whole percentage; a share that would read `0 %` without being nothing is `<1 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 0.5 { "<1 %".to_owned() } else { format!("{} %", number_with(percent, 0)) }
+}
+
+/// A small relative difference: one decimal of a percentage.
+#[must_use]
+pub fn percent_fine(share: f64) -> String {
+    format!("{} %", number_with(share * 100.0, if share.abs() < 0.0995 { 1 } else { 0 }))
+}
+
+/// How many times as fast: `1.82x`.
+#[must_use]
+pub fn times(factor: f64) -> String {
+    if factor.is_finite() { format!("{}x", number_with(factor, 2)) } else { "-".to_owned() }
+}
+
+const MULTIPLES: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+
+/// An exact number of bytes, for labels: `40`, `1500`, `4 KiB`, `8 MiB`; never rounded.
+///
+/// ```
+/// use carryline_report::units::byte_size;
+/// assert_eq!([40, 1500, 4096, 256 << 10, 8 << 20, 1536 << 10].map(byte_size),
+///            ["40", "1500", "4 KiB", "256 KiB", "8 MiB", "1536 KiB"]);
+/// ```
+#[must_use]
+pub fn byte_size(bytes: u64) -> String {
+    let exact = MULTIPLES.iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    match exact {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => bytes.to_string(),
+    }
+}
+
+/// The same as a phrase: `40 bytes`, `1 byte`, `4 KiB`.
+#[must_use]
+pub fn byte_phrase(bytes: u64) -> String {
+    let size = byte_size(bytes);
+    match bytes {
+        1 => "1 byte".to_owned(),
+        _ if size.ends_with('B') => size,
+        _ => format!("{size} bytes"),
+    }
+}
+
+/// A rough number of bytes, for footprints and buffers: `19.1 MiB`.
+#[must_use]
+pub fn byte_size_rough(bytes: u64) -> String {
+    match MULTIPLES.iter().find(|(unit, _)| bytes >= *unit && !bytes.is_multiple_of(*unit)) {
+        Some((unit, name)) if byte_size(bytes).len() > 8 || !byte_size(bytes).ends_with('B') => {
+            format!("{} {name}", number(bytes as f64 / *unit as f64))
+        }
+        _ => byte_phrase(bytes),
+    }
+}
+
+/// Pads numbers so that their decimal points stand below each other, for a right-aligned column.
+///
+/// ```
+/// use carryline_report::units::align_points;
+/// assert_eq!(align_points(vec!["4.06".into(), "335".into(), "-".into()]), ["4.06", "335   ", "-   "]);
+/// ```
+#[must_use]
+pub fn align_points(numbers: Vec<String>) -> Vec<String> {
+    let tail = |text: &str| text.find('.').map_or(0, |at| text.len() - at);
+    let longest = numbers.iter().map(|text| tail(text)).max().unwrap_or(0);
+    numbers.into_iter().map(|text| format!("{text}{}", " ".repeat(longest - tail(&text)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_unit_is_named_with_the_right_ones() {
+        for unit in Unit::ALL {
+            assert_eq!(unit.word().parse(), Ok(unit));
+            assert!(Unit::WORDS.iter().any(|(word, _)| *word == unit.word()));
+        }
+        let error = "furlongs".parse::<Unit>().expect_err("no unit");
+        insta::assert_snapshot!(error, @"unknown unit 'furlongs'; known: ticks, cycles, ns, GB/s, GiB/s, B/cycle");
+    }
+
+    #[test]
+    fn every_conversion_has_the_value_worked_out_by_hand() {
+        // 1 500 bytes in 26 ticks, at 0.65 ticks per cycle and 2.6 per ns: 40 cycles, 10 ns, 150 bytes per ns.
+        let factors = Factors { ticks_per_cycle: Some(0.65), ticks_per_ns: Some(2.6) };
+        let values = Unit::ALL.map(|unit| unit.convert(26.0, 1500.0, factors).expect("both factors known"));
+        let right = [26.0, 40.0, 10.0, 150.0, 150e9 / 1_073_741_824.0, 37.5];
+        for (value, right) in values.into_iter().zip(right) {
+            assert!((value - right).abs() < 1e-9 * right, "{value} is not {right}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_factor_or_no_time_is_none_not_a_guess() {
+        let none = Factors::default();
+        assert_eq!(
+            Unit::ALL.map(|unit| unit.convert(26.0, 1.0, none).is_some()),
+            [true, false, false, false, false, false]
+        );
+        let factors = Factors { ticks_per_cycle: Some(0.65), ticks_per_ns: Some(2.6) };
+        assert_eq!(Unit::GbPerS.convert(0.0, 1.0, factors), None);
+        assert_eq!(Unit::GbPerS.convert(-1.0, 1.0, factors), None);
+        assert_eq!(Unit::Cycles.convert(f64::NAN, 1.0, factors), None);
+        assert_eq!(
+            Unit::Cycles.convert(1.0, 1.0, Factors { ticks_per_cycle: Some(0.0), ticks_per_ns: None }),
+            None
+        );
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let written =
+            [0.0, 0.049, 4.062, 9.996, 52.34, 99.96, 287.4, 1234.5, 12_345_678.0, -3.0, f64::INFINITY]
+                .map(number);
+        assert_eq!(
+            written,
+            ["0.00", "0.05", "4.06", "10.0", "52.3", "100", "287", "1 234", "12 345 678", "-3.00", "-"]
+        );
+        assert_eq!([0.0, 0.001, 0.974, 1.02].map(percent), ["0 %", "<1 %", "97 %", "102 %"]);
+        assert_eq!([0.0082, -0.5].map(percent_fine), ["0.8 %", "-50 %"]);
+        assert_eq!([1.824, f64::NAN].map(times), ["1.82x", "-"]);
+    }
+
+    #[test]
+    fn byte_sizes_are_exact_in_labels_and_rough_elsewhere() {
+        assert_eq!(
+            [0, 1, 40, 4096, 9000, (1 << 30) + 1].map(byte_size),
+            ["0", "1", "40", "4 KiB", "9000", "1073741825"]
+        );
+        assert_eq!([1, 40, 4096].map(byte_phrase), ["1 byte", "40 bytes", "4 KiB"]);
+        assert_eq!(
+            [40, 1500, 20_000_000, 4096, 32 << 20, 96 << 10].map(byte_size_rough),
+            ["40 bytes", "1.46 KiB", "19.1 MiB", "4 KiB", "32 MiB", "96 KiB"]
+        );
+    }
+}

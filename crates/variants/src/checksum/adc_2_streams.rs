@@ -1,0 +1,52 @@
+//! Two sums, each with its own add-with-carry chain.
+//!
+//! There is only one carry flag, so the chains do not interleave instruction by instruction: each takes eight
+//! words and adds its last carry back, and the out-of-order core runs the one beside the other. Steps of 128
+//! bytes, then at most one each of 64 and 32 bytes, then the bytes left.
+
+use crate::{
+    Lengths, Role, Routine, Variant,
+    ones_complement::{self, adc_chain},
+};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "adc_2_streams",
+    routine: Routine::Checksum(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "two add-with-carry chains, 128 bytes to a loop step",
+    provenance: "vandeven-2021, two streams without ADX, for every length and with every carry",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
+    let mut first = u64::from(seed);
+    let mut second = 0_u64;
+    let mut at = data;
+    let mut left = len;
+    // SAFETY: each step reads what is left: at least 128 bytes in the loop; behind it the bits of left say
+    // which of 64 and 32 bytes follow each other, and fewer than 32 remain.
+    unsafe {
+        while left >= 128 {
+            adc_chain!(first, at, 0, 8, 16, 24, 32, 40, 48, 56);
+            adc_chain!(second, at, 64, 72, 80, 88, 96, 104, 112, 120);
+            at = at.add(128);
+            left -= 128;
+        }
+        if left & 64 != 0 {
+            adc_chain!(first, at, 0, 8, 16, 24);
+            adc_chain!(second, at, 32, 40, 48, 56);
+            at = at.add(64);
+        }
+        if left & 32 != 0 {
+            adc_chain!(first, at, 0, 8);
+            adc_chain!(second, at, 16, 24);
+            at = at.add(32);
+        }
+        let first = ones_complement::add_rest(first, at, left & 31);
+        ones_complement::reduce(ones_complement::add(first, second))
+    }
+}

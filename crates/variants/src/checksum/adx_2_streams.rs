@@ -1,0 +1,62 @@
+//! Two sums in interleaved chains: `adcx` carries in CF alone, `adox` in OF alone.
+//!
+//! Steps of 128 bytes, each of which clears both flags at its start and adds both carries back at its end,
+//! since counting the loop would spoil the flags; then at most one step of 64 bytes, then the bytes left.
+
+use crate::{Lengths, Role, Routine, Variant, ones_complement};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "adx_2_streams",
+    routine: Routine::Checksum(run),
+    role: Role::Technique,
+    needs: Features::ADX,
+    lengths: Lengths::Any,
+    summary: "two interleaved chains by adcx and adox, 128 bytes to a loop step",
+    provenance: "vandeven-2021, using ADX, for every length",
+    known_bad: None,
+};
+
+/// Adds the words at the first distances onto `$first` by adcx, those at the second onto `$second` by adox.
+macro_rules! adx_chains {
+    ($first:ident, $second:ident, $data:expr, $($one:literal $other:literal),+) => {
+        core::arch::asm!(
+            "xor {zero:e}, {zero:e}",
+            $(
+                concat!("adcx {first}, qword ptr [{data} + ", $one, "]"),
+                concat!("adox {second}, qword ptr [{data} + ", $other, "]"),
+            )+
+            "adcx {first}, {zero}",
+            "adox {second}, {zero}",
+            zero = out(reg) _,
+            first = inout(reg) $first,
+            second = inout(reg) $second,
+            data = in(reg) $data,
+            options(pure, readonly, nostack)
+        )
+    };
+}
+
+unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
+    let mut first = u64::from(seed);
+    let mut second = 0_u64;
+    let mut at = data;
+    let mut left = len;
+    // SAFETY: each step reads what is left: at least 128 bytes in the loop, 64 behind it where left says so,
+    // and fewer than 64 remain. The register that is cleared first is an `out`, not a `lateout`: no input
+    // shares it.
+    unsafe {
+        while left >= 128 {
+            adx_chains!(first, second, at, 0 8, 16 24, 32 40, 48 56, 64 72, 80 88, 96 104, 112 120);
+            at = at.add(128);
+            left -= 128;
+        }
+        if left & 64 != 0 {
+            adx_chains!(first, second, at, 0 8, 16 24, 32 40, 48 56);
+            at = at.add(64);
+        }
+        let first = ones_complement::add_rest(first, at, left & 63);
+        ones_complement::reduce(ones_complement::add(first, second))
+    }
+}

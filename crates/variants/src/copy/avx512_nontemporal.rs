@@ -1,0 +1,63 @@
+//! Non-temporal 64-byte stores behind a block prefetch: for copies larger than the caches.
+//!
+//! Blocks of 1 KiB: first the lines of the next block are asked for, all at once, then this block is loaded
+//! and stored past the caches. So memory sees runs of reads and runs of writes instead of a mixture. The
+//! destination is read by nobody on the way, and whoever reads it next waits for memory. The bytes before the
+//! first and behind the last whole line of the destination go by ordinary moves, so that no line gets both
+//! kinds.
+
+use crate::{Lengths, Role, Routine, Variant, edges};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "avx512_nontemporal",
+    routine: Routine::Copy(run),
+    role: Role::Technique,
+    needs: Features::AVX512F,
+    lengths: Lengths::Any,
+    summary: "1 KiB blocks: prefetch the next, store this one with 64-byte non-temporal stores",
+    provenance: "evans-2003: prefetch and movntps beyond the caches; AMD's block prefetch (Athlon optimization guide)",
+    known_bad: None,
+};
+
+const BLOCK_BYTES: usize = 1024;
+
+#[target_feature(enable = "avx512f")]
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
+    use core::arch::x86_64::{
+        __m512i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm512_loadu_si512, _mm512_stream_si512,
+    };
+    let head = edges::bytes_to_boundary(dst, 64, len);
+    // SAFETY: head is less than 64 and at most len. Behind it every line of dst starts at a multiple of 64
+    // and has 64 bytes left in both buffers; fewer than 64 bytes remain. Prefetched is only what lies in src.
+    // sfence orders the stores.
+    unsafe {
+        edges::copy_below_64(dst, src, head);
+        let mut from = src.add(head);
+        let mut to = dst.add(head);
+        let mut left = len - head;
+        while left >= BLOCK_BYTES {
+            if left >= 2 * BLOCK_BYTES {
+                for line in 0..BLOCK_BYTES / 64 {
+                    _mm_prefetch::<_MM_HINT_T0>(from.add(BLOCK_BYTES + line * 64).cast());
+                }
+            }
+            for line in 0..BLOCK_BYTES / 64 {
+                let bytes = _mm512_loadu_si512(from.add(line * 64).cast());
+                _mm512_stream_si512(to.add(line * 64).cast::<__m512i>(), bytes);
+            }
+            from = from.add(BLOCK_BYTES);
+            to = to.add(BLOCK_BYTES);
+            left = edges::keep_loop(left - BLOCK_BYTES);
+        }
+        while left >= 64 {
+            _mm512_stream_si512(to.cast::<__m512i>(), _mm512_loadu_si512(from.cast()));
+            from = from.add(64);
+            to = to.add(64);
+            left = edges::keep_loop(left - 64);
+        }
+        edges::copy_below_64(to, from, left);
+        _mm_sfence();
+    }
+}

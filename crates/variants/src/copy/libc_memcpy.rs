@@ -1,0 +1,21 @@
+//! The C library's `memcpy`: what a program gets without doing anything.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "libc_memcpy",
+    routine: Routine::Copy(run),
+    role: Role::Baseline,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "the C library's memcpy",
+    provenance: "ISO C, string.h",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the caller owns len bytes on both sides, which do not overlap.
+    unsafe { libc::memcpy(dst.cast(), src.cast(), len) };
+}

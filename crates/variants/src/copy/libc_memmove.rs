@@ -1,0 +1,21 @@
+//! The C library's `memmove`: what one pays, if anything, for a copy that would also be right with overlap.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "libc_memmove",
+    routine: Routine::Copy(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "the C library's memmove",
+    provenance: "ISO C, string.h; evans-2018",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the caller owns len bytes on both sides.
+    unsafe { libc::memmove(dst.cast(), src.cast(), len) };
+}

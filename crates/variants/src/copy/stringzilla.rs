@@ -1,0 +1,24 @@
+//! The StringZilla library's `sz_copy`, through its Rust interface.
+//!
+//! It finds the CPU's features itself, so that masking features for this project's kernels does not bind it.
+
+use crate::{Lengths, Role, Routine, Variant, peer};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "stringzilla",
+    routine: Routine::Copy(run),
+    role: Role::Peer,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "StringZilla's copy, with its own dispatch",
+    provenance: "crate stringzilla 5.3",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the caller owns len bytes on both sides, which do not overlap.
+    let (target, source) = unsafe { (peer::bytes_mut(dst, len), peer::bytes(src, len)) };
+    ::stringzilla::sz::copy(target, source);
+}

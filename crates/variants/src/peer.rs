@@ -1,0 +1,30 @@
+//! From this collection's C form to the interfaces of other people's crates.
+
+/// The caller's bytes as a slice; an empty one where `len` is 0, whatever the pointer.
+///
+/// # Safety
+/// `data` is valid for reads of `len` bytes, which nobody writes as long as the slice lives.
+#[inline(always)]
+pub(crate) unsafe fn bytes<'a>(data: *const u8, len: usize) -> &'a [u8] {
+    let data = if len == 0 { core::ptr::NonNull::dangling().as_ptr() } else { data.cast_mut() };
+    // SAFETY: the caller's obligation, and a dangling pointer is right for an empty slice.
+    unsafe { core::slice::from_raw_parts(data, len) }
+}
+
+/// As [`bytes`], to write.
+///
+/// # Safety
+/// `data` is valid for writes of `len` bytes, which nobody else touches as long as the slice lives.
+#[inline(always)]
+pub(crate) unsafe fn bytes_mut<'a>(data: *mut u8, len: usize) -> &'a mut [u8] {
+    let data = if len == 0 { core::ptr::NonNull::dangling().as_ptr() } else { data };
+    // SAFETY: the caller's obligation, and a dangling pointer is right for an empty slice.
+    unsafe { core::slice::from_raw_parts_mut(data, len) }
+}
+
+/// A peer's 16-bit sum in native byte order, complement undone, onto the seed with end-around carry.
+#[inline(always)]
+pub(crate) fn onto_seed(seed: u32, sum: u16) -> u32 {
+    let (total, carry) = seed.overflowing_add(u32::from(sum));
+    total.wrapping_add(u32::from(carry))
+}

@@ -1,0 +1,21 @@
+//! The C library's `memset`: what a program gets without doing anything.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "libc_memset",
+    routine: Routine::Zero(run),
+    role: Role::Baseline,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "the C library's memset",
+    provenance: "ISO C, string.h; torvalds-2000 times libc's bzero",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the caller owns len writable bytes.
+    unsafe { libc::memset(dst.cast(), 0, len) };
+}

@@ -1,0 +1,45 @@
+//! `movntps`: non-temporal 16-byte stores, four to a cache line.
+//!
+//! The lines go to memory without being read first and do not stay in the caches: good for large buffers that
+//! nobody reads soon, dear for everything else, because whoever reads the buffer next waits for memory.
+//! The bytes before the first and behind the last whole line are written by ordinary stores, so that no line
+//! gets both kinds.
+
+use crate::{Lengths, Role, Routine, Variant, edges};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "movntps",
+    routine: Routine::Zero(run),
+    role: Role::Technique,
+    needs: Features::SSE2,
+    lengths: Lengths::Any,
+    summary: "non-temporal 16-byte stores to whole lines, then sfence",
+    provenance: "evans-2003: row zeroF",
+    known_bad: None,
+};
+
+#[target_feature(enable = "sse2")]
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    use core::arch::x86_64::{_mm_setzero_ps, _mm_sfence, _mm_stream_ps};
+    let head = edges::bytes_to_boundary(dst, 64, len);
+    let zero = _mm_setzero_ps();
+    // SAFETY: head is less than 64 and at most len. Behind it every line starts at a multiple of 64 and has
+    // 64 bytes left; fewer than 64 bytes remain. All of them are the caller's, and sfence orders the stores.
+    unsafe {
+        edges::zero_below_64(dst, head);
+        let mut line = dst.add(head);
+        let mut left = len - head;
+        while left >= 64 {
+            _mm_stream_ps(line.cast(), zero);
+            _mm_stream_ps(line.add(16).cast(), zero);
+            _mm_stream_ps(line.add(32).cast(), zero);
+            _mm_stream_ps(line.add(48).cast(), zero);
+            line = line.add(64);
+            left = edges::keep_loop(left - 64);
+        }
+        edges::zero_below_64(line, left);
+        _mm_sfence();
+    }
+}

@@ -1,0 +1,38 @@
+//! `rep stosq`: whole 64-bit words by one string instruction.
+//!
+//! Bytes behind the last whole word are covered by one more word that ends with the buffer and may overlap
+//! the words before it, instead of a second string instruction that would nearly always find nothing to do.
+
+use crate::{Lengths, Role, Routine, Variant, edges};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "rep_stosq",
+    routine: Routine::Zero(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "one rep stosq, the last bytes by an overlapping word",
+    provenance: "the 64-bit form of evans-2003's rep stosl",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    if len < 8 {
+        // SAFETY: the caller owns len writable bytes, fewer than 16.
+        return unsafe { edges::zero_below_16(dst, len) };
+    }
+    // SAFETY: the string instruction writes len / 8 words, upwards because the ABI has DF clear; the word
+    // written behind it ends where the caller's bytes end and begins inside them, because len >= 8.
+    unsafe {
+        core::arch::asm!(
+            "rep stosq",
+            inout("rcx") len / 8 => _,
+            inout("rdi") dst => _,
+            in("rax") 0_u64,
+            options(nostack, preserves_flags)
+        );
+        dst.add(len - 8).cast::<u64>().write_unaligned(0);
+    }
+}

@@ -1,0 +1,24 @@
+//! Rust's `ptr::write_bytes`: what a Rust program gets.
+//!
+//! With a length that the compiler does not know it becomes a call of the C library's memset, so that the two
+//! should tie; a difference between them is a difference of the calls, or noise.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "write_bytes",
+    routine: Routine::Zero(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "Rust's ptr::write_bytes, a call of memset at unknown lengths",
+    provenance: "Rust's core library",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the caller owns len writable bytes; a null pointer is allowed where len is 0.
+    unsafe { dst.write_bytes(0, len) };
+}
