@@ -18,6 +18,7 @@ use crate::arena::MapError;
 use crate::clock;
 use crate::condition::{CacheMethod, Condition, Dependence, Pages, Then};
 use crate::counters::CycleCounter;
+use crate::forked;
 use crate::results::Observed;
 use crate::sizes::SizeSource;
 use crate::statistics;
@@ -127,6 +128,7 @@ impl<'a> Bench<'a> {
         caches: &CacheSizes,
         seed: u64,
     ) -> Result<Bench<'a>, BenchError> {
+        forked::arm();
         if condition.cache.method == CacheMethod::Clflush && !cfg!(target_arch = "x86_64") {
             return Err(BenchError::Unsupported(
                 "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),
@@ -376,6 +378,7 @@ impl<'a> Bench<'a> {
             let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
             // SAFETY: as for the timed batch below.
             unsafe { loops::time(&routine, &untimed) };
+            forked::exit_if_child();
         }
         self.batches = self.batches.wrapping_add(1);
         self.reorder(entries);
@@ -385,6 +388,7 @@ impl<'a> Bench<'a> {
         // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
         // the null call; a list has count * segments entries; a victim lies in its own arena.
         let ticks = unsafe { loops::time(&routine, &batch) };
+        forked::exit_if_child();
         if self.rounds > 0 {
             self.seen.calls += count as u64;
         }

@@ -2,6 +2,7 @@
 
 use super::Bench;
 use super::loops::{self, Batch, Follow};
+use crate::forked;
 use crate::status::{Now, Phase, StatusPage};
 use carryline_variants::Routine;
 use carryline_variants::checksum::reference::folded_sum;
@@ -28,9 +29,11 @@ impl Bench<'_> {
             if !unsafe { still_right(&self.members[member].routine, dst, src, len, seed) } {
                 wrong.push(member - 1);
             }
+            forked::exit_if_child();
         }
         if self.condition.segments.len() > 1 {
             wrong.extend(self.recheck_messages());
+            forked::exit_if_child();
             wrong.sort_unstable();
             wrong.dedup();
         }

@@ -93,18 +93,22 @@ impl Mismatch {
 pub(super) struct Bench<'s> {
     pub family: Family,
     pub caller: Caller,
-    status: &'s StatusPage,
+    /// Where the calls are noted; nowhere for threads that nobody watches.
+    status: Option<&'s StatusPage>,
     subject_index: u64,
+    /// The last call, for what is only seen after it.
+    pub last: Option<(Call, Note)>,
 }
 
 impl<'s> Bench<'s> {
-    pub fn new(routine: Routine, status: &'s StatusPage, subject_index: u64) -> Bench<'s> {
-        Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index }
+    pub fn new(routine: Routine, status: Option<&'s StatusPage>, subject_index: u64) -> Bench<'s> {
+        Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index, last: None }
     }
 
     /// Notes the call for whoever watches.
     pub fn announce(&self, call: &Call, note: Note) {
-        self.status.set(Now {
+        let Some(status) = self.status else { return };
+        status.set(Now {
             beat: 0,
             subject: self.subject_index,
             phase: Phase::Prove as u64,
@@ -120,6 +124,7 @@ impl<'s> Bench<'s> {
     /// Notes the call, and makes it.
     pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, Ill> {
         self.announce(call, note);
+        self.last = Some((*call, note));
         // SAFETY: stages pass memory of their own regions, and hold no reference into it.
         unsafe { self.caller.call(call, step) }
     }
@@ -269,6 +274,14 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
         Ill::State { kind, what, before, after } => {
             let about = format!("{what} was {before} before the call and is {after} after it");
             return Mismatch { about, ..Mismatch::new(kind, before, after) };
+        }
+        Ill::Forked => {
+            let about = "left a second process behind, in this call or one shortly before it".to_owned();
+            return Mismatch { about, ..Mismatch::new(Kind::Forked, "one process", "two processes") };
+        }
+        Ill::Overdue => {
+            let about = "was as far as this when the time for the proof was over".to_owned();
+            return Mismatch { about, ..Mismatch::new(Kind::TimedOut, "an end in time", "none") };
         }
         Ill::Fault { signal, address, write, stack } => (signal, address, write, stack),
     };

@@ -1,7 +1,9 @@
 //! One call of the routine under test, and what it did to the state around it.
 
 use super::counterexample::Kind;
+use crate::forked::{Watch, exit_if_child};
 use carryline_variants::Routine;
+use std::time::Instant;
 
 /// What a routine got to work on.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +47,14 @@ pub(super) enum Ill {
         /// As it was after.
         after: String,
     },
+    /// It left a second process behind.
+    Forked,
+    /// The proof has had all the time that it gets.
+    Overdue,
 }
+
+/// How many calls there are between two looks at the clock and for children.
+const LOOK_EVERY: u64 = 16;
 
 /// Calls one routine, from one thread.
 #[derive(Debug)]
@@ -56,6 +65,9 @@ pub(super) struct Caller {
     pub calls: u64,
     /// True once a call that began with clean upper halves of the vector registers left them in use.
     pub dirty_upper: bool,
+    /// When the proof ends at the latest.
+    pub deadline: Option<Instant>,
+    pub watch: Watch,
     #[cfg(target_arch = "x86_64")]
     state: x86_64::State,
 }
@@ -67,6 +79,8 @@ impl Caller {
             routine,
             calls: 0,
             dirty_upper: false,
+            deadline: None,
+            watch: Watch::current(),
             #[cfg(target_arch = "x86_64")]
             state: x86_64::State::new(routine),
         }
@@ -80,6 +94,34 @@ impl Caller {
     /// routine does beyond it is the risk that a worker process is there to bear.
     pub unsafe fn call(&mut self, call: &Call, step: bool) -> Result<u32, Ill> {
         self.calls += 1;
+        // SAFETY: the caller's obligation.
+        let outcome = unsafe { self.plain(call, step) };
+        exit_if_child();
+        if outcome.is_ok() {
+            if self.watch.came_back() {
+                return Err(Ill::Forked);
+            }
+            if self.calls <= LOOK_EVERY || self.calls.is_multiple_of(LOOK_EVERY) {
+                self.look()?;
+            }
+        }
+        outcome
+    }
+
+    /// Looks for what a call leaves behind in the system, and at the clock.
+    pub fn look(&self) -> Result<(), Ill> {
+        if self.watch.came_back() || self.watch.left_behind() {
+            return Err(Ill::Forked);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() > deadline => Err(Ill::Overdue),
+            _ => Ok(()),
+        }
+    }
+
+    /// # Safety
+    /// As for `call`.
+    unsafe fn plain(&mut self, call: &Call, step: bool) -> Result<u32, Ill> {
         #[cfg(target_arch = "x86_64")]
         {
             self.state.prepare(call, self.calls, step);

@@ -49,10 +49,12 @@ pub enum Kind {
     TruncatedLength,
     /// It ended in a signal for another reason.
     Crashed,
-    /// It did not return in time.
+    /// It did not return in time, or is too slow for the proof to come to an end.
     TimedOut,
     /// It ended the process.
     Exited,
+    /// It left a second process behind.
+    Forked,
 }
 
 /// An input on which a routine is wrong: the smallest that was found.

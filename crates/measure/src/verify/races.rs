@@ -7,7 +7,6 @@ use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
 use super::signals::{Saved, SignalStack, scribble};
 use super::sweep::{Proof, fields};
-use crate::status::StatusPage;
 use carryline_variants::Routine;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
@@ -137,15 +136,9 @@ impl Proof<'_> {
     }
 
     /// Two threads call the routine at once.
-    pub fn threads(
-        &mut self,
-        album: &Album,
-        own: &[Field<'_>],
-        page: &StatusPage,
-        routine: Routine,
-    ) -> Result<(), Stop> {
+    pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Routine) -> Result<(), Stop> {
         const LEAST_CALLS: u32 = 1500;
-        let (lengths, seed) = (self.lengths, self.seed);
+        let (lengths, seed, deadline) = (self.lengths, self.seed, self.bench.caller.deadline);
         let others = fields(self.family, album, 4)?;
         let ready = Barrier::new(2);
         let calls = [AtomicU32::new(0), AtomicU32::new(0)];
@@ -166,7 +159,9 @@ impl Proof<'_> {
         let (here, there) = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
                 let _stack = SignalStack::install(64 << 10);
-                let mut proof = Proof::new(Bench::new(routine, page, 0), lengths, Depth::Replicate, !seed);
+                // What this thread is at is not what the watcher should read.
+                let mut proof = Proof::new(Bench::new(routine, None, 0), lengths, Depth::Replicate, !seed);
+                proof.bench.caller.deadline = deadline;
                 run(&mut proof, &others, 1)
             });
             (run(self, own, 0), other.join())

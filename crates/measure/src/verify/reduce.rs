@@ -50,8 +50,11 @@ struct Reducer<'b, 's> {
 ///
 /// Only lengths that the routine's authors support are tried.
 pub(super) fn reduce(bench: &mut Bench<'_>, lengths: Lengths, caught: Caught) -> Counterexample {
-    let mut reducer =
-        Reducer { bench, memory: None, kind: caught.mismatch.kind, lengths, start: Instant::now() };
+    let kind = caught.mismatch.kind;
+    // Neither becomes plainer when it is done again and again.
+    let once = matches!(kind, Kind::Forked | Kind::TimedOut);
+    let caught = Caught { reducible: caught.reducible && !once, ..caught };
+    let mut reducer = Reducer { bench, memory: None, kind, lengths, start: Instant::now() };
     if caught.reducible
         && let Some((input, mismatch)) = reducer.run(&caught)
     {

@@ -6,11 +6,12 @@
 //! rest by its seed.
 
 use super::Depth;
-use super::bench::{Bench, Prefill};
+use super::bench::{Bench, Prefill, ill_mismatch};
 use super::counterexample::{Spot, Stage, sums};
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
 use super::patterns::{PATTERNS, Random, SEEDS, index};
+use super::places::caught_around;
 use carryline_variants::{Family, Lengths};
 
 /// What all stages of one proof share.
@@ -46,6 +47,27 @@ impl<'s> Proof<'s> {
         self.bench
             .check(&trial)
             .map_err(|mismatch| Stop::Caught(Box::new(Caught::new(*mismatch, &trial, self.family, true))))
+    }
+
+    /// After the last call: that nothing is left of the calls.
+    pub fn quiet(&mut self) -> Result<(), Stop> {
+        match (self.bench.caller.look(), self.bench.last) {
+            (Err(ill), Some((call, note))) => {
+                Err(caught_around(ill_mismatch(ill, &call, self.family), call, note))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The outcome of a stage that is left out, with a note, where there is no memory for it.
+    pub fn unless_memory_lacks(&mut self, what: &str, outcome: Result<(), Stop>) -> Result<(), Stop> {
+        match outcome {
+            Err(Stop::Memory(error)) => {
+                self.notes.push(format!("not tried: {what}: {error}"));
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     /// One of `0..choices`: at first each in turn, so that none is left out, then drawn.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::forked::exit_if_child;
 use carryline::cpu::Features;
 use carryline_variants::{Family, Lengths, Routine, Variant};
 use std::collections::BTreeSet;
@@ -35,7 +36,10 @@ fn every_variant_that_runs_here_is_proved() {
 fn variants_known_to_be_bad_are_caught() {
     for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_some()) {
         match outcome_of(variant, Depth::Full, 1) {
-            Err(Failure::Wrong(example)) => println!("{} {}: {example}", variant.family(), variant.name),
+            Err(Failure::Wrong(example)) => {
+                println!("{} {}: {example}", variant.family(), variant.name);
+                assert!(variant.lengths.contains(example.len as usize), "{:?}", variant.lengths);
+            }
             other => panic!("{} {}: {other:?}", variant.family(), variant.name),
         }
     }
@@ -143,6 +147,22 @@ extern "C" fn page_but_its_last_byte(dst: *mut u8, len: usize) {
     unsafe { libc::memset(dst.cast(), 0, len - usize::from(dst as usize % 64 == 63)) };
 }
 
+extern "C" fn slow_zero(dst: *mut u8, len: usize) {
+    std::thread::sleep(std::time::Duration::from_millis(1));
+    recording_zero(dst, len);
+}
+
+#[test]
+fn a_proof_that_does_not_end_is_ended() {
+    let status = StatusPage::create().expect("a page");
+    let subject = subject(Routine::Zero(slow_zero), Lengths::Any);
+    let patience = std::time::Duration::from_millis(100);
+    match prove_within(patience, &subject, Depth::Replicate, 5, &status, 0) {
+        Err(Failure::Wrong(example)) => assert_eq!(example.kind, Kind::TimedOut, "{example}"),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_routine_for_one_length_is_caught_at_it() {
     for depth in [Depth::Full, Depth::Replicate] {
@@ -191,4 +211,27 @@ fn a_counterexample_is_small_and_the_same_every_time() {
         let json = serde_json::to_string(example).expect("JSON");
         assert_eq!(serde_json::from_str::<Counterexample>(&json).expect("the same"), *example);
     }
+}
+
+#[test]
+fn a_child_ends_and_is_seen() {
+    // Not while a proof runs in another test: the child would be taken for that one's.
+    let _alone = Handlers::install();
+    let watch = Watch::begin();
+    exit_if_child();
+    assert!(!watch.came_back() && !watch.left_behind(), "the process itself goes on");
+    // SAFETY: the child calls `exit_if_child` and, as a last resort, `_exit`, neither of which needs a lock.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        exit_if_child();
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(9) };
+    }
+    assert!(watch.left_behind());
+    let mut status = 0;
+    // SAFETY: our own child.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
+    assert!(watch.came_back() && !watch.left_behind());
+    assert!(!Watch::begin().came_back(), "the next proof is not to blame");
 }

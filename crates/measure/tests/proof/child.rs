@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PLUGIN: &str = "CARRYLINE_TEST_PLUGIN";
+const SCARCE: &str = "CARRYLINE_TEST_SCARCE";
 const STATUS: &str = "CARRYLINE_TEST_STATUS";
 const SEED: u64 = 20;
 const SILENCE: Duration = Duration::from_secs(5);
@@ -30,6 +31,9 @@ fn child() {
     let status = StatusPage::open(unsafe { OwnedFd::from_raw_fd(fd) }).expect("the parent's page");
     let spec = PluginSpec::parse(&plugin).expect("the parent's spec");
     let subject = load(&spec).expect("a plug-in that can be loaded");
+    if std::env::var_os(SCARCE).is_some() {
+        make_scarce();
+    }
     let outcome: Outcome = match prove(&subject, Depth::Full, SEED, &status, 0) {
         Ok((_, summary)) => Ok(summary),
         Err(Failure::Wrong(example)) => Err(example),
@@ -38,11 +42,34 @@ fn child() {
     println!("\n{MARK}{}", serde_json::to_string(&outcome).expect("an outcome is JSON"));
 }
 
+/// Forbids files of any size, memory files among them, and takes the address 2^31.
+fn make_scarce() {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let address = std::ptr::with_exposed_provenance_mut(1 << 31);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+    // SAFETY: a limit and a signal's disposition of this process, which does nothing but prove; a mapping where there is
+    // none, which stays.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const none), 0);
+        libc::mmap(address, 4096, libc::PROT_NONE, flags, -1, 0);
+    }
+}
+
 /// Proves the plug-in at full depth, from that folder.
 pub fn prove_in_child(spec: &PluginSpec, folder: &Path) -> Outcome {
+    prove_with(spec, folder, false)
+}
+
+/// The same, if `scarce` where files and addresses are refused.
+pub fn prove_with(spec: &PluginSpec, folder: &Path, scarce: bool) -> Outcome {
     let status = StatusPage::create().expect("a status page");
     rustix::io::fcntl_setfd(status.fd(), rustix::io::FdFlags::empty()).expect("our own descriptor");
-    let mut child = Command::new(std::env::current_exe().expect("this executable"))
+    let mut command = Command::new(std::env::current_exe().expect("this executable"));
+    if scarce {
+        command.env(SCARCE, "1");
+    }
+    let mut child = command
         .args(["child::child", "--exact", "--nocapture", "--test-threads=1"])
         .current_dir(folder)
         .env(PLUGIN, spec.to_string())

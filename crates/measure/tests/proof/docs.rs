@@ -1,6 +1,6 @@
 //! The examples of `docs/plugins.md`, built with the commands that stand there, and proved.
 
-use crate::child::prove_in_child;
+use crate::child::{prove_in_child, prove_with};
 use crate::compile;
 use carryline_measure::plugin::PluginSpec;
 use std::path::Path;
@@ -81,4 +81,26 @@ fn a_missing_symbol_is_an_error() {
     let spec = PluginSpec::parse(&text).expect("a spec");
     let error = carryline_measure::plugin::load(&spec).expect_err("no such symbol").to_string();
     assert!(error.contains("has no symbol 'absent'"), "{error}");
+}
+
+#[test]
+fn a_proof_goes_on_where_memory_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = "#include <stdint.h>\n#include <string.h>\n\
+        uint32_t both(void *to, const void *from, size_t len, uint32_t seed)\n\
+        { const uint8_t *p = from; uint64_t sum = seed; uint16_t w;\n\
+          for (size_t i = 0; i + 1 < len; i += 2) { memcpy(&w, p + i, 2); sum += w; }\n\
+          if (len & 1) sum += p[len - 1];\n\
+          memcpy(to, from, len);\n\
+          while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);\n\
+          return (uint32_t)sum; }\n";
+    std::fs::write(folder.path().join("both.c"), source).expect("a source");
+    compile(&["-O2", "-fPIC", "-shared", "-o", "both.so", "both.c"], folder.path());
+    let spec = PluginSpec::parse("both.so:both:copy_checksum").expect("a spec");
+    let plenty = prove_with(&spec, folder.path(), false).unwrap_or_else(|example| panic!("{example}"));
+    let scarce = prove_with(&spec, folder.path(), true).unwrap_or_else(|example| panic!("{example}"));
+    assert!(plenty.notes.is_empty(), "{:?}", plenty.notes);
+    // Shared memory is had without a file; the address is not.
+    assert_eq!(scarce.notes, ["not tried: buffers across address 0x80000000, which is not free"]);
+    assert!(scarce.calls < plenty.calls && scarce.calls > plenty.calls / 2);
 }
