@@ -53,7 +53,7 @@ struct Seen {
     seeds: BTreeSet<u32>,
     patterns: BTreeSet<u64>,
     places: BTreeSet<u64>,
-    at_guard: BTreeSet<(usize, u64)>,
+    at_guard: BTreeSet<(usize, usize)>,
 }
 
 static SEEN: Mutex<Option<(Seen, StatusPage)>> = Mutex::new(None);
@@ -69,8 +69,11 @@ extern "C" fn recording_sum(data: *const u8, len: usize, seed: u32) -> u32 {
         seen.places.insert(now.placement >> 8);
         let (starts, ends) =
             ((data as usize).is_multiple_of(4096), (data as usize + len).is_multiple_of(4096));
-        if len <= 300 && (starts || ends) {
-            seen.at_guard.insert((len, u64::from(ends)));
+        // No byte at all both starts and ends where it is.
+        for (side, touches) in [starts, ends].into_iter().enumerate() {
+            if len <= 300 && touches {
+                seen.at_guard.insert((len, side));
+            }
         }
     }
     // SAFETY: the caller passes a readable buffer.

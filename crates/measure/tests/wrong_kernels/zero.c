@@ -147,8 +147,8 @@ void end_compared_in_32_bits(void *dst, size_t len)
         *(volatile uint8_t *)p = 0;
 }
 
-// wrong: zero: history
-// Remembers what it zeroed last.
+// wrong: zero: history|left_bytes_unwritten: smallest 1
+// Remembers what it zeroed last. The sweep meets the same destination twice, too.
 void remembers_what_is_zero(void *dst, size_t len)
 {
     static __thread void *last;
