@@ -154,7 +154,7 @@ pub struct List {
 Examples:
   carryline machine
   carryline machine --format json
-  CARRYLINE_MASK=avx512f carryline machine")]
+  carryline machine --quiet")]
 pub struct Machine {}
 
 #[derive(Args, Debug)]

@@ -16,7 +16,12 @@ const STRANGERS: [(&str, &str, &str, &str); 9] = [
     ("hang", "for (;;) __asm__ volatile(\"\"); return 0;", "timed_out", ""),
     ("leave", "exit(0);", "crashed", "status 0"),
     ("stop", "raise(SIGSTOP); return 0;", "timed_out", ""),
-    ("forks", "static int n; if (n++ < 3 && fork() == 0) return 1; return sum(data, len, seed);", "wrong", ""),
+    (
+        "forks",
+        "static int n; if (n++ < 3 && fork() == 0) return 1; return sum(data, len, seed);",
+        "wrong",
+        "",
+    ),
     ("closes", "for (int i = 0; i < 11; i++) close(i); return sum(data, len, seed);", "ok", ""),
     (
         "prints",

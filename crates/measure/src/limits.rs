@@ -22,14 +22,27 @@ pub fn buffers(caches: &CacheSizes) -> [(&'static str, u64); 4] {
     [("L1", caches.l1 / 2), ("L2", caches.l2 / 2), ("L3", caches.l3 / 4), ("memory", caches.too_large())]
 }
 
-/// Measures every level in `arena`, which must have been prefaulted; levels larger than it are left out.
+/// Bytes of the largest buffer that the limits of these levels need.
 #[must_use]
-pub fn measure(caches: &CacheSizes, arena: &mut Arena, ticks_per_ns: f64, status: &StatusPage) -> Vec<Limit> {
+pub fn largest_buffer(caches: &CacheSizes, levels: &[String]) -> u64 {
+    let wanted = buffers(caches).into_iter().filter(|(level, _)| levels.iter().any(|wanted| wanted == level));
+    wanted.map(|(_, bytes)| bytes).max().unwrap_or(0)
+}
+
+/// Measures those levels in `arena`, which must have been prefaulted; levels larger than it are left out.
+#[must_use]
+pub fn measure(
+    caches: &CacheSizes,
+    levels: &[String],
+    arena: &mut Arena,
+    ticks_per_ns: f64,
+    status: &StatusPage,
+) -> Vec<Limit> {
     let kinds = kernels();
     let mut limits = Vec::new();
     for (level, bytes) in buffers(caches) {
         let len = bytes as usize / TURN * TURN;
-        if len == 0 || len > arena.len() {
+        if len == 0 || len > arena.len() || !levels.iter().any(|wanted| wanted == level) {
             continue;
         }
         let rate = |kernel: Kernel| {
@@ -273,7 +286,9 @@ mod tests {
         let mut arena = Arena::new(1 << 20, Pages::Base).expect("1 MiB");
         arena.prefault();
         let status = StatusPage::create().expect("a page");
-        let mut limits = measure(&caches, &mut arena, 1.0, &status);
+        let levels = ["L1", "L2", "L3", "memory"].map(str::to_owned);
+        assert_eq!(largest_buffer(&caches, &levels[..2]), 128 << 10);
+        let mut limits = measure(&caches, &levels, &mut arena, 1.0, &status);
         assert_eq!(limits.iter().map(|l| l.level.as_str()).collect::<Vec<_>>(), ["L1", "L2", "L3"]);
         assert!(limits.iter().all(|l| l.load > 0.0 && l.store > 0.0 && l.nt_store > 0.0));
         let mut better = limits[0].clone();

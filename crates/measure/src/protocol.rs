@@ -59,8 +59,8 @@ pub struct MeasureJob {
     pub total_ms: u64,
     /// The logical CPU to stay on, if any.
     pub cpu: Option<usize>,
-    /// Whether to measure the machine's limits first.
-    pub limits: bool,
+    /// The cache levels whose limits are to be measured first.
+    pub limits: Vec<String>,
     /// The machine's caches.
     pub caches: CacheSizes,
 }

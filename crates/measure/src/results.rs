@@ -102,7 +102,7 @@ pub struct Cell {
     pub basis: Option<String>,
     /// Bytes of a call over its gross core cycles.
     pub bytes_per_cycle: Option<f64>,
-    /// The time that the machine's limit allows (null call plus bytes at the limit's rate) over the gross time;
+    /// The time that the machine's limit allows (the bytes at the limit's rate, but at least a null call) over the gross time;
     /// `None` where no limit was measured or the cell is not a throughput.
     pub limit_share: Option<f64>,
     /// Gross time over that of the family's baseline in the same rounds.
@@ -142,7 +142,7 @@ pub struct Limit {
 /// A run's noise floor: how far apart the two halves of A/A pairs were.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
-    /// Relative difference within which everything is a tie: the largest of the pairs' bounds.
+    /// The largest of the situations' floors: a relative difference within which everything is a tie.
     pub relative: f64,
     /// How many A/A pairs it rests on.
     pub pairs: u32,

@@ -215,17 +215,14 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
     let disturbance = Disturbance::now();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed);
     let mut buffers = Buffers::new(rng.next_u64());
-    if job.limits {
+    if !job.limits.is_empty() {
         status.set(Now { phase: Phase::Limits as u64, subject: u64::MAX, ..Now::default() });
-        match buffers.for_limits(
-            job.situations.iter().filter_map(|s| Some((Family::from_name(&s.family)?, &s.condition))),
-            &job.caches,
-        ) {
-            Ok(arena) => {
-                channel.send(&Message::Limits(limits::measure(&job.caches, arena, ticks_per_ns, status)))
-            }
-            Err(_) => channel.send(&Message::Limits(Vec::new())),
-        }
+        let levels = &job.limits;
+        let measured = match buffers.for_limits(limits::largest_buffer(&job.caches, levels)) {
+            Ok(arena) => limits::measure(&job.caches, levels, arena, ticks_per_ns, status),
+            Err(_) => Vec::new(),
+        };
+        channel.send(&Message::Limits(measured));
     }
 
     let mut order: Vec<&SituationJob> = job.situations.iter().collect();

@@ -280,8 +280,8 @@ fn method(run: &RunResult) -> Markup {
                     ". Smaller differences are ties."
                 }
                 li {
-                    b { "The limit" } " is the null call plus the bytes at the best rate that one core \
-                    showed at that cache level. A rate counts the length of a call once: a copy of n \
+                    b { "The limit" } " is what the bytes take at the best rate that one core showed at \
+                    that cache level, but at least a null call. A rate counts the length of a call once: a copy of n \
                     bytes reads n and writes n."
                 }
                 li {

@@ -382,7 +382,7 @@ pub fn legend(unit: Unit, style: Style) -> String {
         "Net is without the null call, gross with it."
     };
     let rest = "Ranks and ratios come from gross times, paired within rounds; '=' marks a rank shared by a tie. \
-                The limit is the null call plus the bytes at the best rate this machine showed in the same run.";
+                The limit is what the bytes take at the best rate that this run saw, but at least a null call.";
     format!("{}\n{}\n", wrap(counts, style.width, 0), wrap(rest, style.width, 0))
 }
 

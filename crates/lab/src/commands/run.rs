@@ -120,6 +120,7 @@ impl Prepared {
             situations: situations.into_iter().filter(|situation| !situation.subjects.is_empty()).collect(),
             plugins: self.selection.plugins.clone(),
             replicates: effort.replicates.unwrap_or(REPLICATES),
+            most_replicates: effort.replicates.unwrap_or(2 * REPLICATES),
             budget: effort.budget.unwrap_or(budget),
             seed: session::seed(common),
             patience: self.supervisor.patience,

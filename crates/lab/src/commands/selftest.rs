@@ -70,6 +70,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
             situations: situations.clone(),
             plugins: Vec::new(),
             replicates: super::run::REPLICATES,
+            most_replicates: super::run::REPLICATES,
             budget: args.budget,
             seed: seed.wrapping_add(u64::from(run)),
             patience: supervisor.patience,

@@ -34,6 +34,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         situations,
         plugins: Vec::new(),
         replicates: REPLICATES,
+        most_replicates: 2 * REPLICATES,
         budget: BUDGET,
         seed: session::seed(common),
         patience: supervisor.patience,

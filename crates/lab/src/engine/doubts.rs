@@ -4,7 +4,7 @@ use super::measure::Outcome;
 use super::plan::Plan;
 use super::session::Setting;
 use carryline_measure::cells::Summary;
-use carryline_measure::condition::Pages;
+use carryline_measure::condition::{CacheMethod, Condition, Pages};
 use carryline_measure::gather::Gathered;
 use carryline_measure::results::{Estimate, Status, Warning};
 use carryline_measure::{statistics, warning};
@@ -22,6 +22,8 @@ const DRIFT: f64 = 0.03;
 const HIGH_FLOOR: f64 = 0.05;
 /// Involuntary switches per second of measurement that are more than the usual housekeeping.
 const SWITCHES_PER_SECOND: f64 = 50.0;
+/// Ways of being cold that differ more than this are not one condition.
+const COLD: f64 = 0.2;
 /// Share of stolen time that matters.
 const STEAL: f64 = 0.01;
 /// Cells of one kind of doubt that are named; the rest are counted.
@@ -95,6 +97,11 @@ pub fn all(
             }
         }
     }
+    limited(
+        &mut warnings,
+        cold_disagreements(&outcome.gathered, summaries),
+        |(name, one, other, relative)| warning::cold_methods_disagree(name, one, other, *relative),
+    );
     let unmeasured: Vec<&str> =
         outcome.gathered.iter().filter(|g| !g.is_measured()).map(|g| g.situation.name.as_str()).collect();
     if !unmeasured.is_empty() && !outcome.interrupted {
@@ -123,6 +130,45 @@ fn limited<T>(warnings: &mut Vec<Warning>, list: Vec<T>, make: impl Fn(&T) -> Wa
         }
         warnings.push(warning);
     }
+}
+
+/// Situations that differ in the method alone by which they are cold, and figures of the same variant that differ more
+/// than [`COLD`]: the situation, both methods, and by how much, for the variant that differs most.
+fn cold_disagreements(
+    gathered: &[Gathered],
+    summaries: &[(String, Summary)],
+) -> Vec<(String, String, String, f64)> {
+    let mut found = Vec::new();
+    for (index, one) in gathered.iter().enumerate() {
+        for (later, other) in gathered.iter().enumerate().skip(index + 1) {
+            let (a, b) = (&one.situation, &other.situation);
+            let cold = |condition: &Condition| condition.cache.method != CacheMethod::Hot;
+            let same = Condition { cache: a.condition.cache, ..b.condition.clone() } == a.condition;
+            let both_cold = cold(&a.condition) && cold(&b.condition);
+            if a.family != b.family
+                || !same
+                || !both_cold
+                || a.condition.cache.operands != b.condition.cache.operands
+            {
+                continue;
+            }
+            let pairs = summaries[index].1.cells.iter().zip(&summaries[later].1.cells);
+            let furthest = pairs
+                .filter_map(|(x, y)| Some((x.variant.clone(), x.gross?.median / y.gross?.median)))
+                .map(|(variant, ratio)| (variant, ratio.max(1.0 / ratio) - 1.0))
+                .max_by(|x, y| x.1.total_cmp(&y.1));
+            if let Some((variant, relative)) = furthest.filter(|(_, relative)| *relative > COLD) {
+                let (one, other) = (a.condition.cache.to_string(), b.condition.cache.to_string());
+                found.push((
+                    format!("{} {}: {variant}", a.family, a.condition.sizes.label),
+                    one,
+                    other,
+                    relative,
+                ));
+            }
+        }
+    }
+    found
 }
 
 /// How far the core clock moved: the spread of the middle 80 % of the rounds' ticks per cycle.
@@ -167,7 +213,6 @@ fn wide_cells(summary: &Summary) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_measure::condition::Condition;
     use carryline_measure::gather::{Replicate, Round, Situation};
 
     fn gathered(rounds: Vec<Round>) -> Gathered {

@@ -8,7 +8,7 @@ use carryline_measure::gather::{Gathered, Replicate, Round};
 use carryline_measure::limits;
 use carryline_measure::protocol::{Job, MeasureJob, Message, SituationJob};
 use carryline_measure::results::{Limit, Status};
-use carryline_measure::sampler::CacheSizes;
+use carryline_measure::sampler::{CacheSizes, level_of};
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
 use carryline_variants::{Family, Lengths};
@@ -53,6 +53,9 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
+/// Replicates that measure the limits: the best of these stands for all, and memory for them is dear to fault in.
+const LIMIT_REPLICATES: u32 = 2;
+
 /// The state of the replicates' loop.
 struct Run<'a> {
     plan: &'a Plan,
@@ -93,15 +96,18 @@ pub fn run(
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     // What a replicate spends before it measures: a guess at first, then what the last one took.
     let mut overhead = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
-    for replicate in 0..plan.replicates {
-        if interrupt::requested() {
+    let mut longest = Duration::ZERO;
+    for replicate in 0..plan.most_replicates.max(plan.replicates) {
+        let time = deadline.saturating_duration_since(Instant::now());
+        if interrupt::requested() || replicate >= plan.replicates && time < longest {
             break;
         }
-        let left = deadline.saturating_duration_since(Instant::now()) / (plan.replicates - replicate);
+        let left = time / plan.replicates.saturating_sub(replicate).max(1);
         let begin = Instant::now();
         let time = left.saturating_sub(overhead);
         run.replicate(replicate, rng.next_u64(), time, caches, cpu, arrived)?;
         overhead = begin.elapsed().saturating_sub(time).min(left);
+        longest = longest.max(begin.elapsed());
     }
     run.outcome.interrupted = interrupt::requested();
     for gathered in &mut run.outcome.gathered {
@@ -264,6 +270,19 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The cache levels that the plan's operands come from.
+    fn levels(&self, caches: &CacheSizes) -> Vec<String> {
+        let mut levels: Vec<String> = Vec::new();
+        for situation in &self.plan.situations {
+            let Some(family) = Family::from_name(&situation.family) else { continue };
+            let level = level_of(family, &situation.condition, caches);
+            if !levels.iter().any(|known| known == level) {
+                levels.push(level.to_owned());
+            }
+        }
+        levels
+    }
+
     fn lose(&mut self, id: SubjectId, verdict: Verdict) {
         if let Some(reason) = exclusion(&verdict) {
             self.out.entry(id.clone()).or_insert(reason);
@@ -319,7 +338,7 @@ impl Run<'_> {
         }
         let total_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
         let plugins = self.plan.plugin_words();
-        let limits = true;
+        let limits = if replicate < LIMIT_REPLICATES { self.levels(&caches) } else { Vec::new() };
         (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)
     }
 }

@@ -161,8 +161,8 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "share of the limit",
         &["limit_share", "share"],
-        "The time that the machine's limit would allow for the call's bytes, a null call included, over the time that \
-         it took. Near 100 % nothing remains to be gained in that condition. A little above 100 % is possible, \
+        "The time that the machine's limit would allow for the call's bytes, but at least a null call, over the time \
+         that it took. Near 100 % nothing remains to be gained in that condition. A little above 100 % is possible, \
          because the limit is itself a measurement. Latencies have no such share.",
     ),
     word(

@@ -1,9 +1,8 @@
 //! The memory of a worker process, kept from bench to bench so that every page is faulted in once.
 
-use super::workload::{CacheSizes, Layout, START_PAGES, below};
+use super::workload::{START_PAGES, below};
 use crate::arena::{Arena, MapError};
-use crate::condition::{Condition, Pages};
-use carryline_variants::Family;
+use crate::condition::Pages;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -47,19 +46,11 @@ impl Buffers {
         }
     }
 
-    /// Memory for measuring the limits in, large enough for the destinations of all `conditions` too, so that it need
-    /// not be taken twice.
+    /// At least `bytes` of memory to measure the limits in. It is kept for the destinations of benches.
     ///
     /// # Errors
     /// When there is not enough.
-    pub fn for_limits<'c>(
-        &mut self,
-        conditions: impl Iterator<Item = (Family, &'c Condition)>,
-        caches: &CacheSizes,
-    ) -> Result<&mut Arena, MapError> {
-        let operand =
-            |(family, condition)| Layout::new(family, condition, caches).dst.map_or(0, |o| o.bytes());
-        let bytes = conditions.map(operand).max().unwrap_or(0).max(caches.too_large() as usize);
-        Buffers::hold(&mut self.dst, bytes, Pages::Base)
+    pub fn for_limits(&mut self, bytes: u64) -> Result<&mut Arena, MapError> {
+        Buffers::hold(&mut self.dst, bytes as usize, Pages::Base)
     }
 }

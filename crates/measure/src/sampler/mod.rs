@@ -12,7 +12,7 @@ mod recheck;
 mod workload;
 
 pub use buffers::Buffers;
-pub use workload::{CacheSizes, buffer_bytes};
+pub use workload::{CacheSizes, buffer_bytes, level_of};
 
 use crate::arena::MapError;
 use crate::clock;
@@ -164,9 +164,6 @@ impl<'a> Bench<'a> {
             .sum::<Option<usize>>()
             .map(|bytes| bytes as u64);
 
-        let hot_bytes: u64 =
-            [&layout.dst, &layout.src].iter().map(|o| o.map_or(0, |o| layout.largest * o.slots as u64)).sum();
-        let any_cold = condition.cache.method != CacheMethod::Hot;
         let longest_list = 2 * layout.most_calls * condition.segments.len().max(1);
         let calls = if layout.uniform {
             vec![Call::default(); WARM_CALLS]
@@ -192,7 +189,7 @@ impl<'a> Bench<'a> {
             evict,
             victim,
             huge_bytes,
-            level: if any_cold { "memory" } else { caches.level(hot_bytes) },
+            level: workload::level_of(family, condition, caches),
             cached_bytes: caches.l3 as usize,
             placement: below(&mut rng, loops::PLACEMENTS),
             batch_calls: 1,

@@ -171,6 +171,11 @@ impl Layout {
         }
     }
 
+    /// Bytes that the calls touch when the operands are hot.
+    pub fn hot_bytes(&self) -> u64 {
+        self.dst.iter().chain(&self.src).map(|operand| self.largest * operand.slots as u64).sum()
+    }
+
     /// Bytes that its buffers take.
     pub fn bytes(&self) -> u64 {
         self.dst.iter().chain(&self.src).map(|operand| operand.bytes() as u64).sum()
@@ -190,6 +195,15 @@ pub fn buffer_bytes(family: Family, condition: &Condition, caches: &CacheSizes) 
     let evict = if condition.cache.method == CacheMethod::Evict { caches.eviction() } else { 0 };
     let victim = if let Then::Victim(bytes) = condition.then { bytes } else { 0 };
     Layout::new(family, condition, caches).bytes() + evict + victim
+}
+
+/// The cache level that a cell's operands come from: the nearest that holds them when hot, `memory` when cold.
+#[must_use]
+pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> &'static str {
+    match condition.cache.method {
+        CacheMethod::Hot => caches.level(Layout::new(family, condition, caches).hot_bytes()),
+        _ => "memory",
+    }
 }
 
 /// A number below `bound`, every one equally often (to within 2^-32 for the bounds that occur here).
