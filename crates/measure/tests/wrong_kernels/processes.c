@@ -23,6 +23,15 @@ uint32_t forks_late(const void *src, size_t len, uint32_t seed)
     return fold32(words(src, len, seed));
 }
 
+// wrong: copy_checksum: forked
+// Forks in every call and returns in both processes.
+uint32_t forks_always(void *dst, const void *src, size_t len, uint32_t seed)
+{
+    (void)!fork();
+    bytes_copy(dst, src, len);
+    return fold32(words(src, len, seed));
+}
+
 // wrong: copy: forked
 // Its child stays behind for a while.
 void leaves_a_sleeper(void *dst, const void *src, size_t len)
