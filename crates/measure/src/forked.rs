@@ -66,15 +66,27 @@ pub fn arm() {
 /// Returns in the process that called [`arm`]; ends one that a routine has split off from it.
 #[inline]
 pub fn exit_if_child() {
-    let guard = guard();
-    let is_child = match guard.wiped {
-        Some(mark) => mark.load(Ordering::Relaxed) == 0,
-        None => guard.process.load(Ordering::Relaxed) != std::process::id(),
-    };
-    if is_child {
-        guard.latest.fetch_max(PROOF.load(Ordering::Relaxed), Ordering::Relaxed);
+    if is_child() {
         // SAFETY: ends this process at once, without handlers that belong to its parent.
         unsafe { libc::_exit(0) };
+    }
+}
+
+/// The same within a proof: the child tells it before it ends.
+#[inline]
+pub(crate) fn tell_and_exit_if_child() {
+    if is_child() {
+        guard().latest.fetch_max(PROOF.load(Ordering::Relaxed), Ordering::Relaxed);
+        exit_if_child();
+    }
+}
+
+#[inline]
+fn is_child() -> bool {
+    let guard = guard();
+    match guard.wiped {
+        Some(mark) => mark.load(Ordering::Relaxed) == 0,
+        None => guard.process.load(Ordering::Relaxed) != std::process::id(),
     }
 }
 
@@ -99,7 +111,7 @@ impl Watch {
         Watch { proof: PROOF.load(Ordering::Relaxed), alone: !thread_has_children() }
     }
 
-    /// True if a child of this proof has ended in [`exit_if_child`].
+    /// True if a child of this proof has ended in [`tell_and_exit_if_child`].
     #[inline]
     pub fn came_back(&self) -> bool {
         guard().latest.load(Ordering::Relaxed) == self.proof

@@ -541,3 +541,6 @@ impl Seen {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! One call of the routine under test, and what it did to the state around it.
 
 use super::counterexample::Kind;
-use crate::forked::{Watch, exit_if_child};
+use crate::forked::{Watch, tell_and_exit_if_child};
 use carryline_variants::Routine;
 use std::time::Instant;
 
@@ -96,7 +96,7 @@ impl Caller {
         self.calls += 1;
         // SAFETY: the caller's obligation.
         let outcome = unsafe { self.plain(call, step) };
-        exit_if_child();
+        tell_and_exit_if_child();
         if outcome.is_ok() {
             if self.watch.came_back() {
                 return Err(Ill::Forked);

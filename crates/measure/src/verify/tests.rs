@@ -1,5 +1,5 @@
 use super::*;
-use crate::forked::exit_if_child;
+use crate::forked::tell_and_exit_if_child;
 use carryline::cpu::Features;
 use carryline_variants::{Family, Lengths, Routine, Variant};
 use std::collections::BTreeSet;
@@ -221,12 +221,12 @@ fn a_child_ends_and_is_seen() {
     // Not while a proof runs in another test: the child would be taken for that one's.
     let _alone = Handlers::install();
     let watch = Watch::begin();
-    exit_if_child();
+    tell_and_exit_if_child();
     assert!(!watch.came_back() && !watch.left_behind(), "the process itself goes on");
-    // SAFETY: the child calls `exit_if_child` and, as a last resort, `_exit`, neither of which needs a lock.
+    // SAFETY: the child calls `tell_and_exit_if_child` and, as a last resort, `_exit`, neither of which needs a lock.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        exit_if_child();
+        tell_and_exit_if_child();
         // SAFETY: ends the process.
         unsafe { libc::_exit(9) };
     }
