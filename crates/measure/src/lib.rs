@@ -9,6 +9,7 @@ pub mod counters;
 pub mod environment;
 pub mod explain;
 pub mod fleet;
+pub mod forked;
 pub mod gather;
 pub mod limits;
 pub mod nearest;

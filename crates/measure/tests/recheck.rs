@@ -13,7 +13,9 @@ use std::time::Duration;
 static CORRUPT: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" fn turncoat(data: *const u8, len: usize, seed: u32) -> u32 {
-    let Some(Routine::Checksum(right)) = find(Family::Checksum, "adc_1_stream").map(|variant| variant.routine) else {
+    let Some(Routine::Checksum(right)) =
+        find(Family::Checksum, "adc_1_stream").map(|variant| variant.routine)
+    else {
         unreachable!("in the collection on every architecture")
     };
     // SAFETY: the caller's contract is this routine's.

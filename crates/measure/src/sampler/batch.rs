@@ -5,6 +5,7 @@ use super::workload::{Operand, draw_calls, shuffle};
 use super::{Bench, prepare};
 use crate::clock;
 use crate::condition::{CacheMethod, Dependence, Then};
+use crate::forked;
 use crate::status::{Now, Phase, StatusPage};
 
 /// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
@@ -67,6 +68,7 @@ impl Bench<'_> {
             let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
             // SAFETY: as for the timed batch below.
             unsafe { loops::time(&routine, &untimed) };
+            forked::exit_if_child();
         }
         self.batches = self.batches.wrapping_add(1);
         self.reorder(entries);
@@ -76,6 +78,7 @@ impl Bench<'_> {
         // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
         // the null call; a list has count * segments entries; a victim lies in its own arena.
         let ticks = unsafe { loops::time(&routine, &batch) };
+        forked::exit_if_child();
         if self.rounds > 0 {
             self.seen.calls += count as u64;
         }

@@ -131,34 +131,40 @@ unsafe fn read_lines(base: *const u8, len: usize) -> u8 {
 /// For every call of the batch, its arguments added to the bases must be within the routine's contract; the lists
 /// must have `count * segments` entries when there are no fixed arguments; what follows must be readable.
 pub(crate) unsafe fn time(routine: &Routine, batch: &Batch<'_>) -> u64 {
-    // SAFETY (all arms): the caller's obligation, handed on unchanged.
-    match *routine {
-        Routine::Zero(f) => unsafe { by_dependence(f, batch) },
-        Routine::Copy(f) => unsafe { by_dependence(f, batch) },
-        Routine::Checksum(f) if batch.segments > 1 => unsafe { messages(f, batch) },
-        Routine::CopyChecksum(f) if batch.segments > 1 => unsafe { messages(f, batch) },
-        Routine::Checksum(f) => unsafe { by_dependence(f, batch) },
-        Routine::CopyChecksum(f) => unsafe { by_dependence(f, batch) },
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match *routine {
+            Routine::Zero(f) => by_dependence(f, batch),
+            Routine::Copy(f) => by_dependence(f, batch),
+            Routine::Checksum(f) if batch.segments > 1 => messages(f, batch),
+            Routine::CopyChecksum(f) if batch.segments > 1 => messages(f, batch),
+            Routine::Checksum(f) => by_dependence(f, batch),
+            Routine::CopyChecksum(f) => by_dependence(f, batch),
+        }
     }
 }
 
 unsafe fn by_dependence<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
-    // SAFETY (all arms): the caller's obligation, handed on unchanged.
-    match batch.dependence {
-        CHAINED => unsafe { by_source::<F, CHAINED>(f, batch) },
-        FENCED => unsafe { by_source::<F, FENCED>(f, batch) },
-        _ => unsafe { by_source::<F, INDEPENDENT>(f, batch) },
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match batch.dependence {
+            CHAINED => by_source::<F, CHAINED>(f, batch),
+            FENCED => by_source::<F, FENCED>(f, batch),
+            _ => by_source::<F, INDEPENDENT>(f, batch),
+        }
     }
 }
 
 unsafe fn by_source<F: Invoke, const DEPENDENCE: u8>(f: F, batch: &Batch<'_>) -> u64 {
     let follows = !matches!(batch.follow, Follow::Nothing);
-    // SAFETY (all arms): the caller's obligation, handed on unchanged.
-    match (batch.fixed.is_none(), follows) {
-        (false, false) => unsafe { by_placement::<F, DEPENDENCE, false, false>(f, batch) },
-        (false, true) => unsafe { by_placement::<F, DEPENDENCE, false, true>(f, batch) },
-        (true, false) => unsafe { by_placement::<F, DEPENDENCE, true, false>(f, batch) },
-        (true, true) => unsafe { by_placement::<F, DEPENDENCE, true, true>(f, batch) },
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match (batch.fixed.is_none(), follows) {
+            (false, false) => by_placement::<F, DEPENDENCE, false, false>(f, batch),
+            (false, true) => by_placement::<F, DEPENDENCE, false, true>(f, batch),
+            (true, false) => by_placement::<F, DEPENDENCE, true, false>(f, batch),
+            (true, true) => by_placement::<F, DEPENDENCE, true, true>(f, batch),
+        }
     }
 }
 
@@ -166,12 +172,14 @@ unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, cons
     f: F,
     batch: &Batch<'_>,
 ) -> u64 {
-    // SAFETY (all arms): the caller's obligation, handed on unchanged.
-    match batch.placement % PLACEMENTS {
-        0 => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 64>(f, batch) },
-        1 => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 16>(f, batch) },
-        2 => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 32>(f, batch) },
-        _ => unsafe { calls::<F, DEPENDENCE, LISTED, FOLLOWS, 48>(f, batch) },
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match batch.placement % PLACEMENTS {
+            0 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 64>(f, batch),
+            1 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 16>(f, batch),
+            2 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 32>(f, batch),
+            _ => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 48>(f, batch),
+        }
     }
 }
 
@@ -309,11 +317,13 @@ pub(crate) unsafe fn message_sum(routine: &Routine, batch: &Batch<'_>) -> Option
     for call in &batch.calls[..batch.segments] {
         let dst = batch.dst.wrapping_add(call.dst as usize);
         let src = batch.src.wrapping_add(call.src as usize);
-        // SAFETY (both arms): the caller's obligation.
-        sum = match *routine {
-            Routine::Checksum(f) => unsafe { f.invoke(dst, src, call.len as usize, sum) },
-            Routine::CopyChecksum(f) => unsafe { f.invoke(dst, src, call.len as usize, sum) },
-            Routine::Zero(_) | Routine::Copy(_) => return None,
+        // SAFETY: the caller's obligation.
+        sum = unsafe {
+            match *routine {
+                Routine::Checksum(f) => f.invoke(dst, src, call.len as usize, sum),
+                Routine::CopyChecksum(f) => f.invoke(dst, src, call.len as usize, sum),
+                Routine::Zero(_) | Routine::Copy(_) => return None,
+            }
         };
         if call.len & 1 == 1 {
             sum = sum.rotate_left(8);

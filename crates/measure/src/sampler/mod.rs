@@ -20,6 +20,7 @@ use crate::arena::MapError;
 use crate::clock;
 use crate::condition::{CacheMethod, Condition, Pages, Then};
 use crate::counters::CycleCounter;
+use crate::forked;
 use crate::sizes::SizeSource;
 use crate::statistics;
 use crate::status::StatusPage;
@@ -116,6 +117,7 @@ impl<'a> Bench<'a> {
         caches: &CacheSizes,
         seed: u64,
     ) -> Result<Bench<'a>, BenchError> {
+        forked::arm();
         if condition.cache.method == CacheMethod::Clflush && !cfg!(target_arch = "x86_64") {
             return Err(BenchError::Unsupported(
                 "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),

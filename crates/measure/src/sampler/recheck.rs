@@ -2,6 +2,7 @@
 
 use super::Bench;
 use super::loops::{self, Batch, Follow};
+use crate::forked;
 use crate::status::{Now, Phase, StatusPage};
 use carryline_variants::Routine;
 use carryline_variants::checksum::reference::folded_sum;
@@ -28,9 +29,11 @@ impl Bench<'_> {
             if !unsafe { still_right(&self.members[member].routine, dst, src, len, seed) } {
                 wrong.push(member - 1);
             }
+            forked::exit_if_child();
         }
         if self.condition.segments.len() > 1 {
             wrong.extend(self.recheck_messages());
+            forked::exit_if_child();
             wrong.sort_unstable();
             wrong.dedup();
         }
@@ -72,25 +75,31 @@ impl Bench<'_> {
 /// # Safety
 /// The arguments must be within the routine's contract, and the buffers nobody else's.
 unsafe fn still_right(routine: &Routine, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> bool {
-    // SAFETY (all): len bytes at src and dst are mapped, distinct, and ours.
+    // SAFETY: `len` mapped bytes of ours, which no call writes while the slice lives.
     let source = || unsafe { std::slice::from_raw_parts(src, len) };
+    // SAFETY: as above; the two buffers are distinct.
     let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
+    // SAFETY: as above.
     let dirty = || unsafe { dst.write_bytes(0xa5, len) };
     let sums = |sum: u32| carryline::checksum::fold(sum) == folded_sum(source(), seed);
     match *routine {
         Routine::Zero(f) => {
             dirty();
+            // SAFETY: the caller's obligation.
             unsafe { f(dst, len) };
             destination().iter().all(|byte| *byte == 0)
         }
         Routine::Copy(f) => {
             dirty();
+            // SAFETY: the caller's obligation.
             unsafe { f(dst, src, len) };
             destination() == source()
         }
+        // SAFETY: the caller's obligation.
         Routine::Checksum(f) => sums(unsafe { f(src, len, seed) }),
         Routine::CopyChecksum(f) => {
             dirty();
+            // SAFETY: the caller's obligation.
             let sum = unsafe { f(dst, src, len, seed) };
             sums(sum) && destination() == source()
         }

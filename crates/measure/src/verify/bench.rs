@@ -77,6 +77,15 @@ impl Mismatch {
             about: String::new(),
         }
     }
+
+    /// What is wrong, in words.
+    pub fn what(&self) -> String {
+        if self.about.is_empty() {
+            format!("expected {}, got {}", self.expected, self.got)
+        } else {
+            self.about.clone()
+        }
+    }
 }
 
 /// What makes the calls of a proof, in one thread.
@@ -84,18 +93,22 @@ impl Mismatch {
 pub(super) struct Bench<'s> {
     pub family: Family,
     pub caller: Caller,
-    status: &'s StatusPage,
+    /// Where the calls are noted; nowhere for threads that nobody watches.
+    status: Option<&'s StatusPage>,
     subject_index: u64,
+    /// The last call, for what is only seen after it.
+    pub last: Option<(Call, Note)>,
 }
 
 impl<'s> Bench<'s> {
-    pub fn new(routine: Routine, status: &'s StatusPage, subject_index: u64) -> Bench<'s> {
-        Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index }
+    pub fn new(routine: Routine, status: Option<&'s StatusPage>, subject_index: u64) -> Bench<'s> {
+        Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index, last: None }
     }
 
-    /// Notes the call for whoever watches, and makes it.
-    pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, Ill> {
-        self.status.set(Now {
+    /// Notes the call for whoever watches.
+    pub fn announce(&self, call: &Call, note: Note) {
+        let Some(status) = self.status else { return };
+        status.set(Now {
             beat: 0,
             subject: self.subject_index,
             phase: Phase::Prove as u64,
@@ -106,6 +119,12 @@ impl<'s> Bench<'s> {
             detail: note.detail(),
             placement: note.placement(),
         });
+    }
+
+    /// Notes the call, and makes it.
+    pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, Ill> {
+        self.announce(call, note);
+        self.last = Some((*call, note));
         // SAFETY: stages pass memory of their own regions, and hold no reference into it.
         unsafe { self.caller.call(call, step) }
     }
@@ -207,7 +226,8 @@ impl<'s> Bench<'s> {
         let got = bytes[place];
         let (kind, about) = match (is_inside, in_source) {
             (true, _) if got == before => {
-                (Kind::LeftBytesUnwritten, format!("byte {first} is left as it was, {got:#04x}"))
+                let about = format!("byte {first} is left as it was, {got:#04x}; {expected:#04x} is right");
+                (Kind::LeftBytesUnwritten, about)
             }
             (true, _) => (Kind::WrongBytes, String::new()),
             (false, true) => {
@@ -250,12 +270,20 @@ fn all_zero(bytes: &[u8]) -> bool {
 
 /// What a call that crashed, or came back in a state that is not its caller's, did wrong.
 pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
-    let (signal, address, write) = match ill {
+    let (signal, address, write, stack) = match ill {
         Ill::State { kind, what, before, after } => {
             let about = format!("{what} was {before} before the call and is {after} after it");
             return Mismatch { about, ..Mismatch::new(kind, before, after) };
         }
-        Ill::Fault { signal, address, write } => (signal, address, write),
+        Ill::Forked => {
+            let about = "left a second process behind, in this call or one shortly before it".to_owned();
+            return Mismatch { about, ..Mismatch::new(Kind::Forked, "one process", "two processes") };
+        }
+        Ill::Overdue => {
+            let about = "was as far as this when the time for the proof was over".to_owned();
+            return Mismatch { about, ..Mismatch::new(Kind::TimedOut, "an end in time", "none") };
+        }
+        Ill::Fault { signal, address, write, stack } => (signal, address, write, stack),
     };
     let name = signal_name(signal);
     let did = if write { "wrote" } else { "read" };
@@ -271,6 +299,9 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
     };
     if !matches!(signal, libc::SIGSEGV | libc::SIGBUS) {
         return crashed(format!("{name} at the instruction at {address:#x}"));
+    }
+    if address.abs_diff(stack) < GUARD_BYTES {
+        return crashed(format!("{name}: {did} at its stack's end"));
     }
     let buffers =
         [(family.writes(), "destination", call.dst as usize), (family.reads(), "source", call.src as usize)];
@@ -289,7 +320,7 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
         } else {
             (0, Kind::Crashed, format!("crashed at byte {} of the {buffer}", address - start))
         };
-        if distance <= 2 * GUARD_BYTES && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+        if distance <= GUARD_BYTES && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
             let about = format!("{about} ({name})");
             nearest = Some((distance, Mismatch { about, ..Mismatch::new(kind, "a return", name.clone()) }));
         }

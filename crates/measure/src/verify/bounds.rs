@@ -10,7 +10,7 @@ use super::counterexample::{Kind, Note, Spot, Stage, sums};
 use super::ground::Stop;
 use super::images::{checksum_of, fold};
 use super::memory::Region;
-use super::patterns::{self, PATTERNS, index};
+use super::patterns::{self, index};
 use super::places::caught_around;
 use super::sweep::Proof;
 use carryline_variants::Family;
@@ -88,7 +88,7 @@ impl Proof<'_> {
             src: Spot::None,
         };
         let right = data.checksum(len, seed);
-        let mut mismatch = match self.bench.call(&call, note, false) {
+        let mismatch = match self.bench.call(&call, note, false) {
             Ok(sum) if fold(u64::from(sum)) != right => Mismatch::new(
                 Kind::WrongResult,
                 format!("{right:#06x}"),
@@ -102,13 +102,7 @@ impl Proof<'_> {
             },
             Err(ill) => ill_mismatch(ill, &call, self.family),
         };
-        if mismatch.about.is_empty() {
-            mismatch.about = format!(
-                "data: {}; expected {}, got {}",
-                PATTERNS[data.pattern].name, mismatch.expected, mismatch.got
-            );
-        }
-        Err(caught_around(mismatch, call, Stage::Large))
+        Err(caught_around(mismatch, call, note))
     }
 
     /// One write of 33 MiB, beyond the thresholds from which routines bypass the caches.
@@ -155,7 +149,7 @@ impl Proof<'_> {
                 None => return Ok(()),
             },
         };
-        Err(caught_around(mismatch, call, Stage::Large))
+        Err(caught_around(mismatch, call, note))
     }
 }
 

@@ -1,7 +1,9 @@
 //! One call of the routine under test, and what it did to the state around it.
 
 use super::counterexample::Kind;
+use crate::forked::{Watch, exit_if_child};
 use carryline_variants::Routine;
+use std::time::Instant;
 
 /// What a routine got to work on.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,7 @@ unsafe impl Send for Call {}
 
 /// A call that did not come back as the calling convention asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only the x86-64 call looks around"))]
 pub(super) enum Ill {
     /// It crashed and was caught.
     Fault {
@@ -30,6 +33,8 @@ pub(super) enum Ill {
         address: Option<usize>,
         /// True if it wanted to write there.
         write: bool,
+        /// The stack pointer at that moment.
+        stack: usize,
     },
     /// Some state is not as it was.
     State {
@@ -42,7 +47,14 @@ pub(super) enum Ill {
         /// As it was after.
         after: String,
     },
+    /// It left a second process behind.
+    Forked,
+    /// The proof has had all the time that it gets.
+    Overdue,
 }
+
+/// How many calls there are between two looks at the clock and for children.
+const LOOK_EVERY: u64 = 16;
 
 /// Calls one routine, from one thread.
 #[derive(Debug)]
@@ -53,6 +65,9 @@ pub(super) struct Caller {
     pub calls: u64,
     /// True once a call that began with clean upper halves of the vector registers left them in use.
     pub dirty_upper: bool,
+    /// When the proof ends at the latest.
+    pub deadline: Option<Instant>,
+    pub watch: Watch,
     #[cfg(target_arch = "x86_64")]
     state: x86_64::State,
 }
@@ -64,6 +79,8 @@ impl Caller {
             routine,
             calls: 0,
             dirty_upper: false,
+            deadline: None,
+            watch: Watch::current(),
             #[cfg(target_arch = "x86_64")]
             state: x86_64::State::new(routine),
         }
@@ -77,6 +94,34 @@ impl Caller {
     /// routine does beyond it is the risk that a worker process is there to bear.
     pub unsafe fn call(&mut self, call: &Call, step: bool) -> Result<u32, Ill> {
         self.calls += 1;
+        // SAFETY: the caller's obligation.
+        let outcome = unsafe { self.plain(call, step) };
+        exit_if_child();
+        if outcome.is_ok() {
+            if self.watch.came_back() {
+                return Err(Ill::Forked);
+            }
+            if self.calls <= LOOK_EVERY || self.calls.is_multiple_of(LOOK_EVERY) {
+                self.look()?;
+            }
+        }
+        outcome
+    }
+
+    /// Looks for what a call leaves behind in the system, and at the clock.
+    pub fn look(&self) -> Result<(), Ill> {
+        if self.watch.came_back() || self.watch.left_behind() {
+            return Err(Ill::Forked);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() > deadline => Err(Ill::Overdue),
+            _ => Ok(()),
+        }
+    }
+
+    /// # Safety
+    /// As for `call`.
+    unsafe fn plain(&mut self, call: &Call, step: bool) -> Result<u32, Ill> {
         #[cfg(target_arch = "x86_64")]
         {
             self.state.prepare(call, self.calls, step);
@@ -257,8 +302,8 @@ pub(super) mod x86_64 {
             // SAFETY: as in `run`.
             let frame = unsafe { self.frame.as_ref() };
             if frame.recovered != 0 {
-                let Fault { signal, has_address, write, address } = frame.fault;
-                return Ill::Fault { signal, address: has_address.then_some(address), write };
+                let Fault { signal, has_address, write, address, stack } = frame.fault;
+                return Ill::Fault { signal, address: has_address.then_some(address), write, stack };
             }
             clean_x87();
             let state = |kind, what: &str, before: String, after: String| Ill::State {

@@ -49,10 +49,12 @@ pub enum Kind {
     TruncatedLength,
     /// It ended in a signal for another reason.
     Crashed,
-    /// It did not return in time.
+    /// It did not return in time, or is too slow for the proof to come to an end.
     TimedOut,
     /// It ended the process.
     Exited,
+    /// It left a second process behind.
+    Forked,
 }
 
 /// An input on which a routine is wrong: the smallest that was found.
@@ -301,7 +303,7 @@ pub(super) const fn sums(family: Family) -> bool {
 impl Counterexample {
     /// The sentence; `about` says more than `expected` and `got` do.
     pub(super) fn compose(&self, about: &str) -> String {
-        let mut input = format!("{} bytes", self.len);
+        let mut input = format!("{} byte{}", self.len, if self.len == 1 { "" } else { "s" });
         match (self.dst_offset, self.src_offset) {
             (Some(dst), Some(src)) => input += &format!(" from offset {} to offset {}", src % 64, dst % 64),
             (Some(at), None) | (None, Some(at)) => input += &format!(" at offset {}", at % 64),
@@ -311,7 +313,8 @@ impl Counterexample {
             input += &format!(", seed {seed:#x}");
         }
         input += &match &self.bytes {
-            Some(bytes) if bytes.len() <= 128 && self.len > 0 => format!(", bytes {bytes}"),
+            _ if self.len == 0 => String::new(),
+            Some(bytes) if bytes.len() <= 128 => format!(", bytes {bytes}"),
             _ => format!(", data: {}", self.pattern),
         };
         if !self.place.is_empty() {

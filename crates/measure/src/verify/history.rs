@@ -29,14 +29,13 @@ impl Proof<'_> {
         let every = if self.depth == Depth::Full { 1 } else { 7 };
         let first = 1 + self.random.below(every);
         let mut desk = Desk {
-            source: Region::new(1024)?,
-            target: Region::new(1024)?,
+            source: Region::new(3 * 4096)?,
+            target: Region::new(3 * 4096)?,
             picture: Vec::new(),
             data: Vec::new(),
         };
         let mut random = Random::new(self.seed ^ 0x6869_7374_6f72_7921);
-        for len in (first..=300).step_by(every).filter(|len| self.lengths.contains(*len)).collect::<Vec<_>>()
-        {
+        for len in self.supported((first..=300).step_by(every)) {
             self.repeat(&mut desk, len, &mut random)?;
         }
         Ok(())
@@ -101,8 +100,7 @@ impl Proof<'_> {
                 caught.reducible = false;
                 caught.mismatch.kind =
                     if about.starts_with("bytes outside") { Kind::ReadDependence } else { Kind::History };
-                caught.mismatch.about =
-                    format!("{about}: expected {}, got {}", caught.mismatch.expected, caught.mismatch.got);
+                caught.mismatch.about = format!("{about}: {}", caught.mismatch.what());
             }
             Stop::Caught(Box::new(caught))
         })

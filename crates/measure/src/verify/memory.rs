@@ -6,7 +6,8 @@ use crate::arena::MapError;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{
-    Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap,
+    Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect,
+    mremap_fixed, munmap,
 };
 use std::os::fd::AsFd;
 use std::ptr::null_mut;
@@ -76,22 +77,27 @@ impl Region {
     pub fn shared(unit: usize, repeats: usize) -> Result<Region, MapError> {
         let unit = whole_pages(unit)?;
         let failed = |source| MapError { bytes: unit, source };
-        let file = memfd_create("carryline-proof", MemfdFlags::CLOEXEC).map_err(failed)?;
-        ftruncate(&file, unit as u64).map_err(failed)?;
         let region = Region::reserve(unit * repeats, None)?;
-        for repeat in 0..repeats {
-            // SAFETY: replaces pages of this region's own reservation: repeat < repeats.
-            unsafe {
-                mmap(
-                    region.start().add(repeat * unit).cast(),
-                    unit,
-                    ProtFlags::READ | ProtFlags::WRITE,
-                    MapFlags::SHARED | MapFlags::FIXED,
-                    file.as_fd(),
-                    0,
-                )
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        let part = |repeat: usize| region.start().wrapping_add(repeat * unit).cast();
+        let file = memfd_create("carryline-proof", MemfdFlags::CLOEXEC)
+            .and_then(|file| ftruncate(&file, unit as u64).map(|()| file));
+        if let Ok(file) = file {
+            for repeat in 0..repeats {
+                // SAFETY: replaces pages of this region's own reservation: repeat < repeats.
+                unsafe { mmap(part(repeat), unit, access, flags, file.as_fd(), 0) }.map_err(failed)?;
             }
-            .map_err(failed)?;
+            return Ok(region);
+        }
+        // A limit on the size of files holds for that one too. Shared memory without a file can be seen in more places
+        // as well: moving 0 bytes of it copies the mapping.
+        // SAFETY: as above; the first mapping is there when the others are made from it.
+        unsafe {
+            mmap_anonymous(part(0), unit, access, flags).map_err(failed)?;
+            for repeat in 1..repeats {
+                mremap_fixed(part(0), 0, unit, MremapFlags::MAYMOVE, part(repeat)).map_err(failed)?;
+            }
         }
         Ok(region)
     }

@@ -17,8 +17,11 @@
 //! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
 
 mod bench;
+mod beyond;
 mod bounds;
 mod call;
+#[cfg(target_arch = "x86_64")]
+mod companion;
 mod counterexample;
 mod ground;
 mod history;
@@ -37,18 +40,17 @@ mod trampoline;
 
 pub use counterexample::{Counterexample, Ending, Failure, Kind, describe};
 
-use crate::arena::MapError;
+use crate::forked::Watch;
 use crate::status::StatusPage;
 use crate::subject::Subject;
 use bench::Bench;
+use carryline_variants::Lengths;
 use ground::Stop;
 use images::Album;
 use patterns::{PATTERNS, index};
-use races::{Companion, Meeting};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use signals::Handlers;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use sweep::{Proof, fields};
 
 /// How thorough a proof is.
@@ -89,6 +91,9 @@ pub struct ProofSummary {
     pub notes: Vec<String>,
 }
 
+/// A proof that takes longer fails, with [`Kind::TimedOut`].
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Proves that the subject does its family's job, within the lengths that its authors support.
 ///
 /// `seed` decides everything that is drawn; `subject_index` is what the status page calls the subject.
@@ -102,19 +107,34 @@ pub fn prove<'s>(
     status: &StatusPage,
     subject_index: u64,
 ) -> Result<(Verified<'s>, ProofSummary), Failure> {
+    prove_within(PATIENCE, subject, depth, seed, status, subject_index)
+}
+
+fn prove_within<'s>(
+    patience: Duration,
+    subject: &'s Subject,
+    depth: Depth,
+    seed: u64,
+    status: &StatusPage,
+    subject_index: u64,
+) -> Result<(Verified<'s>, ProofSummary), Failure> {
     if !subject.runs_here() {
         let missing = subject.needs.without(carryline::cpu::features());
         return Err(Failure::Unsupported(missing.names().collect::<Vec<_>>().join(", ")));
     }
     let _handlers = Handlers::install();
     let start = Instant::now();
-    let mut proof =
-        Proof::new(Bench::new(subject.routine, status, subject_index), subject.lengths, depth, seed);
-    match stages(&mut proof, subject) {
+    let watch = Watch::begin();
+    let bench = Bench::new(subject.routine, Some(status), subject_index);
+    let mut proof = Proof::new(bench, subject.lengths, depth, seed);
+    proof.bench.caller.deadline = start.checked_add(patience);
+    match stages(&mut proof, subject).and_then(|()| proof.quiet()) {
         Ok(()) => {}
         Err(Stop::Memory(error)) => return Err(Failure::NoMemory(error)),
         Err(Stop::Caught(caught)) => {
-            return Err(Failure::Wrong(Box::new(reduce::reduce(&mut proof.bench, *caught))));
+            let example = reduce::reduce(&mut proof.bench, subject.lengths, *caught);
+            watch.settle();
+            return Err(Failure::Wrong(Box::new(example)));
         }
     }
     if proof.bench.caller.dirty_upper {
@@ -145,41 +165,48 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
     let middling = Album::new(3 * 4096, middling, full, seed)?;
     let middling_fields = fields(family, &middling, usize::MAX)?;
     proof.middling(&middling, &middling_fields)?;
+    if !matches!(subject.lengths, Lengths::UpTo(limit) | Lengths::Only(limit) if limit > sweep::MIDDLING) {
+        proof.declared(&middling, &middling_fields)?;
+    }
     let picture = images::Image::new(16 << 10, index::RANDOM, 0, seed)?;
     proof.one_mapping(&picture)?;
     if full {
         proof.address_lines(&picture)?;
-        proof.shared_memory(&picture)?;
+        let outcome = proof.shared_memory(&picture);
+        proof.unless_memory_lacks("memory shared through a file", outcome)?;
     }
 
     let few = [index::RANDOM, index::ONES, index::BOUNDARIES, 2, 22];
     let large = Album::new((1 << 20) + 8192, few.into_iter().take(if full { 5 } else { 2 }), false, seed)?;
     let large_fields = fields(family, &large, 2)?;
     proof.large(&large, &large_fields)?;
+    if matches!(subject.lengths, Lengths::UpTo(limit) | Lengths::Only(limit) if limit > sweep::MIDDLING) {
+        proof.declared(&large, &large_fields)?;
+    }
     proof.overflows()?;
     if !full {
         return Ok(());
     }
-    proof.beyond_caches()?;
-    proof.beyond_memory()?;
+    let outcome = proof.beyond_caches();
+    proof.unless_memory_lacks("a write of 33 MiB", outcome)?;
 
-    // What another thread is at is not what the watcher should read: it notes its calls elsewhere.
-    let page = StatusPage::create().map_err(|error| MapError {
-        bytes: 4096,
-        source: Errno::from_io_error(&error).unwrap_or(Errno::NOMEM),
-    })?;
     #[cfg(target_arch = "x86_64")]
     {
-        let meeting = Meeting::default();
+        let others = fields(family, &middling, 4)?;
+        let meeting = companion::Meeting::default();
         std::thread::scope(|scope| {
-            let companion =
-                Companion::start(scope, &meeting, subject.routine, subject.lengths, &small, &page);
-            proof.stepped(&small, &small_fields, &companion)
+            // What the companion is at is not what the watcher should read.
+            let bench = Bench::new(subject.routine, None, 0);
+            let mut other = Proof::new(bench, subject.lengths, Depth::Replicate, !seed);
+            other.bench.caller.deadline = proof.bench.caller.deadline;
+            let companion = companion::Companion::start(scope, &meeting, other, &middling, &others);
+            proof.stepped(&middling, &middling_fields, &companion)
         })?;
     }
-    proof.neighbour_race(&small, &small_fields)?;
-    proof.threads(&middling, &middling_fields, &page, subject.routine)?;
-    proof.signal_storm(&large, &large_fields)
+    proof.neighbour_race(&middling, &middling_fields)?;
+    proof.threads(&middling, &middling_fields, subject.routine)?;
+    proof.signal_storm(&large, &large_fields)?;
+    proof.beyond_memory(subject.routine)
 }
 
 #[cfg(test)]

@@ -182,11 +182,11 @@ mod tests {
 
     #[test]
     fn a_shift_moves_the_data() {
-        for pattern in 0..PATTERNS.len() {
+        for (pattern, about) in PATTERNS.iter().enumerate() {
             let (mut plain, mut shifted) = ([0; 256], [0; 256]);
             fill(&mut plain, pattern, 0, 9);
             fill(&mut shifted, pattern, 5, 9);
-            assert_eq!(plain[..251], shifted[5..], "{}", PATTERNS[pattern].name);
+            assert_eq!(plain[..251], shifted[5..], "{}", about.name);
         }
     }
 

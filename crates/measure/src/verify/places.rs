@@ -1,20 +1,19 @@
 //! Buffers in places where address arithmetic goes wrong.
 //!
 //! Next to each other; at distances near a multiple of 4096, where a load seems to depend on a store; across the
-//! addresses where a 32-bit or a signed comparison turns over; in memory shared through a file; nowhere at all, with
-//! length 0; and so long that 32 bits cannot hold the length.
+//! addresses where a 32-bit or a signed comparison turns over; in memory shared through a file; and nowhere at
+//! all, with length 0.
 
 use super::Depth;
 use super::bench::{Mismatch, Prefill, Trial, ill_mismatch};
-use super::call::{Call, Ill};
+use super::call::Call;
 use super::counterexample::{Kind, Note, Spot, Stage, sums};
 use super::ground::{Caught, Field, Stop};
 use super::images::{Image, fold};
 use super::memory::Region;
 use super::patterns::{SEEDS, index};
 use super::sweep::Proof;
-use carryline_variants::Lengths;
-use std::ptr::{null, null_mut, without_provenance, without_provenance_mut};
+use std::ptr::{null, null_mut, without_provenance_mut};
 
 const FIELD_BYTES: usize = 16 << 10;
 
@@ -156,55 +155,15 @@ impl Proof<'_> {
                     ),
                     Err(ill) => ill_mismatch(ill, &call, self.family),
                 };
-                return Err(caught_around(mismatch, call, Stage::EmptyBuffer));
+                return Err(caught_around(mismatch, call, note(Stage::EmptyBuffer)));
             }
-        }
-        Ok(())
-    }
-
-    /// Lengths that 31 and 32 bits cannot hold. Nobody has the time to work through them in a proof, so only the edges
-    /// of the buffers are accessible: a routine that takes the length as it is runs into the middle and is caught there; one that
-    /// returns has cut the length.
-    pub fn beyond_memory(&mut self) -> Result<(), Stop> {
-        if self.lengths != Lengths::Any || cfg!(not(target_arch = "x86_64")) || usize::BITS < 64 {
-            return Ok(());
-        }
-        const EDGE: usize = 64 << 10;
-        for len in [(1_usize << 31) + 37, (1 << 32) + 37] {
-            let map = || Region::hollow(len, EDGE);
-            let (Ok(dst), Ok(src)) = (map(), map()) else {
-                self.notes.push(format!("not tried: {len} bytes, for which there are no addresses"));
-                continue;
-            };
-            let call = Call {
-                dst: if self.family.writes() { dst.start() } else { without_provenance_mut(1) },
-                src: if self.family.reads() { src.start() } else { without_provenance(1) },
-                len,
-                seed: 0,
-            };
-            let mismatch = match self.bench.call(&call, note(Stage::BeyondMemory), false) {
-                Err(Ill::Fault { address: Some(address), signal: libc::SIGSEGV, .. })
-                    if address.wrapping_sub(call.dst as usize) < len
-                        || address.wrapping_sub(call.src as usize) < len =>
-                {
-                    continue;
-                }
-                Err(ill) => ill_mismatch(ill, &call, self.family),
-                Ok(_) => Mismatch {
-                    about:
-                        "returned without touching most of its buffer: the length was cut to 32 bits or fewer"
-                            .to_owned(),
-                    ..Mismatch::new(Kind::TruncatedLength, "all bytes", "some bytes")
-                },
-            };
-            return Err(caught_around(mismatch, call, Stage::BeyondMemory));
         }
         Ok(())
     }
 }
 
 /// A failure that cannot be made again by a plain call on a buffer.
-pub(super) fn caught_around(mismatch: Mismatch, call: Call, stage: Stage) -> Stop {
+pub(super) fn caught_around(mismatch: Mismatch, call: Call, note: Note) -> Stop {
     let (data, prefill) = (Vec::new(), Vec::new());
-    Stop::Caught(Box::new(Caught { mismatch, call, note: note(stage), data, prefill, reducible: false }))
+    Stop::Caught(Box::new(Caught { mismatch, call, note, data, prefill, reducible: false }))
 }

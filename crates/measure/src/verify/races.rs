@@ -5,138 +5,13 @@ use super::bench::{Bench, Mismatch, Prefill};
 use super::counterexample::{Kind, Spot, Stage};
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
-use super::signals::{Saved, SignalStack};
-use super::stepping::scribble;
+use super::signals::{Saved, SignalStack, scribble};
 use super::sweep::{Proof, fields};
-use crate::status::StatusPage;
-use carryline_variants::{Lengths, Routine};
+use carryline_variants::Routine;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{Scope, yield_now};
+use std::thread::yield_now;
 use std::time::{Duration, Instant};
-
-/// Where a stopped call lets another thread's calls happen.
-#[derive(Debug, Default)]
-pub(super) struct Meeting {
-    /// See the constants.
-    turn: AtomicU32,
-    met: AtomicBool,
-    /// How often the other thread was let in, and whether it ever failed to come back.
-    visits: AtomicU32,
-    lost: AtomicBool,
-    failure: Mutex<Option<Mismatch>>,
-}
-
-const NOBODY: u32 = 0;
-const ASKED: u32 = 1;
-const DONE: u32 = 2;
-const OVER: u32 = 3;
-const MOST_VISITS: u32 = 150;
-const PATIENCE: Duration = Duration::from_millis(50);
-
-impl Meeting {
-    /// Called in a signal handler: waits until the other thread has made a few calls. A routine that holds a lock would keep it
-    /// from that for ever, so the patience ends, and then it is not asked again.
-    pub fn let_the_other_run(&self) {
-        let asked = self.turn.compare_exchange(NOBODY, ASKED, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-        if !asked
-            || self.lost.load(Ordering::Relaxed)
-            || self.visits.fetch_add(1, Ordering::Relaxed) >= MOST_VISITS
-        {
-            return;
-        }
-        let start = Instant::now();
-        while self.turn.load(Ordering::Acquire) == ASKED {
-            if start.elapsed() > PATIENCE {
-                self.lost.store(true, Ordering::Relaxed);
-                return;
-            }
-            yield_now();
-        }
-        self.met.store(true, Ordering::Relaxed);
-        let _ = self.turn.compare_exchange(DONE, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
-    }
-
-    /// True if the other thread ran since this was last asked.
-    pub fn met(&self) -> bool {
-        self.met.swap(false, Ordering::Relaxed)
-    }
-
-    fn fail(&self, mismatch: Mismatch) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(mismatch);
-    }
-}
-
-/// A thread that calls the same routine on buffers of its own whenever it is let.
-#[derive(Debug)]
-pub(super) struct Companion<'m>(&'m Meeting);
-
-impl<'m> Companion<'m> {
-    /// Starts the thread; it ends when the companion is dropped.
-    pub fn start<'scope>(
-        scope: &'scope Scope<'scope, '_>,
-        meeting: &'m Meeting,
-        routine: Routine,
-        lengths: Lengths,
-        album: &'m Album,
-        page: &'m StatusPage,
-    ) -> Companion<'m>
-    where
-        'm: 'scope,
-    {
-        scope.spawn(move || {
-            let _stack = SignalStack::install(64 << 10);
-            let mut proof = Proof::new(Bench::new(routine, page, 0), lengths, Depth::Replicate, 77);
-            let own = fields(proof.family, album, 4);
-            loop {
-                match meeting.turn.load(Ordering::Acquire) {
-                    OVER => return,
-                    ASKED => {
-                        if let Ok(own) = &own {
-                            for _ in 0..2 {
-                                let len = proof.random.below(301);
-                                if let Err(Stop::Caught(caught)) =
-                                    proof.drawn(Stage::Threads, album, own, len)
-                                {
-                                    meeting.fail(caught.mismatch);
-                                }
-                            }
-                        }
-                        let _ =
-                            meeting.turn.compare_exchange(ASKED, DONE, Ordering::AcqRel, Ordering::Relaxed);
-                    }
-                    _ => yield_now(),
-                }
-            }
-        });
-        Companion(meeting)
-    }
-
-    pub fn meeting(&self) -> &'m Meeting {
-        self.0
-    }
-
-    /// What the companion's own calls came to.
-    pub fn verdict(&self) -> Result<(), Mismatch> {
-        match self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            None => Ok(()),
-            Some(mismatch) => Err(Mismatch {
-                kind: Kind::Threads,
-                about: format!(
-                    "a call on another thread goes wrong while this one is stopped: {}",
-                    mismatch.about
-                ),
-                ..mismatch
-            }),
-        }
-    }
-}
-
-impl Drop for Companion<'_> {
-    fn drop(&mut self) {
-        self.0.turn.store(OVER, Ordering::Release);
-    }
-}
 
 /// What the thread that writes next to a destination is to do.
 #[derive(Default)]
@@ -146,7 +21,7 @@ struct Neighbour {
     running: AtomicBool,
     idle: AtomicBool,
     over: AtomicBool,
-    written: AtomicU8,
+    written: AtomicU32,
 }
 
 impl Neighbour {
@@ -177,8 +52,10 @@ impl Proof<'_> {
         let neighbour = Neighbour::default();
         std::thread::scope(|scope| {
             scope.spawn(|| neighbour.work());
-            let lengths = [1, 5, 13, 31, 64, 100, 255, 17];
-            let outcome = lengths.into_iter().try_for_each(|len| self.heat(&neighbour, album, fields, len));
+            let outcome = self
+                .supported([1, 5, 13, 31, 64, 100, 255, 17])
+                .into_iter()
+                .try_for_each(|len| self.heat(&neighbour, album, fields, len));
             neighbour.over.store(true, Ordering::Release);
             outcome
         })
@@ -191,9 +68,6 @@ impl Proof<'_> {
         fields: &[Field<'_>],
         len: usize,
     ) -> Result<(), Stop> {
-        if !self.lengths.contains(len) {
-            return Ok(());
-        }
         let src = self
             .family
             .reads()
@@ -210,7 +84,14 @@ impl Proof<'_> {
         let initial = unsafe { [before, after].map(|byte| byte.read()) };
         neighbour.running.store(true, Ordering::SeqCst);
         let mut ill = None;
-        for _ in 0..400 {
+        // Until the other thread has had its chance, or cannot get one.
+        let start = Instant::now();
+        let mut calls = 0;
+        while calls < 400
+            || (neighbour.written.load(Ordering::Relaxed) < 2000
+                && start.elapsed() < Duration::from_millis(5))
+        {
+            calls += 1;
             if let Err(found) = self.bench.call(&trial.call, trial.note, false) {
                 ill = Some(super::bench::ill_mismatch(found, &trial.call, self.family));
                 break;
@@ -221,7 +102,7 @@ impl Proof<'_> {
         while !neighbour.idle.load(Ordering::SeqCst) {
             yield_now();
         }
-        let written = neighbour.written.load(Ordering::Relaxed);
+        let written = neighbour.written.load(Ordering::Relaxed) as u8;
         // SAFETY: as above.
         let finally = unsafe { [before, after].map(|byte| byte.read()) };
         if let Some(window) = trial.window {
@@ -255,34 +136,41 @@ impl Proof<'_> {
     }
 
     /// Two threads call the routine at once.
-    pub fn threads(
-        &mut self,
-        album: &Album,
-        own: &[Field<'_>],
-        page: &StatusPage,
-        routine: Routine,
-    ) -> Result<(), Stop> {
-        let (lengths, seed) = (self.lengths, self.seed);
-        let run = |proof: &mut Proof<'_>, own: &[Field<'_>]| {
-            (0..1500).try_for_each(|_| {
-                let len = proof.random.below(3000);
-                proof.drawn(Stage::Threads, album, own, len)
-            })
+    pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Routine) -> Result<(), Stop> {
+        const LEAST_CALLS: u32 = 1500;
+        let (lengths, seed, deadline) = (self.lengths, self.seed, self.bench.caller.deadline);
+        let others = fields(self.family, album, 4)?;
+        let ready = Barrier::new(2);
+        let calls = [AtomicU32::new(0), AtomicU32::new(0)];
+        // Each goes on until the other has made its calls too, unless that one gets no processor.
+        let run = |proof: &mut Proof<'_>, own: &[Field<'_>], me: usize| {
+            ready.wait();
+            let start = Instant::now();
+            while calls.iter().any(|made| made.load(Ordering::Relaxed) < LEAST_CALLS)
+                && (calls[me].load(Ordering::Relaxed) < LEAST_CALLS
+                    || start.elapsed() < Duration::from_millis(20))
+            {
+                let len = proof.some_length(3000);
+                proof.drawn(Stage::Threads, album, own, len)?;
+                calls[me].fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
         };
         let (here, there) = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
                 let _stack = SignalStack::install(64 << 10);
-                let mut proof = Proof::new(Bench::new(routine, page, 0), lengths, Depth::Replicate, !seed);
-                let own = fields(proof.family, album, 4)?;
-                run(&mut proof, &own)
+                // What this thread is at is not what the watcher should read.
+                let mut proof = Proof::new(Bench::new(routine, None, 0), lengths, Depth::Replicate, !seed);
+                proof.bench.caller.deadline = deadline;
+                run(&mut proof, &others, 1)
             });
-            (run(self, own), other.join())
+            (run(self, own, 0), other.join())
         });
         let blame = |stop: Stop| match stop {
             Stop::Caught(mut caught) => {
                 caught.reducible = false;
                 caught.mismatch.about =
-                    format!("with another thread in the routine: {}", caught.mismatch.about);
+                    format!("with another thread in the routine: {}", caught.mismatch.what());
                 if matches!(
                     caught.mismatch.kind,
                     Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten
@@ -328,7 +216,7 @@ impl Proof<'_> {
                     let len = largest - 4200 - turn * 64 - self.random.below(64);
                     self.drawn(Stage::Signals, album, fields, len)?;
                     (0..40).try_for_each(|_| {
-                        let len = self.random.below(4000);
+                        let len = self.some_length(4000);
                         self.drawn(Stage::Signals, album, fields, len)
                     })
                 });

@@ -11,6 +11,7 @@ use super::ground::Caught;
 use super::images::checksum_of;
 use super::memory::Region;
 use super::patterns::{PATTERNS, Random};
+use carryline_variants::{Family, Lengths};
 use std::time::{Duration, Instant};
 
 /// Reducing ends after this time, with what it has by then.
@@ -41,12 +42,19 @@ struct Reducer<'b, 's> {
     bench: &'b mut Bench<'s>,
     memory: Option<(Region, Region, Vec<u8>)>,
     kind: Kind,
+    lengths: Lengths,
     start: Instant,
 }
 
 /// The smallest failing input that can be found from `caught`, as it is to be reported.
-pub(super) fn reduce(bench: &mut Bench<'_>, caught: Caught) -> Counterexample {
-    let mut reducer = Reducer { bench, memory: None, kind: caught.mismatch.kind, start: Instant::now() };
+///
+/// Only lengths that the routine's authors support are tried.
+pub(super) fn reduce(bench: &mut Bench<'_>, lengths: Lengths, caught: Caught) -> Counterexample {
+    let kind = caught.mismatch.kind;
+    // Neither becomes plainer when it is done again and again.
+    let once = matches!(kind, Kind::Forked | Kind::TimedOut);
+    let caught = Caught { reducible: caught.reducible && !once, ..caught };
+    let mut reducer = Reducer { bench, memory: None, kind, lengths, start: Instant::now() };
     if caught.reducible
         && let Some((input, mismatch)) = reducer.run(&caught)
     {
@@ -121,7 +129,8 @@ impl Reducer<'_, '_> {
     }
 
     fn shorten(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
-        for len in 0..input.len.min(513) {
+        let lengths = self.lengths;
+        for len in (0..input.len.min(513)).filter(|len| lengths.contains(*len)) {
             for from_end in [false, true] {
                 if self.keep(input, mismatch, input.cut(len, from_end)) {
                     return;
@@ -131,7 +140,9 @@ impl Reducer<'_, '_> {
         // Too long for every length to be tried: ever smaller steps down.
         let mut step = input.len / 2;
         while step > 0 && input.len > 512 {
-            if input.len - 512 < step || !self.keep(input, mismatch, input.cut(input.len - step, false)) {
+            let shorter = input.len - step;
+            let possible = shorter >= 512 && lengths.contains(shorter);
+            if !possible || !self.keep(input, mismatch, input.cut(shorter, false)) {
                 step /= 2;
             }
         }
@@ -303,7 +314,7 @@ fn as_it_was(caught: Caught, bench: &Bench<'_>) -> Counterexample {
 #[allow(clippy::too_many_arguments, reason = "the fields of the report, gathered from two places")]
 fn finish(
     mismatch: Mismatch,
-    family: carryline_variants::Family,
+    family: Family,
     len: usize,
     seed: u32,
     dst_offset: u64,

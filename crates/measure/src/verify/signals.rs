@@ -6,6 +6,7 @@
 //!
 //! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one proof at a time.
 
+use std::hint::black_box;
 use std::mem::zeroed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -90,6 +91,13 @@ impl Drop for Saved {
     }
 }
 
+/// Overwrites that much stack.
+#[inline(never)]
+pub(super) fn scribble<const BYTES: usize>() {
+    let mut stack = [0xcc_u8; BYTES];
+    black_box(&mut stack);
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64 {
     use crate::verify::call::x86_64::CURRENT;
@@ -119,6 +127,7 @@ pub(super) mod x86_64 {
             // is read here is another member of the same initialised structure, and not used.
             address: unsafe { info.si_addr() } as usize,
             write: registers[libc::REG_ERR as usize] & WRITE != 0,
+            stack: registers[libc::REG_RSP as usize] as usize,
         };
         // SAFETY: the frame of the call that this thread is in; the call will not go on.
         let saved_stack = unsafe {

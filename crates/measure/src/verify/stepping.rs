@@ -10,15 +10,13 @@
 //! - now and then lets another thread make whole calls of the same routine on buffers of its own, so that state
 //!   that calls share is overwritten in the middle of one.
 
-use super::bench::Mismatch;
-use super::bench::Prefill;
+use super::bench::{Mismatch, Prefill, Trial, ill_mismatch};
+use super::companion::{Companion, Meeting};
 use super::counterexample::{Kind, Spot, Stage};
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
-use super::races::{Companion, Meeting};
-use super::signals::Saved;
+use super::signals::{Saved, scribble};
 use super::sweep::Proof;
-use std::hint::black_box;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -103,13 +101,6 @@ extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut l
     }
 }
 
-/// Overwrites that much stack.
-#[inline(never)]
-pub(super) fn scribble<const BYTES: usize>() {
-    let mut stack = [0xcc_u8; BYTES];
-    black_box(&mut stack);
-}
-
 /// True if the trap flag stops this thread, as it should: an emulator may not.
 fn stops_here() -> bool {
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
@@ -155,18 +146,13 @@ impl Proof<'_> {
             return Ok(());
         }
         let _saved = Saved::install(libc::SIGTRAP, on_step, 0);
-        let lengths = [
+        let lengths = self.supported([
             1, 16, 7, 33, 64, 3, 15, 8, 40, 100, 31, 63, 2, 5, 9, 17, 23, 32, 47, 65, 12, 96, 127, 129, 13,
             4, 200, 255, 300,
-        ];
+        ]);
         let mut steps = 0;
         for round in 0..4 {
-            for (turn, len) in lengths
-                .into_iter()
-                .enumerate()
-                .filter(|(_, len)| self.lengths.contains(*len))
-                .collect::<Vec<_>>()
-            {
+            for (turn, len) in lengths.iter().copied().enumerate() {
                 // A routine that takes its time leaves less for the others.
                 if steps >= MOST_STEPS {
                     return Ok(());
@@ -200,69 +186,78 @@ impl Proof<'_> {
             .then(|| Destination::in_field(&fields[turn], Prefill::Plain, Spot::Middle, len, offset));
         let seed = self.checksum_seed();
         let trial = Pick { stage: Stage::Stepped, len, seed, src, dst }.trial(self.family);
+        let outcome = self.step_through(&trial, companion.meeting(), meet_every);
+        let met = companion.meeting().met();
+        let family = self.family;
+        let caught = |mismatch: Mismatch| {
+            let mut caught = Caught::new(mismatch, &trial, family, true);
+            caught.reducible = false;
+            Stop::Caught(Box::new(caught))
+        };
+        companion.verdict().map_err(caught)?;
+        let (kind, mismatch) = match outcome {
+            Ok(steps) => return Ok(steps),
+            Err(mismatch) if !is_data(mismatch.kind) => return Err(caught(mismatch)),
+            // Who is to blame: the other thread's calls, or the signals alone?
+            Err(mismatch) if met && self.step_through(&trial, companion.meeting(), 0).is_ok() => {
+                (Kind::Threads, mismatch)
+            }
+            Err(mismatch) => (Kind::Signals, mismatch),
+        };
+        let who = match kind {
+            Kind::Threads => "a call on another thread in the middle of this one changes what this one does",
+            _ => "a signal in the middle of the call changes what it does (the stack below the red zone?)",
+        };
+        let about = format!("{who}: {}", mismatch.what());
+        Err(caught(Mismatch { kind, about, ..mismatch }))
+    }
+
+    /// The call with a stop after each instruction; how many there were, or what is wrong.
+    fn step_through(&mut self, trial: &Trial, meeting: &Meeting, meet_every: u64) -> Result<u64, Mismatch> {
         let to = trial.call.dst;
         let sides = match trial.window {
-            Some(_) => [(to.wrapping_sub(NEIGHBOURS), NEIGHBOURS), (to.wrapping_add(len), NEIGHBOURS)],
+            Some(_) => {
+                [(to.wrapping_sub(NEIGHBOURS), NEIGHBOURS), (to.wrapping_add(trial.call.len), NEIGHBOURS)]
+            }
             None => [(null_mut(), 0); 2],
         };
-        let mut steps =
-            Steps { count: 0, tick: 0x5a, sides, found: None, meet_every, meeting: companion.meeting() };
+        let mut steps = Steps { count: 0, tick: 0x5a, sides, found: None, meet_every, meeting };
         steps.write();
         STEPS.store(&raw mut steps, Ordering::Relaxed);
         let outcome = self.bench.call(&trial.call, trial.note, true);
         STEPS.store(null_mut(), Ordering::Relaxed);
         steps.look();
-        let caught = |mismatch: Mismatch| {
-            let mut caught = Caught::new(mismatch, &trial, self.family, true);
-            caught.reducible = false;
-            Stop::Caught(Box::new(caught))
-        };
-        if let Err(ill) = outcome {
-            let mismatch = super::bench::ill_mismatch(ill, &trial.call, self.family);
-            return Err(caught(Mismatch { kind: Kind::Signals, ..mismatch }));
-        }
-        if let Some((address, expected, got)) = steps.found {
-            let first = address as i64 - to as i64;
-            return Err(caught(Mismatch {
-                kind: Kind::NeighbourRace,
-                expected: format!("{expected:#04x}"),
-                got: format!("{got:#04x}"),
-                first_difference: Some(first),
-                about: format!(
-                    "byte {first} from the destination's start, outside it, is written during the call: what another \
-                     thread writes there meanwhile is lost"
-                ),
-            }));
-        }
-        if let Some(window) = trial.window {
-            for (start, len) in sides {
+        for (start, len) in sides {
+            if let Some(window) = trial.window {
                 let from = start as usize - window.base as usize;
-                // SAFETY: the neighbours lie in the window, as `Spot::Middle` leaves room.
+                // SAFETY: the neighbours lie in the window, as `Spot::Middle` leaves room for them.
                 unsafe { start.copy_from_nonoverlapping(window.shadow.add(from), len) };
             }
         }
-        let met = companion.meeting().met();
-        let compared = self.bench.compare(&trial, outcome.unwrap_or(0));
+        let compared = match outcome {
+            Err(ill) => Err(ill_mismatch(ill, &trial.call, self.family)),
+            Ok(sum) => self.bench.compare(trial, sum).map_err(|mismatch| *mismatch),
+        };
         if let Some(window) = trial.window {
             // SAFETY: as in `Bench::check`.
             unsafe { window.base.copy_from_nonoverlapping(window.shadow, window.size) };
         }
-        companion.verdict().map_err(&caught)?;
-        compared.map_err(|mismatch| {
-            let (kind, about) = if met {
-                (
-                    Kind::Threads,
-                    "a call on another thread, or a signal, in the middle of this call changes it",
-                )
-            } else {
-                (
-                    Kind::Signals,
-                    "a signal in the middle of the call changes it (the stack below the red zone?)",
-                )
-            };
-            let about = format!("{about}: expected {}, got {}", mismatch.expected, mismatch.got);
-            caught(Mismatch { kind, about, ..*mismatch })
-        })?;
-        Ok(steps.count)
+        if let Some((address, expected, got)) = steps.found {
+            let first = address as i64 - to as i64;
+            return Err(Mismatch {
+                first_difference: Some(first),
+                about: format!(
+                    "byte {first} from the destination's start, outside it, is written during the call: what \
+                     another thread writes there meanwhile is lost"
+                ),
+                ..Mismatch::new(Kind::NeighbourRace, format!("{expected:#04x}"), format!("{got:#04x}"))
+            });
+        }
+        compared.map(|()| steps.count)
     }
+}
+
+/// True where the bytes or the sum are wrong, rather than something around the call.
+fn is_data(kind: Kind) -> bool {
+    matches!(kind, Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten | Kind::WroteOutside)
 }

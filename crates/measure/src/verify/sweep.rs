@@ -6,11 +6,12 @@
 //! rest by its seed.
 
 use super::Depth;
-use super::bench::{Bench, Prefill};
+use super::bench::{Bench, Prefill, ill_mismatch};
 use super::counterexample::{Spot, Stage, sums};
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
 use super::patterns::{PATTERNS, Random, SEEDS, index};
+use super::places::caught_around;
 use carryline_variants::{Family, Lengths};
 
 /// What all stages of one proof share.
@@ -27,7 +28,9 @@ pub(super) struct Proof<'s> {
 }
 
 /// The longest length of the sweep over all lengths and offsets.
-pub(super) const SMALL: usize = 300;
+const SMALL: usize = 300;
+/// The longest length for which there is an album with all patterns.
+pub(super) const MIDDLING: usize = 8194;
 
 const PREFILLS: [usize; 11] =
     [index::CONSTANT, 7, index::PARTLY_ZERO, 27, index::ONES, index::ZEROS, 3, 12, 13, 5, index::RANDOM];
@@ -44,6 +47,27 @@ impl<'s> Proof<'s> {
         self.bench
             .check(&trial)
             .map_err(|mismatch| Stop::Caught(Box::new(Caught::new(*mismatch, &trial, self.family, true))))
+    }
+
+    /// After the last call: that nothing is left of the calls.
+    pub fn quiet(&mut self) -> Result<(), Stop> {
+        match (self.bench.caller.look(), self.bench.last) {
+            (Err(ill), Some((call, note))) => {
+                Err(caught_around(ill_mismatch(ill, &call, self.family), call, note))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The outcome of a stage that is left out, with a note, where there is no memory for it.
+    pub fn unless_memory_lacks(&mut self, what: &str, outcome: Result<(), Stop>) -> Result<(), Stop> {
+        match outcome {
+            Err(Stop::Memory(error)) => {
+                self.notes.push(format!("not tried: {what}: {error}"));
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     /// One of `0..choices`: at first each in turn, so that none is left out, then drawn.
@@ -83,27 +107,98 @@ impl<'s> Proof<'s> {
         dst_offset: usize,
         src_offset: usize,
     ) -> Result<(), Stop> {
+        let (src_spot, turn) = (Spot::ALL[self.choose(3)], self.choose(9));
+        let dst_spot = Spot::ALL[(turn / 3 + turn) % 3];
+        self.at(stage, album, fields, len, (dst_spot, dst_offset), (src_spot, src_offset))
+    }
+
+    /// A trial of that length in those places, everything else chosen.
+    fn at(
+        &mut self,
+        stage: Stage,
+        album: &Album,
+        fields: &[Field<'_>],
+        len: usize,
+        (dst_spot, dst_offset): (Spot, usize),
+        (src_spot, src_offset): (Spot, usize),
+    ) -> Result<(), Stop> {
         self.turns += 1;
         let src = self.family.reads().then(|| {
             let pattern = album.patterns()[self.choose(album.patterns().len())];
             let follow = self.random.below(2) == 0;
-            let spot = Spot::ALL[self.choose(3)];
-            Source::in_album(album, pattern, follow, spot, len, src_offset)
+            Source::in_album(album, pattern, follow, src_spot, len, src_offset)
         });
         let dst = self.family.writes().then(|| {
             let field = &fields[self.choose(fields.len())];
             let prefill = self.prefill();
-            let turn = self.choose(9);
-            let spot = Spot::ALL[(turn / 3 + turn) % 3];
-            Destination::in_field(field, prefill, spot, len, dst_offset)
+            Destination::in_field(field, prefill, dst_spot, len, dst_offset)
         });
         let seed = self.checksum_seed();
         self.run(&Pick { stage, len, seed, src, dst })
     }
 
+    /// Buffers that touch a guard page with their first or their last byte, in every combination.
+    fn at_guards(
+        &mut self,
+        stage: Stage,
+        album: &Album,
+        fields: &[Field<'_>],
+        len: usize,
+    ) -> Result<(), Stop> {
+        let (first, last) = ((Spot::AfterGuard, 0), (Spot::BeforeGuard, (64 - len % 64) % 64));
+        for (dst, src) in [(last, last), (first, first), (last, first), (first, last)] {
+            self.at(stage, album, fields, len, dst, src)?;
+        }
+        Ok(())
+    }
+
+    /// Those of `lengths` that the routine's authors support, and the one length of a routine that has only one.
+    pub fn supported(&self, lengths: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut supported: Vec<usize> =
+            lengths.into_iter().filter(|len| self.lengths.contains(*len)).collect();
+        if let Lengths::Only(only) = self.lengths
+            && supported.is_empty()
+            && only <= MIDDLING
+        {
+            supported.push(only);
+        }
+        supported
+    }
+
+    /// A length up to `most` that the routine's authors support, if there is one.
+    pub fn some_length(&mut self, most: usize) -> usize {
+        match self.lengths {
+            Lengths::Any => self.random.below(most + 1),
+            Lengths::UpTo(limit) => self.random.below(most.min(limit) + 1),
+            Lengths::Only(only) => only.min(MIDDLING),
+        }
+    }
+
+    /// The last lengths that the routine's authors support, at every offset.
+    pub fn declared(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+        let last = match self.lengths {
+            Lengths::Any => return Ok(()),
+            Lengths::UpTo(limit) => limit.saturating_sub(2)..=limit,
+            Lengths::Only(only) => only..=only,
+        };
+        let room = album.of(album.patterns()[0]).len() - 128;
+        let rounds = if self.depth == Depth::Full { 24 } else { 2 };
+        for len in last.filter(|len| (SMALL + 1..=room).contains(len)) {
+            self.at_guards(Stage::Lengths, album, fields, len)?;
+            for offset in (0..64).chain(0..64).take(if len <= MIDDLING { 128 } else { 8 }) {
+                for _ in 0..if len <= MIDDLING { rounds } else { 1 } {
+                    let src = if self.family.writes() { self.random.below(64) } else { offset };
+                    self.one(Stage::Lengths, album, fields, len, offset, src)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// All lengths up to [`SMALL`], all offsets.
     pub fn small(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
         for len in (0..=SMALL).filter(|len| self.lengths.contains(*len)).collect::<Vec<_>>() {
+            self.at_guards(Stage::Sweep, album, fields, len)?;
             match (self.depth, self.family) {
                 (Depth::Replicate, _) => {
                     let turn = self.random.below(64);
@@ -184,6 +279,9 @@ impl<'s> Proof<'s> {
         }
         for power in 8..=13 {
             for len in (1_usize << power) - 2..=(1 << power) + 2 {
+                if self.lengths.contains(len) {
+                    self.at_guards(Stage::Lengths, album, fields, len)?;
+                }
                 let calls = if self.depth == Depth::Full { 64 } else { 4 };
                 for offset in 0..calls {
                     if self.lengths.contains(len) {
@@ -195,6 +293,10 @@ impl<'s> Proof<'s> {
                     }
                 }
             }
+        }
+        for _ in 0..if self.depth == Depth::Full { 300 } else { 8 } {
+            let len = 4160 + self.random.below(4034);
+            self.drawn(Stage::Lengths, album, fields, len)?;
         }
         Ok(())
     }

@@ -1,7 +1,12 @@
 use super::*;
-use carryline_variants::Variant;
+use crate::forked::exit_if_child;
+use carryline::cpu::Features;
+use carryline_variants::{Family, Lengths, Routine, Variant};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-fn summary_of(variant: &'static Variant, depth: Depth, seed: u64) -> Result<ProofSummary, Failure> {
+fn outcome_of(variant: &'static Variant, depth: Depth, seed: u64) -> Result<ProofSummary, Failure> {
     let subject = Subject::of_variant(variant);
     let status = StatusPage::create().expect("a page");
     prove(&subject, depth, seed, &status, 0).map(|(verified, summary)| {
@@ -10,20 +15,226 @@ fn summary_of(variant: &'static Variant, depth: Depth, seed: u64) -> Result<Proo
     })
 }
 
+fn subject(routine: Routine, lengths: Lengths) -> Subject {
+    let name = "test".to_owned();
+    Subject { name, routine, needs: Features::NONE, lengths, known_bad: None, role: None }
+}
+
 #[test]
 fn every_variant_that_runs_here_is_proved() {
     for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_none()) {
         for depth in [Depth::Full, Depth::Replicate] {
-            let summary = summary_of(variant, depth, 1)
-                .unwrap_or_else(|e| panic!("{} {}: {e}", variant.family(), variant.name));
-            println!(
-                "{:14} {:16} {depth:?}: {} calls, {} ms {:?}",
-                variant.family(),
-                variant.name,
-                summary.calls,
-                summary.elapsed_ns / 1_000_000,
-                summary.notes
+            let (family, name) = (variant.family(), variant.name);
+            let summary = outcome_of(variant, depth, 1).unwrap_or_else(|e| panic!("{family} {name}: {e}"));
+            let ms = summary.elapsed_ns / 1_000_000;
+            println!("{family:14} {name:20} {depth:?}: {} calls, {ms} ms {:?}", summary.calls, summary.notes);
+        }
+    }
+}
+
+#[test]
+fn variants_known_to_be_bad_are_caught() {
+    for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_some()) {
+        match outcome_of(variant, Depth::Full, 1) {
+            Err(Failure::Wrong(example)) => {
+                println!("{} {}: {example}", variant.family(), variant.name);
+                assert!(variant.lengths.contains(example.len as usize), "{:?}", variant.lengths);
+            }
+            other => panic!("{} {}: {other:?}", variant.family(), variant.name),
+        }
+    }
+}
+
+/// What a routine was called with, and what the status page said then.
+#[derive(Default)]
+struct Seen {
+    lengths: BTreeSet<usize>,
+    offsets: BTreeSet<(usize, usize)>,
+    seeds: BTreeSet<u32>,
+    patterns: BTreeSet<u64>,
+    places: BTreeSet<u64>,
+    at_guard: BTreeSet<(usize, usize)>,
+}
+
+static SEEN: Mutex<Option<(Seen, StatusPage)>> = Mutex::new(None);
+
+extern "C" fn recording_sum(data: *const u8, len: usize, seed: u32) -> u32 {
+    if let Some((seen, status)) = &mut *SEEN.lock().expect("no panic") {
+        let now = status.now();
+        assert_eq!((now.len, now.seed), (len as u64, u64::from(seed)), "the page is set before the call");
+        seen.lengths.insert(len);
+        seen.offsets.insert((len.min(301), data as usize % 64));
+        seen.seeds.insert(seed);
+        seen.patterns.insert(now.detail & 0xff);
+        seen.places.insert(now.placement >> 8);
+        let (starts, ends) =
+            ((data as usize).is_multiple_of(4096), (data as usize + len).is_multiple_of(4096));
+        // No byte at all both starts and ends where it is.
+        for (side, touches) in [starts, ends].into_iter().enumerate() {
+            if len <= 300 && touches {
+                seen.at_guard.insert((len, side));
+            }
+        }
+    }
+    // SAFETY: the caller passes a readable buffer.
+    let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data, len) } };
+    u32::from(images::checksum_of(bytes, seed))
+}
+
+#[test]
+fn a_replicate_leaves_nothing_out() {
+    for seed in [0, 1, u64::MAX] {
+        let status = StatusPage::create().expect("a page");
+        let other = StatusPage::open(status.fd().try_clone().expect("a descriptor")).expect("the same page");
+        *SEEN.lock().expect("no panic") = Some((Seen::default(), other));
+        let subject = subject(Routine::Checksum(recording_sum), Lengths::Any);
+        prove(&subject, Depth::Replicate, seed, &status, 3).expect("a right sum");
+        assert_eq!((status.now().subject, status.now().phase), (3, crate::status::Phase::Prove as u64));
+        let (seen, _) = SEEN.lock().expect("no panic").take().expect("what was seen");
+        for len in 0..=300 {
+            for offset in 0..64 {
+                assert!(seen.offsets.contains(&(len, offset)), "{len} bytes at {offset}");
+            }
+        }
+        for power in 3..=16 {
+            for len in (1 << power) - 2..=(1 << power) + 2 {
+                assert!(seen.lengths.contains(&len), "{len} bytes");
+            }
+        }
+        assert!(seen.lengths.range((1 << 20) - 2..).next().is_some(), "a mebibyte");
+        assert!(patterns::SEEDS.iter().all(|seed| seen.seeds.contains(seed)));
+        assert!(seen.seeds.len() > 100, "random seeds too");
+        assert_eq!(seen.patterns.len(), PATTERNS.len());
+        assert!((1..=3).all(|spot| seen.places.contains(&spot)), "{:?}", seen.places);
+        for len in 0..=300 {
+            assert!(
+                seen.at_guard.contains(&(len, 0)) && seen.at_guard.contains(&(len, 1)),
+                "{len} bytes at guards"
             );
         }
     }
+}
+
+static LONGEST: AtomicU64 = AtomicU64::new(0);
+static SHORTEST: AtomicU64 = AtomicU64::new(u64::MAX);
+
+extern "C" fn recording_zero(dst: *mut u8, len: usize) {
+    LONGEST.fetch_max(len as u64, Ordering::Relaxed);
+    SHORTEST.fetch_min(len as u64, Ordering::Relaxed);
+    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
+    unsafe { libc::memset(dst.cast(), 0, len) };
+}
+
+#[test]
+fn lengths_beyond_what_is_supported_are_never_tried() {
+    for (lengths, shortest, longest) in [
+        (Lengths::Only(4096), 4096, 4096),
+        (Lengths::UpTo(1500), 0, 1500),
+        (Lengths::UpTo(65_535), 0, 65_535),
+    ] {
+        for depth in [Depth::Full, Depth::Replicate] {
+            LONGEST.store(0, Ordering::Relaxed);
+            SHORTEST.store(u64::MAX, Ordering::Relaxed);
+            let status = StatusPage::create().expect("a page");
+            let subject = subject(Routine::Zero(recording_zero), lengths);
+            let (_, summary) = prove(&subject, depth, 5, &status, 0).expect("a right routine");
+            assert_eq!(SHORTEST.load(Ordering::Relaxed), shortest, "{lengths:?}");
+            assert_eq!(LONGEST.load(Ordering::Relaxed), longest, "{lengths:?}");
+            assert!(summary.calls > 150, "{lengths:?} {depth:?}: only {} calls", summary.calls);
+        }
+    }
+}
+
+extern "C" fn page_but_its_last_byte(dst: *mut u8, len: usize) {
+    // SAFETY: the caller passes a writable buffer.
+    unsafe { libc::memset(dst.cast(), 0, len - usize::from(dst as usize % 64 == 63)) };
+}
+
+extern "C" fn slow_zero(dst: *mut u8, len: usize) {
+    std::thread::sleep(std::time::Duration::from_millis(1));
+    recording_zero(dst, len);
+}
+
+#[test]
+fn a_proof_that_does_not_end_is_ended() {
+    let status = StatusPage::create().expect("a page");
+    let subject = subject(Routine::Zero(slow_zero), Lengths::Any);
+    let patience = std::time::Duration::from_millis(100);
+    match prove_within(patience, &subject, Depth::Replicate, 5, &status, 0) {
+        Err(Failure::Wrong(example)) => assert_eq!(example.kind, Kind::TimedOut, "{example}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_routine_for_one_length_is_caught_at_it() {
+    for depth in [Depth::Full, Depth::Replicate] {
+        let status = StatusPage::create().expect("a page");
+        let subject = subject(Routine::Zero(page_but_its_last_byte), Lengths::Only(4096));
+        match prove(&subject, depth, 5, &status, 0) {
+            Err(Failure::Wrong(example)) => {
+                assert_eq!((example.kind, example.len), (Kind::LeftBytesUnwritten, 4096), "{example}");
+                assert_eq!(example.first_difference, Some(4095), "{example}");
+                assert_eq!(example.dst_offset.map(|at| at % 64), Some(63), "{example}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+extern "C" fn sum_without_its_carry(data: *const u8, len: usize, seed: u32) -> u32 {
+    let mut sum = u64::from(seed);
+    for at in (0..len).step_by(8) {
+        let mut word = [0; 8];
+        // SAFETY: at most the buffer's remaining bytes.
+        unsafe { std::ptr::copy_nonoverlapping(data.add(at), word.as_mut_ptr(), (len - at).min(8)) };
+        sum = sum.wrapping_add(u64::from_ne_bytes(word));
+    }
+    u32::from(images::fold(sum))
+}
+
+#[test]
+fn a_counterexample_is_small_and_the_same_every_time() {
+    let examples: Vec<Counterexample> = [Depth::Full, Depth::Full, Depth::Replicate]
+        .into_iter()
+        .map(|depth| {
+            let status = StatusPage::create().expect("a page");
+            let subject = subject(Routine::Checksum(sum_without_its_carry), Lengths::Any);
+            match prove(&subject, depth, 9, &status, 0) {
+                Err(Failure::Wrong(example)) => *example,
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect();
+    assert_eq!(examples[0], examples[1]);
+    for example in &examples {
+        assert_eq!((example.kind, example.family.as_str()), (Kind::WrongResult, Family::Checksum.name()));
+        assert!(example.len <= 9 && example.src_offset.map(|at| at % 64) == Some(0), "{example}");
+        assert!(example.every_time);
+        let json = serde_json::to_string(example).expect("JSON");
+        assert_eq!(serde_json::from_str::<Counterexample>(&json).expect("the same"), *example);
+    }
+}
+
+#[test]
+fn a_child_ends_and_is_seen() {
+    // Not while a proof runs in another test: the child would be taken for that one's.
+    let _alone = Handlers::install();
+    let watch = Watch::begin();
+    exit_if_child();
+    assert!(!watch.came_back() && !watch.left_behind(), "the process itself goes on");
+    // SAFETY: the child calls `exit_if_child` and, as a last resort, `_exit`, neither of which needs a lock.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        exit_if_child();
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(9) };
+    }
+    assert!(watch.left_behind());
+    let mut status = 0;
+    // SAFETY: our own child.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
+    assert!(watch.came_back() && !watch.left_behind());
+    assert!(!Watch::begin().came_back(), "the next proof is not to blame");
 }

@@ -79,6 +79,8 @@ pub(super) struct Fault {
     pub write: bool,
     /// The address that could not be accessed.
     pub address: usize,
+    /// The stack pointer at that moment.
+    pub stack: usize,
 }
 
 unsafe extern "C" {
@@ -175,7 +177,9 @@ std::arch::global_asm!(
     "carryline_proof_after:",
     "pushfq",
     "cld",
-    "mov rcx, [rsp + 8]",
+    // A copy in the middle: the first few are where a routine for another convention would write, and one that
+    // pops too much has moved the stack pointer past them.
+    "mov rcx, [rsp + 8 + 64]",
     "pop qword ptr [rcx + {after_flags}]",
     "mov [rcx + {result}], rax",
     "mov [rcx + {after_stack}], rsp",

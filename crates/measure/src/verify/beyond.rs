@@ -1,0 +1,114 @@
+//! Lengths that fewer than 64 bits cannot hold.
+//!
+//! Nobody has the time to work through 2^40 bytes in a proof, so only the edges of such a buffer are
+//! accessible: a routine that takes the length as it is runs into the middle and is caught there; one that
+//! returns has cut the length. 2^40 + 37 shows a length, or its number of words, lines or blocks of 256 bytes,
+//! cut to 32 bits; 2^31 more shows one taken for a negative number.
+//!
+//! The calls are left by force, and a routine that holds a lock meanwhile holds it for ever. So they come last, in a
+//! thread that may be left behind.
+
+use super::bench::{Mismatch, ill_mismatch};
+use super::call::{Call, Caller, Ill};
+use super::counterexample::{Kind, Stage};
+use super::ground::Stop;
+use super::memory::Region;
+use super::places::{caught_around, note};
+use super::signals::SignalStack;
+use super::sweep::Proof;
+use carryline_variants::{Lengths, Routine};
+use std::ptr::{without_provenance, without_provenance_mut};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// A call ends in the middle within microseconds.
+const PATIENCE: Duration = Duration::from_secs(1);
+const EDGE_BYTES: usize = 64 << 10;
+
+impl Proof<'_> {
+    /// Calls with buffers larger than any memory.
+    pub fn beyond_memory(&mut self, routine: Routine) -> Result<(), Stop> {
+        if self.lengths != Lengths::Any || cfg!(not(target_arch = "x86_64")) {
+            return Ok(());
+        }
+        let Some(huge) = 1_usize.checked_shl(40) else { return Ok(()) };
+        for len in [huge + 37, huge + (1 << 31) + 37] {
+            if !self.hollow(routine, len)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// False if a further call makes no sense.
+    fn hollow(&mut self, routine: Routine, len: usize) -> Result<bool, Stop> {
+        let map = || Region::hollow(len, EDGE_BYTES);
+        let (Ok(dst), Ok(src)) = (map(), map()) else {
+            self.notes.push(format!("not tried: a buffer of {len} bytes, for which there are no addresses"));
+            return Ok(false);
+        };
+        let call = Call {
+            dst: if self.family.writes() { dst.start() } else { without_provenance_mut(1) },
+            src: if self.family.reads() { src.start() } else { without_provenance(1) },
+            len,
+            seed: 0,
+        };
+        let note = note(Stage::BeyondMemory);
+        self.bench.announce(&call, note);
+        let (sender, receiver) = channel();
+        let thread = std::thread::spawn(move || {
+            let _stack = SignalStack::install(64 << 10);
+            let _memory = (dst, src);
+            // SAFETY: no call; the number of this thread.
+            let number = unsafe { libc::gettid() };
+            // The receiver may have lost its patience, which is its own affair.
+            let _ = sender.send(Err(number));
+            let whole = call;
+            // SAFETY: memory of this thread's own, to which there is no reference.
+            let outcome = unsafe { Caller::new(routine).call(&whole, false) };
+            let _ = sender.send(Ok(outcome));
+        });
+        let mut number = None;
+        let outcome = loop {
+            match receiver.recv_timeout(PATIENCE) {
+                Ok(Err(thread)) => number = Some(thread),
+                Ok(Ok(outcome)) => break Some(outcome),
+                Err(RecvTimeoutError::Timeout) if number.is_some_and(sleeps) => break None,
+                Err(RecvTimeoutError::Timeout) => {
+                    let mismatch = Mismatch::new(Kind::TimedOut, "a return", "no return in time");
+                    return Err(caught_around(mismatch, call, note));
+                }
+                Err(RecvTimeoutError::Disconnected) => break None,
+            }
+        };
+        let Some(outcome) = outcome else {
+            let what = "it waits, perhaps for a lock that an earlier such call still holds";
+            self.notes.push(format!("not tried to the end: a buffer of {len} bytes; {what}"));
+            return Ok(false);
+        };
+        // It has nothing left to do, and nothing to tell.
+        let _ = thread.join();
+        let inside = |address: usize, buffer: usize| buffer != 1 && address.wrapping_sub(buffer) < len;
+        let mismatch = match outcome {
+            Err(Ill::Fault { address: Some(address), signal: libc::SIGSEGV, .. })
+                if inside(address, call.dst as usize) || inside(address, call.src as usize) =>
+            {
+                return Ok(true);
+            }
+            Err(ill) => ill_mismatch(ill, &call, self.family),
+            Ok(_) => Mismatch {
+                about: "returned without touching most of its buffer: the length was cut to fewer bits"
+                    .to_owned(),
+                ..Mismatch::new(Kind::TruncatedLength, "all bytes", "some bytes")
+            },
+        };
+        Err(caught_around(mismatch, call, note))
+    }
+}
+
+/// True if that thread of this process sleeps, rather than runs.
+fn sleeps(thread: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    // The name, in parentheses, may hold anything; the state follows it.
+    status.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
+}

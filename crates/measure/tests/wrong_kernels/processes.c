@@ -1,0 +1,50 @@
+/* Routines that are right about memory and split the process. */
+#include "kernels.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+// wrong: zero: forked
+// Forks in its first fifty calls and returns in both processes.
+void forks_fifty_times(void *dst, size_t len)
+{
+    static int calls;
+    if (calls++ < 50)
+        (void)!fork();
+    bytes_zero(dst, len);
+}
+
+// wrong: checksum: forked
+// Forks once, after a thousand calls, and returns in both processes.
+uint32_t forks_late(const void *src, size_t len, uint32_t seed)
+{
+    static int calls;
+    if (calls++ == 1000)
+        (void)!fork();
+    return fold32(words(src, len, seed));
+}
+
+// wrong: copy: forked
+// Its child stays behind for a while.
+void leaves_a_sleeper(void *dst, const void *src, size_t len)
+{
+    static int calls;
+    if (calls++ == 3 && fork() == 0) {
+        sleep(1);
+        _exit(0);
+    }
+    bytes_copy(dst, src, len);
+}
+
+// right: zero
+// Lets a child work once and waits for its end: strange, but nothing is left of it.
+void waits_for_its_child(void *dst, size_t len)
+{
+    static int calls;
+    if (calls++ == 0) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, NULL, 0);
+    }
+    bytes_zero(dst, len);
+}
