@@ -5,10 +5,12 @@
 //! and the same preparation of the caches before each batch. The null call is a member of every bench; so is, where
 //! asked for, an A/A twin: one variant a second time. A round allocates nothing.
 
+mod batch;
 mod buffers;
 mod loops;
 mod prepare;
 mod recheck;
+mod seen;
 mod workload;
 
 pub use buffers::Buffers;
@@ -16,18 +18,19 @@ pub use workload::{CacheSizes, buffer_bytes, level_of};
 
 use crate::arena::MapError;
 use crate::clock;
-use crate::condition::{CacheMethod, Condition, Dependence, Pages, Then};
+use crate::condition::{CacheMethod, Condition, Pages, Then};
 use crate::counters::CycleCounter;
 use crate::forked;
-use crate::results::Observed;
 use crate::sizes::SizeSource;
 use crate::statistics;
-use crate::status::{Now, Phase, StatusPage};
+use crate::status::StatusPage;
 use crate::verify::Verified;
+use batch::WARM_CALLS;
 use carryline_variants::{Family, Routine};
-use loops::{Batch, Call, Follow};
+use loops::Call;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use seen::Seen;
 use std::time::{Duration, Instant};
 use workload::{Layout, Operand, below, draw_calls, shuffle};
 
@@ -42,8 +45,6 @@ const AIMED_ROUNDS: u32 = 10;
 pub const MOST_ROUNDS: u32 = 64;
 /// Rounds after which a warm-up that never ends is given up.
 const WARM_ROUNDS: usize = 64;
-/// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
-const WARM_CALLS: usize = 16;
 
 /// A bench cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -86,18 +87,6 @@ struct Member {
     routine: Routine,
     /// Index of the subject in the worker's job; `u64::MAX` for the null call.
     subject: u64,
-}
-
-#[derive(Debug)]
-struct Seen {
-    calls: u64,
-    bytes: u64,
-    drawn: u64,
-    size_min: u64,
-    size_max: u64,
-    dst_alignments: u64,
-    src_alignments: u64,
-    sizes: [u64; 64],
 }
 
 /// What a round found besides the samples.
@@ -317,228 +306,6 @@ impl<'a> Bench<'a> {
             _ => 0.0,
         };
         Round { multiplier, null_ticks, ticks_per_cycle, counted }
-    }
-
-    fn entries(&self, multiplier: u32) -> usize {
-        self.batch_calls * multiplier as usize * self.condition.segments.len().max(1)
-    }
-
-    /// Prepares the caches, runs a batch of one member and returns its gross ticks per call.
-    fn batch(&mut self, member: usize, multiplier: u32, status: &StatusPage) -> f64 {
-        let subject = self.members[member].subject;
-        status.set(Now { subject, phase: Phase::Time as u64, len: self.layout.largest, ..Now::default() });
-        let segments = self.condition.segments.len().max(1);
-        let count = self.batch_calls * multiplier as usize;
-        let entries = count * segments;
-        let fixed = self.fixed_call();
-        if fixed.is_none() && self.rounds == 0 {
-            // Before the first round there is no list yet.
-            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, &mut self.calls[..entries]);
-        }
-        let (dst, src) = self.windows(self.batches);
-        let template = Batch {
-            dst,
-            src,
-            fixed,
-            calls: &[],
-            count,
-            segments,
-            seed: 1,
-            dependence: match self.condition.dependence {
-                Dependence::Chained => loops::CHAINED,
-                Dependence::Independent => loops::INDEPENDENT,
-                Dependence::Fenced => loops::FENCED,
-            },
-            follow: match self.condition.then {
-                Then::Nothing => Follow::Nothing,
-                Then::Read => Follow::Read { lag: 0 },
-                Then::ReadLater(_) => Follow::Read { lag: self.layout.lag },
-                Then::Victim(_) => Follow::Victim { base: self.victim.0, len: self.victim.1 },
-            },
-            placement: self.placement,
-        };
-        let routine = self.members[member].routine;
-
-        let warm = self.untimed_calls(count);
-        if warm > 0 {
-            let hot = self.condition.cache.method == CacheMethod::Hot;
-            if hot {
-                self.touch(&template);
-            }
-            // An arena's lines must stay untouched: there the untimed calls go over the window that was used last.
-            let (dst, src) = match self.condition.cache.method {
-                CacheMethod::Arena => self.windows(self.batches.wrapping_sub(1)),
-                _ => (dst, src),
-            };
-            self.reorder(entries);
-            let calls = if fixed.is_some() { &[][..] } else { &self.calls[..entries] };
-            let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
-            // SAFETY: as for the timed batch below.
-            unsafe { loops::time(&routine, &untimed) };
-            forked::exit_if_child();
-        }
-        self.batches = self.batches.wrapping_add(1);
-        self.reorder(entries);
-        let batch = Batch { calls: if fixed.is_some() { &[] } else { &self.calls[..entries] }, ..template };
-        self.cool(&batch);
-        // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
-        // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
-        // the null call; a list has count * segments entries; a victim lies in its own arena.
-        let ticks = unsafe { loops::time(&routine, &batch) };
-        forked::exit_if_child();
-        if self.rounds > 0 {
-            self.seen.calls += count as u64;
-        }
-        (ticks as f64 - self.overhead_ticks).max(0.0) / count as f64
-    }
-
-    /// The arguments of every call, when all are alike.
-    fn fixed_call(&self) -> Option<Call> {
-        let offset = |operand: Option<Operand>| operand.and_then(|o| o.offset).map_or(0, u32::from);
-        self.layout.uniform.then(|| Call {
-            len: self.layout.largest,
-            dst: offset(self.layout.dst),
-            src: offset(self.layout.src),
-        })
-    }
-
-    /// The bases of both operands in batch number `batch`.
-    fn windows(&self, batch: usize) -> (*mut u8, *const u8) {
-        let base = |operand: Option<Operand>, start| {
-            operand.map_or(start, |o| prepare::window_base(start, &o, batch))
-        };
-        (base(self.layout.dst, self.dst_start), base(self.layout.src, self.src_start))
-    }
-
-    /// Shuffles the list's entries, where their order is free.
-    fn reorder(&mut self, entries: usize) {
-        if !self.layout.uniform && self.condition.segments.len() <= 1 && self.layout.lag == 0 {
-            shuffle(&mut self.rng, &mut self.calls[..entries]);
-        }
-    }
-
-    /// How many untimed calls go ahead of a batch of `count`: enough to warm code and branch predictors and, when hot,
-    /// to bring the caches into the state in which this very routine leaves them. None where one call walks through
-    /// more than the caches hold, for it leaves nothing behind.
-    fn untimed_calls(&self, count: usize) -> usize {
-        let segments = self.condition.segments.len().max(1);
-        let hot = self.condition.cache.method == CacheMethod::Hot;
-        match count {
-            _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
-            1..4 if hot => count.min(2),
-            1..4 => 0,
-            _ => (WARM_CALLS / segments).max(1).min(count),
-        }
-    }
-
-    /// Makes the cold operands of a batch cold, and the others hot again where that disturbed them.
-    fn cool(&self, batch: &Batch<'_>) {
-        let operands = [
-            (self.layout.dst, batch.dst, (|call: &Call| call.dst) as fn(&Call) -> u32),
-            (self.layout.src, batch.src.cast_mut(), |call: &Call| call.src),
-        ];
-        if self.condition.cache.method == CacheMethod::Clflush {
-            for (_, base, pick) in operands.iter().filter(|(operand, _, _)| operand.is_some_and(|o| o.cold)) {
-                // SAFETY: the calls of the batch lie inside the operand's mapped arena.
-                unsafe { prepare::flush(*base, batch.calls, *pick) };
-            }
-        }
-        if let Some((base, len)) = self.evict {
-            // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
-            unsafe { prepare::touch(base, len, false) };
-        }
-        if self.condition.cache.method != CacheMethod::Hot {
-            self.touch(batch);
-        }
-        clock::fence();
-    }
-
-    /// Brings the operands that are to be hot into the caches, as far as they fit.
-    fn touch(&self, batch: &Batch<'_>) {
-        for (operand, base, write) in
-            [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]
-        {
-            let Some(operand) = operand.filter(|operand| !operand.cold) else { continue };
-            let (offset, span) = match operand.slots {
-                1 => (usize::from(operand.offset.unwrap_or(0)), self.layout.largest as usize + 64),
-                slots => (0, slots * operand.stride),
-            };
-            if span <= self.cached_bytes {
-                // SAFETY: a slot holds the largest call at the largest offset, so the span lies in the arena.
-                unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
-            }
-        }
-    }
-
-    /// What ran, for labelling the result.
-    #[must_use]
-    pub fn observed(&self) -> Observed {
-        let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
-        let footprint: u64 = operands.iter().map(|o| self.layout.largest * o.slots as u64).sum();
-        let uniform = self.layout.uniform;
-        let seen = &self.seen;
-        let segments = self.condition.segments.len().max(1) as f64;
-        Observed {
-            calls: seen.calls,
-            size_min: if uniform { self.layout.largest } else { seen.size_min.min(seen.size_max) },
-            size_max: if uniform { self.layout.largest } else { seen.size_max },
-            size_mean: if uniform || seen.drawn == 0 {
-                self.layout.largest as f64
-            } else {
-                seen.bytes as f64 / seen.drawn as f64 * segments
-            },
-            size_distinct: if uniform {
-                1
-            } else {
-                seen.sizes.iter().map(|word| u64::from(word.count_ones())).sum()
-            },
-            dst_alignments: alignments(uniform, self.layout.dst, seen.dst_alignments),
-            src_alignments: alignments(uniform, self.layout.src, seen.src_alignments),
-            footprint_bytes: footprint,
-            huge_bytes: self.huge_bytes,
-            level: self.level.to_owned(),
-        }
-    }
-}
-
-fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {
-    match operand {
-        None => 0,
-        Some(_) if uniform => 1,
-        Some(_) => u64::from(seen.count_ones()),
-    }
-}
-
-impl Seen {
-    fn new() -> Seen {
-        Seen {
-            calls: 0,
-            bytes: 0,
-            drawn: 0,
-            size_min: u64::MAX,
-            size_max: 0,
-            dst_alignments: 0,
-            src_alignments: 0,
-            sizes: [0; 64],
-        }
-    }
-
-    fn note(&mut self, calls: &[Call], writes: bool, reads: bool) {
-        for call in calls {
-            self.drawn += 1;
-            self.bytes += call.len;
-            self.size_min = self.size_min.min(call.len);
-            self.size_max = self.size_max.max(call.len);
-            if writes {
-                self.dst_alignments |= 1 << (call.dst % 64);
-            }
-            if reads {
-                self.src_alignments |= 1 << (call.src % 64);
-            }
-            // Sizes up to 4095 are told apart; larger ones share the last bit.
-            let size = call.len.min(4095) as usize;
-            self.sizes[size / 64] |= 1 << (size % 64);
-        }
     }
 }
 

@@ -1,0 +1,165 @@
+//! One batch of one member: the caches brought into their state, the calls in their order, the time taken.
+
+use super::loops::{self, Batch, Call, Follow};
+use super::workload::{Operand, draw_calls, shuffle};
+use super::{Bench, prepare};
+use crate::clock;
+use crate::condition::{CacheMethod, Dependence, Then};
+use crate::forked;
+use crate::status::{Now, Phase, StatusPage};
+
+/// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
+pub(super) const WARM_CALLS: usize = 16;
+
+impl Bench<'_> {
+    pub(super) fn entries(&self, multiplier: u32) -> usize {
+        self.batch_calls * multiplier as usize * self.condition.segments.len().max(1)
+    }
+
+    /// Prepares the caches, runs a batch of one member and returns its gross ticks per call.
+    pub(super) fn batch(&mut self, member: usize, multiplier: u32, status: &StatusPage) -> f64 {
+        let subject = self.members[member].subject;
+        status.set(Now { subject, phase: Phase::Time as u64, len: self.layout.largest, ..Now::default() });
+        let segments = self.condition.segments.len().max(1);
+        let count = self.batch_calls * multiplier as usize;
+        let entries = count * segments;
+        let fixed = self.fixed_call();
+        if fixed.is_none() && self.rounds == 0 {
+            // Before the first round there is no list yet.
+            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, &mut self.calls[..entries]);
+        }
+        let (dst, src) = self.windows(self.batches);
+        let template = Batch {
+            dst,
+            src,
+            fixed,
+            calls: &[],
+            count,
+            segments,
+            seed: 1,
+            dependence: match self.condition.dependence {
+                Dependence::Chained => loops::CHAINED,
+                Dependence::Independent => loops::INDEPENDENT,
+                Dependence::Fenced => loops::FENCED,
+            },
+            follow: match self.condition.then {
+                Then::Nothing => Follow::Nothing,
+                Then::Read => Follow::Read { lag: 0 },
+                Then::ReadLater(_) => Follow::Read { lag: self.layout.lag },
+                Then::Victim(_) => Follow::Victim { base: self.victim.0, len: self.victim.1 },
+            },
+            placement: self.placement,
+        };
+        let routine = self.members[member].routine;
+
+        let warm = self.untimed_calls(count);
+        if warm > 0 {
+            let hot = self.condition.cache.method == CacheMethod::Hot;
+            if hot {
+                self.touch(&template);
+            }
+            // An arena's lines must stay untouched: there the untimed calls go over the window that was used last.
+            let (dst, src) = match self.condition.cache.method {
+                CacheMethod::Arena => self.windows(self.batches.wrapping_sub(1)),
+                _ => (dst, src),
+            };
+            self.reorder(entries);
+            let calls = if fixed.is_some() { &[][..] } else { &self.calls[..entries] };
+            let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
+            // SAFETY: as for the timed batch below.
+            unsafe { loops::time(&routine, &untimed) };
+            forked::exit_if_child();
+        }
+        self.batches = self.batches.wrapping_add(1);
+        self.reorder(entries);
+        let batch = Batch { calls: if fixed.is_some() { &[] } else { &self.calls[..entries] }, ..template };
+        self.cool(&batch);
+        // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
+        // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
+        // the null call; a list has count * segments entries; a victim lies in its own arena.
+        let ticks = unsafe { loops::time(&routine, &batch) };
+        forked::exit_if_child();
+        if self.rounds > 0 {
+            self.seen.calls += count as u64;
+        }
+        (ticks as f64 - self.overhead_ticks).max(0.0) / count as f64
+    }
+
+    /// The arguments of every call, when all are alike.
+    pub(super) fn fixed_call(&self) -> Option<Call> {
+        let offset = |operand: Option<Operand>| operand.and_then(|o| o.offset).map_or(0, u32::from);
+        self.layout.uniform.then(|| Call {
+            len: self.layout.largest,
+            dst: offset(self.layout.dst),
+            src: offset(self.layout.src),
+        })
+    }
+
+    /// The bases of both operands in batch number `batch`.
+    fn windows(&self, batch: usize) -> (*mut u8, *const u8) {
+        let base = |operand: Option<Operand>, start| {
+            operand.map_or(start, |o| prepare::window_base(start, &o, batch))
+        };
+        (base(self.layout.dst, self.dst_start), base(self.layout.src, self.src_start))
+    }
+
+    /// Shuffles the list's entries, where their order is free.
+    fn reorder(&mut self, entries: usize) {
+        if !self.layout.uniform && self.condition.segments.len() <= 1 && self.layout.lag == 0 {
+            shuffle(&mut self.rng, &mut self.calls[..entries]);
+        }
+    }
+
+    /// How many untimed calls go ahead of a batch of `count`: enough to warm code and branch predictors and, when hot,
+    /// to bring the caches into the state in which this very routine leaves them. None where one call walks through
+    /// more than the caches hold, for it leaves nothing behind.
+    fn untimed_calls(&self, count: usize) -> usize {
+        let segments = self.condition.segments.len().max(1);
+        let hot = self.condition.cache.method == CacheMethod::Hot;
+        match count {
+            _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
+            1..4 if hot => count.min(2),
+            1..4 => 0,
+            _ => (WARM_CALLS / segments).max(1).min(count),
+        }
+    }
+
+    /// Makes the cold operands of a batch cold, and the others hot again where that disturbed them.
+    fn cool(&self, batch: &Batch<'_>) {
+        let operands = [
+            (self.layout.dst, batch.dst, (|call: &Call| call.dst) as fn(&Call) -> u32),
+            (self.layout.src, batch.src.cast_mut(), |call: &Call| call.src),
+        ];
+        if self.condition.cache.method == CacheMethod::Clflush {
+            for (_, base, pick) in operands.iter().filter(|(operand, _, _)| operand.is_some_and(|o| o.cold)) {
+                // SAFETY: the calls of the batch lie inside the operand's mapped arena.
+                unsafe { prepare::flush(*base, batch.calls, *pick) };
+            }
+        }
+        if let Some((base, len)) = self.evict {
+            // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
+            unsafe { prepare::touch(base, len, false) };
+        }
+        if self.condition.cache.method != CacheMethod::Hot {
+            self.touch(batch);
+        }
+        clock::fence();
+    }
+
+    /// Brings the operands that are to be hot into the caches, as far as they fit.
+    fn touch(&self, batch: &Batch<'_>) {
+        for (operand, base, write) in
+            [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]
+        {
+            let Some(operand) = operand.filter(|operand| !operand.cold) else { continue };
+            let (offset, span) = match operand.slots {
+                1 => (usize::from(operand.offset.unwrap_or(0)), self.layout.largest as usize + 64),
+                slots => (0, slots * operand.stride),
+            };
+            if span <= self.cached_bytes {
+                // SAFETY: a slot holds the largest call at the largest offset, so the span lies in the arena.
+                unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What ran: the facts that a result is labelled with, gathered while the calls are drawn.
+
+use super::Bench;
+use super::loops::Call;
+use super::workload::Operand;
+use crate::results::Observed;
+
+/// Facts about the calls drawn so far.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) calls: u64,
+    pub(super) bytes: u64,
+    pub(super) drawn: u64,
+    pub(super) size_min: u64,
+    pub(super) size_max: u64,
+    pub(super) dst_alignments: u64,
+    pub(super) src_alignments: u64,
+    pub(super) sizes: [u64; 64],
+}
+
+impl Seen {
+    pub(super) fn new() -> Seen {
+        Seen {
+            calls: 0,
+            bytes: 0,
+            drawn: 0,
+            size_min: u64::MAX,
+            size_max: 0,
+            dst_alignments: 0,
+            src_alignments: 0,
+            sizes: [0; 64],
+        }
+    }
+
+    pub(super) fn note(&mut self, calls: &[Call], writes: bool, reads: bool) {
+        for call in calls {
+            self.drawn += 1;
+            self.bytes += call.len;
+            self.size_min = self.size_min.min(call.len);
+            self.size_max = self.size_max.max(call.len);
+            if writes {
+                self.dst_alignments |= 1 << (call.dst % 64);
+            }
+            if reads {
+                self.src_alignments |= 1 << (call.src % 64);
+            }
+            // Sizes up to 4095 are told apart; larger ones share the last bit.
+            let size = call.len.min(4095) as usize;
+            self.sizes[size / 64] |= 1 << (size % 64);
+        }
+    }
+}
+
+impl Bench<'_> {
+    /// What ran, for labelling the result.
+    #[must_use]
+    pub fn observed(&self) -> Observed {
+        let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
+        let footprint: u64 = operands.iter().map(|o| self.layout.largest * o.slots as u64).sum();
+        let uniform = self.layout.uniform;
+        let seen = &self.seen;
+        let segments = self.condition.segments.len().max(1) as f64;
+        Observed {
+            calls: seen.calls,
+            size_min: if uniform { self.layout.largest } else { seen.size_min.min(seen.size_max) },
+            size_max: if uniform { self.layout.largest } else { seen.size_max },
+            size_mean: if uniform || seen.drawn == 0 {
+                self.layout.largest as f64
+            } else {
+                seen.bytes as f64 / seen.drawn as f64 * segments
+            },
+            size_distinct: if uniform {
+                1
+            } else {
+                seen.sizes.iter().map(|word| u64::from(word.count_ones())).sum()
+            },
+            dst_alignments: alignments(uniform, self.layout.dst, seen.dst_alignments),
+            src_alignments: alignments(uniform, self.layout.src, seen.src_alignments),
+            footprint_bytes: footprint,
+            huge_bytes: self.huge_bytes,
+            level: self.level.to_owned(),
+        }
+    }
+}
+
+fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {
+    match operand {
+        None => 0,
+        Some(_) if uniform => 1,
+        Some(_) => u64::from(seen.count_ones()),
+    }
+}
