@@ -63,8 +63,8 @@ pub fn measure(
                 }
                 let ticks = clock::stop().wrapping_sub(begin) as f64;
                 if ticks < SAMPLE_NS * ticks_per_ns && turns < 1 << 20 {
-                    turns = (f64::from(turns) * (SAMPLE_NS * ticks_per_ns / ticks.max(1.0)).clamp(1.5, 64.0))
-                        as u32;
+                    let short_by = SAMPLE_NS * ticks_per_ns / ticks.max(1.0);
+                    turns = (f64::from(turns) * short_by.clamp(1.5, 64.0)).ceil() as u32;
                     continue;
                 }
                 best = best.min(ticks / f64::from(turns));

@@ -126,14 +126,15 @@ pub fn speed(cell: &Cell) -> Option<f64> {
     (ratio > 0.0).then(|| 1.0 / ratio).filter(|speed| speed.is_finite())
 }
 
-/// Puts cells of one condition in order: by rank, then by the paired ratios that ranks come from, where all have
-/// one, else by gross time. Cells without a rank or a time come last.
+/// Puts cells of one condition in order: by rank, then by the upper end of the paired ratios that ranks come from (the
+/// leader of a rank is the one whose time is surely the lowest), where all have one, else of the gross time. Cells
+/// without a rank or a time come last.
 pub fn fastest_first(cells: &mut [&Cell]) {
     let paired = cells.iter().all(|cell| cell.gross.is_none() || cell.ratio_to_baseline.is_some());
     let time = |cell: &Cell| {
-        let ratio = cell.ratio_to_baseline.filter(|_| paired).map(|ratio| ratio.median);
+        let ratio = cell.ratio_to_baseline.filter(|_| paired).map(|ratio| ratio.high);
         ratio
-            .or_else(|| cell.gross.map(|gross| gross.median))
+            .or_else(|| cell.gross.map(|gross| gross.high))
             .filter(|time| !time.is_nan())
             .unwrap_or(f64::INFINITY)
     };

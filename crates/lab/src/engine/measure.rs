@@ -5,12 +5,12 @@ use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
 use crate::interrupt;
 use carryline_measure::gather::{Gathered, Replicate, Round};
-use carryline_measure::limits;
 use carryline_measure::protocol::{Job, MeasureJob, Message, SituationJob};
 use carryline_measure::results::{Limit, Status};
 use carryline_measure::sampler::{CacheSizes, level_of};
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
+use carryline_measure::{limits, process};
 use carryline_variants::{Family, Lengths};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -96,6 +96,7 @@ pub fn run(
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     // What a replicate spends before it measures: a guess at first, then what the last one took.
     let mut overhead = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
+    let _kept_off = cpu.map(process::keep_off);
     let mut longest = Duration::ZERO;
     for replicate in 0..plan.most_replicates.max(plan.replicates) {
         let time = deadline.saturating_duration_since(Instant::now());

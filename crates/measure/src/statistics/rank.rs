@@ -2,8 +2,12 @@
 //!
 //! Ties are not transitive: A may tie with B and B with C while A is faster than C. So every tie is kept as a
 //! pair, and a rank says one thing only: rank 1 is the winner and all that tie with the winner; the next rank goes
-//! to the fastest of the others and all of them that tie with it, and so on. Ranks skip the cells before
+//! to the leader of the others and all of them that tie with it, and so on. Ranks skip the cells before
 //! them (1, 1, 3, ...).
+//!
+//! The leader of a group is not simply the lowest median: of that cell and those that tie with it, the leader is the
+//! one whose time is surely the lowest, by the upper end of its interval. A cell that is fast in one process and ten
+//! times slower in the next would else lead, and tie with everybody.
 
 use super::compare::compare_samples;
 use super::estimate::log_ratios;
@@ -68,11 +72,22 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
         standing.ties_with.sort_unstable();
     }
 
+    let upper_end: Vec<f64> = cells
+        .iter()
+        .map(|cell| paired_ratio(cell, cells[reference], seed).map_or(f64::INFINITY, |ratio| ratio.high))
+        .collect();
+    let mut winner = None;
     let mut ranked = 0;
-    for &leader in &order {
-        if standings[leader].rank.is_some() {
+    for &fastest in &order {
+        if standings[fastest].rank.is_some() {
             continue;
         }
+        let leader = std::iter::once(fastest)
+            .chain(standings[fastest].ties_with.iter().copied())
+            .filter(|index| standings[*index].rank.is_none())
+            .min_by(|a, b| upper_end[*a].total_cmp(&upper_end[*b]))
+            .unwrap_or(fastest);
+        winner = winner.or(Some(leader));
         let rank = ranked + 1;
         let group = std::iter::once(leader).chain(standings[leader].ties_with.clone());
         for index in group {
@@ -83,7 +98,6 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
         }
     }
 
-    let winner = order.first().copied();
     for &index in &order {
         let to = |other: usize| paired_ratio(cells[index], cells[other], seed);
         standings[index].ratio_to_baseline = if reference == baseline { to(baseline) } else { None };
