@@ -1,7 +1,7 @@
 //! What the hardware allows: bytes per tick that one core loads, stores, and stores past the caches, by cache level.
 //!
-//! The loops are as plain as bandwidth gets: the widest registers the CPU has, eight lines per turn, nothing else; for
-//! stores `rep stosb` too, and the faster counts. A limit is the best sample of several, for it is a ceiling; a figure that beats it would show a fault of the method.
+//! The loops are as plain as bandwidth gets: the widest registers the CPU has, eight lines per turn, nothing else. Loads
+//! are tried with and without a prefetch ahead, stores also by `rep stosb`, and the fastest counts. A limit is the best sample of several, for it is a ceiling; a figure that beats it would show a fault of the method.
 
 use crate::arena::Arena;
 use crate::clock;
@@ -72,12 +72,13 @@ pub fn measure(
             }
             len as f64 / best
         };
+        let best_of = |kernels: &[Kernel]| kernels.iter().map(|kernel| rate(*kernel)).fold(0.0, f64::max);
         limits.push(Limit {
             level: level.to_owned(),
             buffer_bytes: len as u64,
-            load: rate(kinds.load),
-            store: rate(kinds.store).max(kinds.string_store.map_or(0.0, rate)),
-            nt_store: rate(kinds.nt_store),
+            load: best_of(&kinds.loads),
+            store: best_of(&kinds.stores),
+            nt_store: best_of(&kinds.nt_stores),
         });
     }
     limits
@@ -101,39 +102,30 @@ pub fn merge(into: &mut Vec<Limit>, other: &[Limit]) {
 /// `len` bytes at `base`, which is aligned to a line, must be valid for reads and writes; `len` a multiple of 512.
 type Kernel = unsafe fn(base: *mut u8, len: usize);
 
+/// Ways of doing each thing; the fastest makes the limit.
 struct Kernels {
-    load: Kernel,
-    store: Kernel,
-    /// Stores by a string instruction, which some levels take faster than any register's.
-    string_store: Option<Kernel>,
-    nt_store: Kernel,
+    /// With and without a prefetch ahead, which the last level gains from.
+    loads: Vec<Kernel>,
+    /// By registers and by a string instruction, which some levels take faster.
+    stores: Vec<Kernel>,
+    nt_stores: Vec<Kernel>,
 }
 
 #[cfg(target_arch = "x86_64")]
 fn kernels() -> Kernels {
     use carryline::cpu::{Features, features};
-    let string_store = features().contains(Features::ERMS).then_some(x86_64::rep_stosb as Kernel);
-    if features().contains(Features::AVX512F) {
-        Kernels {
-            load: x86_64::load_zmm,
-            store: x86_64::store_zmm,
-            string_store,
-            nt_store: x86_64::nt_store_zmm,
-        }
+    let (loads, store, nt_store): ([Kernel; 2], Kernel, Kernel) = if features().contains(Features::AVX512F) {
+        ([x86_64::load_zmm, x86_64::load_zmm_ahead], x86_64::store_zmm, x86_64::nt_store_zmm)
     } else if features().contains(Features::AVX2) {
-        Kernels {
-            load: x86_64::load_ymm,
-            store: x86_64::store_ymm,
-            string_store,
-            nt_store: x86_64::nt_store_ymm,
-        }
+        ([x86_64::load_ymm, x86_64::load_ymm_ahead], x86_64::store_ymm, x86_64::nt_store_ymm)
     } else {
-        Kernels {
-            load: x86_64::load_xmm,
-            store: x86_64::store_xmm,
-            string_store,
-            nt_store: x86_64::nt_store_xmm,
-        }
+        ([x86_64::load_xmm, x86_64::load_xmm_ahead], x86_64::store_xmm, x86_64::nt_store_xmm)
+    };
+    let string_store = features().contains(Features::ERMS).then_some(x86_64::rep_stosb as Kernel);
+    Kernels {
+        loads: loads.to_vec(),
+        stores: std::iter::once(store).chain(string_store).collect(),
+        nt_stores: vec![nt_store],
     }
 }
 
@@ -199,6 +191,33 @@ mod x86_64 {
         "",
         ""
     );
+    // The same with a prefetch 2 KiB ahead.
+    sweep!(
+        #[target_feature(enable = "avx512f")]
+        load_zmm_ahead,
+        "256",
+        "2",
+        "prefetcht0 [{at} + carryline_at + 2048]\nprefetcht0 [{at} + carryline_at + 2112]\nprefetcht0 [{at} + carryline_at + 2176]\nprefetcht0 [{at} + carryline_at + 2240]\nvpord zmm0, zmm0, [{at} + carryline_at]\nvpord zmm1, zmm1, [{at} + carryline_at + 64]\nvpord zmm2, zmm2, [{at} + carryline_at + 128]\nvpord zmm3, zmm3, [{at} + carryline_at + 192]",
+        "",
+        "vzeroupper"
+    );
+    sweep!(
+        #[target_feature(enable = "avx2")]
+        load_ymm_ahead,
+        "128",
+        "4",
+        "prefetcht0 [{at} + carryline_at + 2048]\nprefetcht0 [{at} + carryline_at + 2112]\nvpor ymm0, ymm0, [{at} + carryline_at]\nvpor ymm1, ymm1, [{at} + carryline_at + 32]\nvpor ymm2, ymm2, [{at} + carryline_at + 64]\nvpor ymm3, ymm3, [{at} + carryline_at + 96]",
+        "",
+        "vzeroupper"
+    );
+    sweep!(
+        load_xmm_ahead,
+        "64",
+        "8",
+        "prefetcht0 [{at} + carryline_at + 2048]\npor xmm0, [{at} + carryline_at]\npor xmm1, [{at} + carryline_at + 16]\npor xmm2, [{at} + carryline_at + 32]\npor xmm3, [{at} + carryline_at + 48]",
+        "",
+        ""
+    );
     sweep!(
         #[target_feature(enable = "avx512f")]
         store_zmm,
@@ -256,7 +275,7 @@ fn kernels() -> Kernels {
         }
     }
     // No portable store past the caches: the plain store stands for it.
-    Kernels { load, store, string_store: None, nt_store: store }
+    Kernels { loads: vec![load], stores: vec![store], nt_stores: vec![store] }
 }
 
 #[cfg(test)]
@@ -268,7 +287,7 @@ mod tests {
     fn the_store_loops_write_every_byte_and_no_other() {
         let mut arena = Arena::new(64 << 10, Pages::Base).expect("64 KiB");
         let kinds = kernels();
-        for kernel in [Some(kinds.store), kinds.string_store, Some(kinds.nt_store)].into_iter().flatten() {
+        for kernel in kinds.stores.into_iter().chain(kinds.nt_stores) {
             arena.prefault();
             // SAFETY: inside the arena, a multiple of 512 at a line boundary.
             unsafe { kernel(arena.start().add(4096), 8 * TURN) };
