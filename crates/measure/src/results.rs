@@ -46,7 +46,7 @@ pub struct Observed {
     pub size_max: u64,
     /// Mean size of a call.
     pub size_mean: f64,
-    /// How many different sizes were drawn.
+    /// How many different sizes were drawn; those of 4095 bytes and more count as one.
     pub size_distinct: u64,
     /// How many different destination addresses modulo 64 were used; 0 where there is no destination.
     pub dst_alignments: u64,
