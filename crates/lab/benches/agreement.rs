@@ -34,9 +34,8 @@ fn cells(criterion: &mut Criterion) {
         match black_box(variant.routine) {
             Routine::Checksum(f) => {
                 // SAFETY: len bytes of the arena, which nobody else uses.
-                criterion.bench_function(&id, |bencher| {
-                    bencher.iter_custom(|n| timed(n, || unsafe { f(start, len, 1) }))
-                });
+                let call = || unsafe { f(start, len, 1) };
+                criterion.bench_function(&id, |bencher| bencher.iter_custom(|n| timed(n, call)));
             }
             Routine::Zero(f) => {
                 let call = || {

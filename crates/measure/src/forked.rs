@@ -3,7 +3,7 @@
 //! A routine that forks and returns in both processes would leave two proofs, and each of them would fork again.
 //! So whoever calls routines calls [`exit_if_child`] after them: a page that the kernel wipes in a child tells
 //! which process this is, without a system call. A child says that it was there, in memory that both share,
-//! and ends. The proof takes that, or a child that is still there, for a fault ([`Watch`]), so that no routine
+//! and ends. The proof takes that, or a child that is still there, for a fault (`Watch`), so that no routine
 //! which does it is timed.
 //!
 //! What it cannot see: a child that shares its parent's memory (`vfork`, `clone` with `CLONE_VM`) and one that goes its

@@ -3,7 +3,7 @@
 
 use crate::cli::{Common, Format, Selftest};
 use crate::engine::machine::Here;
-use crate::engine::measure;
+use crate::engine::measure::{self, Ground};
 use crate::engine::plan::Plan;
 use crate::engine::progress::Progress;
 use crate::engine::{session, standard};
@@ -75,10 +75,14 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
             seed: seed.wrapping_add(u64::from(run)),
             patience: supervisor.patience,
         };
-        let deadline = Instant::now() + plan.budget;
-        let cpu = here.cpu(None)?;
-        let outcome =
-            measure::run(&plan, &[], &supervisor, here.caches, cpu, deadline, &progress, &mut |_| {})?;
+        let ground = Ground {
+            supervisor: &supervisor,
+            caches: here.caches,
+            cpu: here.cpu(None)?,
+            deadline: Instant::now() + plan.budget,
+            progress: &progress,
+        };
+        let outcome = measure::run(&plan, &[], &ground, &mut |_| {})?;
         if outcome.interrupted {
             break;
         }

@@ -73,7 +73,7 @@ pub fn all(
         doubling.extend(disagreement(gathered, summary));
     }
     limited(&mut warnings, few, |(name, rounds)| warning::few_rounds(name, *rounds));
-    limited(&mut warnings, unsteady, |name| warning::never_steady(name));
+    limited(&mut warnings, unsteady, warning::never_steady);
     limited(&mut warnings, doubling, |(name, relative)| warning::doubling_disagrees(name, *relative));
     let mut wide: Vec<(String, f64)> =
         summaries.iter().flat_map(|(_, summary)| wide_cells(summary)).collect();
@@ -257,7 +257,7 @@ mod tests {
     fn a_long_list_of_one_kind_is_cut_and_counted() {
         let mut warnings = Vec::new();
         let names: Vec<String> = (0..10).map(|i| format!("cell {i}")).collect();
-        limited(&mut warnings, names, |name| warning::never_steady(name));
+        limited(&mut warnings, names, warning::never_steady);
         assert_eq!(warnings.len(), NAMED);
         assert!(warnings[NAMED - 1].cause.ends_with("(and 7 more like it)"), "{}", warnings[NAMED - 1].cause);
     }

@@ -56,11 +56,24 @@ pub struct Outcome {
 /// Replicates that measure the limits: the best of these stands for all, and memory for them is dear to fault in.
 const LIMIT_REPLICATES: u32 = 2;
 
+/// What a measurement stands on.
+pub struct Ground<'a> {
+    /// How workers are started.
+    pub supervisor: &'a Supervisor,
+    /// The machine's caches.
+    pub caches: CacheSizes,
+    /// The logical CPU to measure on.
+    pub cpu: Option<usize>,
+    /// When to be done.
+    pub deadline: Instant,
+    /// What a person sees meanwhile.
+    pub progress: &'a Progress,
+}
+
 /// The state of the replicates' loop.
 struct Run<'a> {
     plan: &'a Plan,
-    supervisor: &'a Supervisor,
-    progress: &'a Progress,
+    ground: &'a Ground<'a>,
     outcome: Outcome,
     subjects: Vec<SubjectId>,
     /// Subjects that take no further part.
@@ -71,11 +84,7 @@ struct Run<'a> {
 pub fn run(
     plan: &Plan,
     proofs: &[Proof],
-    supervisor: &Supervisor,
-    caches: CacheSizes,
-    cpu: Option<usize>,
-    deadline: Instant,
-    progress: &Progress,
+    ground: &Ground<'_>,
     arrived: &mut dyn FnMut(Arrival<'_>),
 ) -> Result<Outcome, SpawnError> {
     let outcome = Outcome {
@@ -92,21 +101,21 @@ pub fn run(
     };
     let out =
         proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
-    let mut run = Run { plan, supervisor, progress, outcome, subjects: plan.subjects(), out };
+    let mut run = Run { plan, ground, outcome, subjects: plan.subjects(), out };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     // What a replicate spends before it measures: a guess at first, then what the last one took.
     let mut overhead = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
-    let _kept_off = cpu.map(process::keep_off);
+    let _kept_off = ground.cpu.map(process::keep_off);
     let mut longest = Duration::ZERO;
     for replicate in 0..plan.most_replicates.max(plan.replicates) {
-        let time = deadline.saturating_duration_since(Instant::now());
+        let time = ground.deadline.saturating_duration_since(Instant::now());
         if interrupt::requested() || replicate >= plan.replicates && time < longest {
             break;
         }
         let left = time / plan.replicates.saturating_sub(replicate).max(1);
         let begin = Instant::now();
         let time = left.saturating_sub(overhead);
-        run.replicate(replicate, rng.next_u64(), time, caches, cpu, arrived)?;
+        run.replicate(replicate, rng.next_u64(), time, arrived)?;
         overhead = begin.elapsed().saturating_sub(time).min(left);
         longest = longest.max(begin.elapsed());
     }
@@ -143,15 +152,13 @@ impl Run<'_> {
         replicate: u32,
         seed: u64,
         time: Duration,
-        caches: CacheSizes,
-        cpu: Option<usize>,
         arrived: &mut dyn FnMut(Arrival<'_>),
     ) -> Result<(), SpawnError> {
         let deadline = Instant::now() + time;
         let mut finished = vec![false; self.plan.situations.len()];
         // Every lost worker costs a subject, so this ends.
         for _attempt in 0..=self.subjects.len() {
-            let (job, places) = self.job(replicate, seed, deadline, caches, cpu, &finished);
+            let (job, places) = self.job(replicate, seed, deadline, &finished);
             if job.situations.is_empty() {
                 return Ok(());
             }
@@ -159,8 +166,8 @@ impl Run<'_> {
             let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
             let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
             let job_subjects = job.subjects.clone();
-            let supervisor = self.supervisor;
-            let (outcome, plan, progress) = (&mut self.outcome, self.plan, self.progress);
+            let Ground { supervisor, progress, .. } = *self.ground;
+            let (outcome, plan) = (&mut self.outcome, self.plan);
             let end = supervisor.run(&Job::Measure(job), padding, &interrupt::requested, &mut |message| {
                 progress.tick();
                 match message {
@@ -298,8 +305,6 @@ impl Run<'_> {
         replicate: u32,
         seed: u64,
         deadline: Instant,
-        caches: CacheSizes,
-        cpu: Option<usize>,
         finished: &[bool],
     ) -> (MeasureJob, HashMap<u32, Places>) {
         let subjects: Vec<SubjectId> =
@@ -339,6 +344,7 @@ impl Run<'_> {
         }
         let total_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
         let plugins = self.plan.plugin_words();
+        let Ground { caches, cpu, .. } = *self.ground;
         let limits = if replicate < LIMIT_REPLICATES { self.levels(&caches) } else { Vec::new() };
         (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)
     }

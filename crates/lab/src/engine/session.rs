@@ -1,7 +1,7 @@
 //! A run from beginning to end: prove, measure, store every round, put the result together.
 
 use super::machine::Here;
-use super::measure::{self, Outcome};
+use super::measure::{self, Ground, Outcome};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
@@ -89,11 +89,13 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>, common: &Common) -> Result<Fi
     let outcome = measure::run(
         plan,
         &proofs,
-        setting.supervisor,
-        setting.here.caches,
-        setting.cpu,
-        deadline,
-        &progress,
+        &Ground {
+            supervisor: setting.supervisor,
+            caches: setting.here.caches,
+            cpu: setting.cpu,
+            deadline,
+            progress: &progress,
+        },
         &mut |arrival| keeper.keep(&arrival),
     )?;
     progress.finish();
