@@ -34,7 +34,10 @@ fn every_variant_that_runs_here_is_proved() {
 
 #[test]
 fn variants_known_to_be_bad_are_caught() {
-    for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_some()) {
+    // Not the peers: with overflow checks one of them panics across the C boundary, which ends the process. The
+    // command's tests catch it, in a worker.
+    let ours = |v: &&carryline_variants::Variant| v.role != carryline_variants::Role::Peer;
+    for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_some()).filter(ours) {
         match outcome_of(variant, Depth::Full, 1) {
             Err(Failure::Wrong(example)) => {
                 println!("{} {}: {example}", variant.family(), variant.name);
