@@ -187,16 +187,17 @@ fn few_rounds(gathered: &Gathered) -> Option<(String, u64)> {
 fn disagreement(gathered: &Gathered, summary: &Summary) -> Option<(String, f64)> {
     let null = gathered.null();
     let worst = (0..gathered.situation.subjects.len())
-        .map(|place| gathered.gross(place))
-        .filter(|gross| {
+        .map(|place| (place, gathered.gross(place)))
+        .filter(|(_, gross)| {
             let nets: Vec<f64> = statistics::net(gross, &null).into_iter().flatten().collect();
             // Of a net of a tick or less, the clock's steps are a large part.
             statistics::median(&nets).is_some_and(|net| net > 1.0)
         })
-        .filter_map(|gross| statistics::agreement_of_nets(&gross, &null))
-        .fold(0.0, f64::max);
+        .filter_map(|(place, gross)| Some((place, statistics::agreement_of_nets(&gross, &null)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
     let bound = DOUBLING.max(2.0 * summary.floor.unwrap_or(0.0));
-    (worst > bound).then(|| (gathered.situation.name.clone(), worst))
+    let (place, relative) = worst.filter(|(_, relative)| *relative > bound)?;
+    Some((format!("{}: {}", gathered.situation.name, gathered.situation.subjects[place]), relative))
 }
 
 fn wide_cells(summary: &Summary) -> Vec<(String, f64)> {
