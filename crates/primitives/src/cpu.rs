@@ -55,6 +55,8 @@ features! {
     CLFLUSHOPT = 12, "clflushopt";
     /// `ssse3`: byte shuffles.
     SSSE3 = 13, "ssse3";
+    /// `sse4_2`: string comparison and CRC-32; the least that some packet libraries are compiled for.
+    SSE42 = 14, "sse4_2";
 }
 
 impl Features {
@@ -275,6 +277,7 @@ mod x86_64 {
         let zmm = ymm && state & XCR0_ZMM == XCR0_ZMM;
 
         add(has(leaf1.ecx, 9), Features::SSSE3);
+        add(has(leaf1.ecx, 20), Features::SSE42);
         add(has(extended_8, 0), Features::CLZERO);
         if leaf7_there {
             let avx2 = ymm && has(leaf7.ebx, 5);
@@ -316,6 +319,7 @@ mod tests {
         assert_eq!(found.contains(Features::BMI2), std::is_x86_feature_detected!("bmi2"));
         assert_eq!(found.contains(Features::ADX), std::is_x86_feature_detected!("adx"));
         assert_eq!(found.contains(Features::SSSE3), std::is_x86_feature_detected!("ssse3"));
+        assert_eq!(found.contains(Features::SSE42), std::is_x86_feature_detected!("sse4.2"));
         assert_eq!(found.contains(Features::AVX512F), std::is_x86_feature_detected!("avx512f"));
         assert_eq!(found.contains(Features::AVX512BW), std::is_x86_feature_detected!("avx512bw"));
         assert_eq!(found.contains(Features::AVX512VL), std::is_x86_feature_detected!("avx512vl"));

@@ -31,6 +31,8 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512_dot;
 pub mod carryline;
+#[cfg(feature = "dpdk")]
+pub mod dpdk;
 #[cfg(feature = "peers")]
 pub mod etherparse;
 #[cfg(feature = "peers")]
@@ -71,6 +73,8 @@ pub static VARIANTS: &[&Variant] = &[
     &s2n_quic::VARIANT,
     #[cfg(feature = "peers")]
     &pnet::VARIANT,
+    #[cfg(feature = "dpdk")]
+    &dpdk::VARIANT,
     &odd_address_baseline::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &two_streams_article::VARIANT,
