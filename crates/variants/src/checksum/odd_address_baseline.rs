@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
     summary: "one add-with-carry chain that swaps the seed at odd addresses",
     provenance: "vandeven-2021, baseline",
     known_bad: Some(
-        "at an odd address the sum is byte-swapped with the seed in it, which was not: seed 1 and one zero byte \\
+        "at an odd address the sum is byte-swapped with the seed in it, which was not: seed 1 and one zero byte \
          give 0x100",
     ),
 };

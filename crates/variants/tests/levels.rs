@@ -1,0 +1,154 @@
+//! No variant uses an instruction above the level that it declares, its rarest paths included: the machine code of each is
+//! followed from its entry through every direct jump and call, and each instruction asked which CPU feature it is of.
+//!
+//! What an indirect call or jump leads to is not followed: that is a dispatcher's business (`carryline`, libc, peers).
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+use carryline::cpu::Features;
+use carryline_variants::{Role, Routine, Variant, all};
+use iced_x86::{CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The executable parts of this program, which can be read as data.
+fn text() -> Vec<Range<usize>> {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux says what is mapped");
+    let own = std::env::current_exe().expect("this program has a name").display().to_string();
+    let hex = |text: &str| usize::from_str_radix(text, 16).expect("an address");
+    maps.lines()
+        .filter(|line| line.split_whitespace().nth(1) == Some("r-xp") && line.ends_with(&own))
+        .filter_map(|line| line.split_whitespace().next()?.split_once('-'))
+        .map(|(low, high)| hex(low)..hex(high))
+        .collect()
+}
+
+fn entry(variant: &Variant) -> usize {
+    match variant.routine {
+        Routine::Zero(f) => f as usize,
+        Routine::Copy(f) => f as usize,
+        Routine::Checksum(f) => f as usize,
+        Routine::CopyChecksum(f) => f as usize,
+    }
+}
+
+/// Every instruction that can be reached from `start` by direct jumps and calls.
+fn reachable(start: usize, text: &[Range<usize>]) -> Vec<Instruction> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut open = vec![start];
+    while let Some(address) = open.pop() {
+        let Some(range) = text.iter().find(|range| range.contains(&address)) else { continue };
+        if !seen.insert(address) {
+            continue;
+        }
+        // SAFETY: a mapped, readable range of this program's code, which does not change.
+        let bytes =
+            unsafe { std::slice::from_raw_parts(address as *const u8, (range.end - address).min(15)) };
+        let instruction = Decoder::with_ip(64, bytes, address as u64, DecoderOptions::NONE).decode();
+        assert!(!instruction.is_invalid(), "no instruction at {address:#x}, reached from {start:#x}");
+        let next = instruction.next_ip() as usize;
+        let target = instruction.near_branch_target() as usize;
+        match instruction.flow_control() {
+            FlowControl::Next | FlowControl::IndirectCall => open.push(next),
+            FlowControl::UnconditionalBranch => open.push(target),
+            FlowControl::ConditionalBranch | FlowControl::Call => open.extend([next, target]),
+            FlowControl::Return
+            | FlowControl::IndirectBranch
+            | FlowControl::Interrupt
+            | FlowControl::XbeginXabortXend
+            | FlowControl::Exception => {}
+        }
+        found.push(instruction);
+    }
+    found
+}
+
+/// True if a CPU with these features has the instructions of `wanted`.
+fn has(features: Features, wanted: CpuidFeature) -> bool {
+    use CpuidFeature as F;
+    let needs = match wanted {
+        // Every x86-64 CPU. CET's marks are no-operations where CET is not there, and so is a prefetch.
+        F::INTEL8086
+        | F::INTEL186
+        | F::INTEL286
+        | F::INTEL386
+        | F::INTEL486
+        | F::X64
+        | F::CPUID
+        | F::CMOV
+        | F::SSE
+        | F::SSE2
+        | F::FXSR
+        | F::MULTIBYTENOP
+        | F::PAUSE
+        | F::CET_IBT
+        | F::CLFSH
+        | F::CX8
+        | F::TSC
+        | F::FPU
+        | F::FPU287
+        | F::FPU387
+        | F::MMX => Features::NONE,
+        F::SSSE3 | F::SSE3 => Features::SSSE3,
+        // Whoever has AVX2 has what came before it.
+        F::AVX | F::AVX2 | F::SSE4_1 | F::SSE4_2 | F::POPCNT => Features::AVX2,
+        F::BMI2 | F::BMI1 => Features::BMI2,
+        F::ADX => Features::ADX,
+        F::AVX512F => Features::AVX512F,
+        F::AVX512BW | F::AVX512DQ => Features::AVX512BW,
+        F::AVX512VL => Features::AVX512VL,
+        F::AVX512_VNNI => Features::AVX512VNNI,
+        F::AVX_VNNI => Features::AVXVNNI,
+        F::CLZERO => Features::CLZERO,
+        _ => return false,
+    };
+    // AVX-512 stands on AVX2, and that on SSSE3.
+    let below = match features {
+        f if f.contains(Features::AVX512F) => Features::AVX2.union(Features::SSSE3),
+        f if f.contains(Features::AVX2) => Features::SSSE3,
+        _ => Features::NONE,
+    };
+    features.union(below).contains(needs)
+}
+
+/// The instructions of a variant that these features do not cover.
+fn above(start: usize, features: Features, text: &[Range<usize>]) -> Vec<String> {
+    reachable(start, text)
+        .iter()
+        .filter_map(|instruction| {
+            let wanted = instruction.cpuid_features().iter();
+            let missing: Vec<_> = wanted.filter(|wanted| !has(features, **wanted)).collect();
+            (!missing.is_empty()).then(|| format!("{:?} needs {missing:?}", instruction.code()))
+        })
+        .collect()
+}
+
+#[test]
+fn no_variant_uses_more_than_it_declares() {
+    let text = text();
+    assert!(!text.is_empty());
+    for variant in all().filter(|variant| variant.role != Role::Peer) {
+        let found = above(entry(variant), variant.needs, &text);
+        assert!(found.is_empty(), "{}/{}: {found:?}", variant.family(), variant.name);
+    }
+}
+
+#[test]
+fn a_variant_that_declared_too_little_would_be_found() {
+    let text = text();
+    let mut checked = 0;
+    for (feature, names) in [
+        (Features::AVX2, &["avx2"][..]),
+        (Features::AVX512F, &["avx512", "avx512_dot", "avx512_nontemporal", "fused_avx512"]),
+        (Features::ADX, &["adx_2_streams"]),
+        (Features::CLZERO, &["clzero"]),
+    ] {
+        for variant in all().filter(|variant| names.contains(&variant.name)) {
+            let found = above(entry(variant), variant.needs.masked(feature), &text);
+            assert!(!found.is_empty(), "{}/{} without {feature:?}", variant.family(), variant.name);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 3 + 6 + 1 + 1);
+}
