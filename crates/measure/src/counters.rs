@@ -40,22 +40,20 @@ impl CycleCounter {
         };
         if fd < 0 {
             let error = std::io::Error::last_os_error();
-            return Err(match error.raw_os_error() {
-                Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
-                    "the CPU's counters are not visible here (usual in virtual machines)".to_owned()
-                }
-                Some(libc::EACCES | libc::EPERM) => {
-                    "the kernel forbids it (see /proc/sys/kernel/perf_event_paranoid)".to_owned()
-                }
-                Some(libc::ENOSYS) => "the kernel is built without perf events".to_owned(),
-                _ => format!("perf_event_open: {error}"),
-            });
+            return Err(reason(error.raw_os_error().unwrap_or(0), &error.to_string()));
         }
         // SAFETY: a descriptor that the kernel just made and that nothing else owns.
         let file = unsafe { File::from_raw_fd(fd) };
         let mut counter = CycleCounter { file };
-        counter.read().map_err(|error| format!("the counter cannot be read: {error}"))?;
-        Ok(counter)
+        // Some hypervisors let a counter be opened that never counts.
+        for spin in 0..10_000 {
+            std::hint::black_box(spin);
+        }
+        match counter.read() {
+            Ok(0) => Err("the kernel opens a cycle counter, but it does not count".to_owned()),
+            Ok(_) => Ok(counter),
+            Err(error) => Err(format!("the kernel opens a cycle counter, but it cannot be read: {error}")),
+        }
     }
 
     /// Cycles counted so far.
@@ -69,9 +67,34 @@ impl CycleCounter {
     }
 }
 
+/// What an error of `perf_event_open` means to a user.
+fn reason(code: i32, message: &str) -> String {
+    match code {
+        libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP => {
+            "the kernel has no hardware cycle counter here (usual in a virtual machine)".to_owned()
+        }
+        libc::EACCES | libc::EPERM => {
+            let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+            let setting = paranoid.map_or_else(|_| String::new(), |level| format!(" = {}", level.trim()));
+            format!("the kernel forbids it (kernel.perf_event_paranoid{setting}, or a sandbox)")
+        }
+        libc::ENOSYS => "the kernel has no perf events, or a sandbox hides them".to_owned(),
+        libc::EBUSY => "another program holds the counters".to_owned(),
+        _ => format!("the kernel refuses a cycle counter: {message}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_are_told_apart() {
+        assert!(reason(libc::ENOENT, "").contains("virtual machine"));
+        assert!(reason(libc::EACCES, "").contains("perf_event_paranoid"));
+        assert!(reason(libc::ENOSYS, "").contains("sandbox"));
+        assert!(reason(libc::E2BIG, "Argument list too long").contains("Argument list too long"));
+    }
 
     #[test]
     fn counts_or_says_why_not() {

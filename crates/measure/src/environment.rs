@@ -7,16 +7,15 @@
 mod caches;
 mod clock;
 mod compare;
-mod counters;
 mod cpu;
 mod system;
 
 pub use caches::{Cache, CacheKind};
 pub use clock::{Clock, TscSteps, tsc_steps};
-pub use counters::counters_available;
 pub use cpu::{Cpu, Frequency};
 pub use system::{Build, Memory, Steal, System, may_pin};
 
+use crate::counters::CycleCounter;
 use serde::{Deserialize, Serialize};
 
 /// Everything about the machine and the build that can change a figure.
@@ -53,7 +52,7 @@ impl Environment {
             memory: Memory::here(),
             system: System::here(),
             build: Build::here(),
-            no_counters: counters_available().err(),
+            no_counters: CycleCounter::open().err(),
             cpu,
         }
     }

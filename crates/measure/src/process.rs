@@ -1,5 +1,6 @@
 //! What a measuring process asks of the kernel for itself: to stay on one CPU, and to be told when it was disturbed.
 
+use crate::environment::Steal;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The logical CPUs that this process may run on; empty where the kernel does not say.
@@ -54,24 +55,23 @@ impl Drop for KeptOff {
 #[derive(Clone, Copy, Debug)]
 pub struct Disturbance {
     involuntary_switches: u64,
-    steal_ticks: u64,
+    steal: Option<Steal>,
 }
 
 impl Disturbance {
     /// The counters now.
     #[must_use]
     pub fn now() -> Disturbance {
-        Disturbance { involuntary_switches: involuntary_switches(), steal_ticks: steal_ticks() }
+        Disturbance { involuntary_switches: involuntary_switches(), steal: Steal::now() }
     }
 
-    /// How often the kernel took the CPU from this thread since then, and for how many milliseconds the hypervisor
-    /// took CPUs from the whole machine.
+    /// How often the kernel took the CPU from this thread since then, and which share of the machine's time the
+    /// hypervisor took.
     #[must_use]
-    pub fn since(&self) -> (u64, u64) {
+    pub fn since(&self) -> (u64, f64) {
         let now = Disturbance::now();
-        let per_second = rustix::param::clock_ticks_per_second().max(1);
-        let steal = now.steal_ticks.saturating_sub(self.steal_ticks) * 1000 / per_second;
-        (now.involuntary_switches.saturating_sub(self.involuntary_switches), steal)
+        let stolen = self.steal.zip(now.steal).map_or(0.0, |(before, after)| after.share_since(&before));
+        (now.involuntary_switches.saturating_sub(self.involuntary_switches), stolen)
     }
 }
 
@@ -79,12 +79,6 @@ fn involuntary_switches() -> u64 {
     let Ok(text) = std::fs::read_to_string("/proc/thread-self/status") else { return 0 };
     let field = text.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
     field.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
-}
-
-/// The eighth column of the first line of /proc/stat, in clock ticks, summed over all CPUs.
-fn steal_ticks() -> u64 {
-    let Ok(text) = std::fs::read_to_string("/proc/stat") else { return 0 };
-    text.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -124,7 +118,7 @@ mod tests {
     #[test]
     fn disturbance_only_grows() {
         let before = Disturbance::now();
-        let (switches, steal_ms) = before.since();
-        assert!(switches < 1_000_000 && steal_ms < 1_000_000);
+        let (switches, stolen) = before.since();
+        assert!(switches < 1_000_000 && (0.0..=1.0).contains(&stolen));
     }
 }

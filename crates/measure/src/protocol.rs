@@ -171,8 +171,8 @@ pub enum Message {
     Disturbance {
         /// Times the kernel took the CPU away.
         involuntary_switches: u64,
-        /// Milliseconds that the hypervisor took from this machine's CPUs meanwhile.
-        steal_ms: u64,
+        /// Share of the machine's time that the hypervisor took meanwhile, 0 to 1.
+        stolen: f64,
     },
     /// The worker's own code gave up.
     Panicked(String),

@@ -241,8 +241,8 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
             channel.send(&Message::Impossible { situation: situation.index, reason: error.to_string() });
         }
     }
-    let (involuntary_switches, steal_ms) = disturbance.since();
-    channel.send(&Message::Disturbance { involuntary_switches, steal_ms });
+    let (involuntary_switches, stolen) = disturbance.since();
+    channel.send(&Message::Disturbance { involuntary_switches, stolen });
     true
 }
 

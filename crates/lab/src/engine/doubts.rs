@@ -43,14 +43,12 @@ pub fn all(
     if let Some(reason) = &outcome.pin_error {
         add(&mut warnings, warning::cannot_pin(reason));
     }
-    let cpus = f64::from(here.cpu.logical_cpus.max(1));
     let seconds = took.as_secs_f64().max(1.0);
     if outcome.involuntary_switches as f64 / seconds > SWITCHES_PER_SECOND {
         warnings.push(warning::context_switches(outcome.involuntary_switches));
     }
-    let stolen = outcome.steal_ms as f64 / 1000.0 / seconds / cpus;
-    if stolen > STEAL {
-        warnings.push(warning::stolen_time(stolen));
+    if outcome.stolen > STEAL {
+        warnings.push(warning::stolen_time(outcome.stolen));
     }
     if let Some(relative) = drift(&outcome.gathered).filter(|relative| *relative > DRIFT) {
         warnings.push(warning::clock_drift(relative));

@@ -43,8 +43,8 @@ pub struct Outcome {
     pub counter_error: Option<String>,
     /// Times the kernel took the CPU from a worker while it measured.
     pub involuntary_switches: u64,
-    /// Milliseconds that the hypervisor took meanwhile.
-    pub steal_ms: u64,
+    /// Share of the machine's time that the hypervisor took meanwhile, in the worst replicate.
+    pub stolen: f64,
     /// Situations that the machine cannot be brought into, with the reason.
     pub impossible: Vec<(String, String)>,
     /// Subjects that were proved wrong, crashed or hung while measuring, with what was found.
@@ -94,7 +94,7 @@ pub fn run(
         pin_error: None,
         counter_error: None,
         involuntary_switches: 0,
-        steal_ms: 0,
+        stolen: 0.0,
         impossible: Vec::new(),
         fallen: Vec::new(),
         interrupted: false,
@@ -244,9 +244,9 @@ impl Run<'_> {
                             outcome.impossible.push((name, reason));
                         }
                     }
-                    Message::Disturbance { involuntary_switches, steal_ms } => {
+                    Message::Disturbance { involuntary_switches, stolen } => {
                         outcome.involuntary_switches += involuntary_switches;
-                        outcome.steal_ms += steal_ms;
+                        outcome.stolen = outcome.stolen.max(stolen);
                     }
                     Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}
                 }

@@ -113,12 +113,10 @@ pub(super) fn value_in(text: &str, key: &str) -> Option<String> {
 }
 
 fn allowed_cpus() -> Vec<u32> {
-    match rustix::thread::sched_getaffinity(None) {
-        Ok(set) => (0..rustix::thread::CpuSet::MAX_CPU)
-            .filter(|cpu| set.is_set(*cpu))
-            .map(|cpu| cpu as u32)
-            .collect(),
-        Err(_) => (0..std::thread::available_parallelism().map_or(1, |n| n.get() as u32)).collect(),
+    let allowed = crate::process::allowed_cpus();
+    match allowed.is_empty() {
+        false => allowed.into_iter().map(|cpu| cpu as u32).collect(),
+        true => (0..std::thread::available_parallelism().map_or(1, |n| n.get() as u32)).collect(),
     }
 }
 
