@@ -43,6 +43,8 @@ const AIMED_BATCH: [Duration; 2] = [Duration::from_micros(20), Duration::from_mi
 const AIMED_ROUNDS: u32 = 10;
 /// Rounds of a slice, at most: time beyond them goes into longer batches, and then into the next situation.
 pub const MOST_ROUNDS: u32 = 64;
+/// Calls of a list, at least, however long they take.
+const LEAST_LIST: usize = 16;
 /// Rounds after which a warm-up that never ends is given up.
 const WARM_ROUNDS: usize = 64;
 
@@ -233,8 +235,9 @@ impl<'a> Bench<'a> {
         let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);
         self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
         if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
-            // A list is always drawn whole: a short one would be a sample of the sizes too small to compare with.
-            self.batch_calls = self.layout.most_calls;
+            // A list is drawn whole where there is time: a short one is a poor sample of the sizes.
+            let least = LEAST_LIST.max(self.layout.lag).min(self.layout.most_calls);
+            self.batch_calls = (affordable as usize).clamp(least, self.layout.most_calls);
         }
 
         // Rounds so long that the slice holds few of them are past every warm-up effect.
