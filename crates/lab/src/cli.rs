@@ -65,6 +65,8 @@ pub enum Command {
     Measure(Measure),
     /// Show the runs kept so far
     History(History),
+    /// Make a run of the history again, with its seed
+    Rerun(Rerun),
     /// Explain a warning code or a word of the vocabulary
     Explain(Explain),
     /// Check the measuring itself: A/A pairs that must tie, a planted slow-down that must be seen
@@ -232,6 +234,18 @@ pub struct History {
     /// Unit of the figures of --show.
     #[arg(long, value_name = "UNIT", default_value = "ticks")]
     pub unit: String,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline rerun 1
+  carryline rerun 2 --format json
+  carryline rerun 3 --quiet")]
+pub struct Rerun {
+    /// The run's number, as 'carryline history' lists it.
+    #[arg(value_name = "ID")]
+    pub id: i64,
 }
 
 #[derive(Args, Debug)]

@@ -48,6 +48,24 @@ fn a_matrix_is_measured_kept_and_shown_again() {
 }
 
 #[test]
+fn a_run_is_made_again_with_its_seed() {
+    let place = Place::new();
+    let first =
+        place.json(&short(&["measure", "--variants", "checksum/avx2", "--sizes", "1..64", "--seed", "77"]));
+    let again = place.json(&["rerun", "1"]);
+    assert_eq!((&first["seed"], &again["seed"]), (&77.into(), &77.into()));
+    assert_eq!(cells(&first).len(), cells(&again).len());
+    // How many rounds there is time for differs; what they test does not.
+    for (one, other) in cells(&first).iter().zip(cells(&again)) {
+        assert_eq!(one["condition"], other["condition"]);
+    }
+    let runs = place.json(&["history"]);
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2));
+    let (_, err) = place.expect(&["rerun", "9"], 2);
+    assert!(err.contains('9'), "{err}");
+}
+
+#[test]
 fn what_is_not_to_be_kept_is_not_kept() {
     let place = Place::new();
     place.expect(&short(&["measure", "--variants", "zero/avx2", "--no-save"]), 0);

@@ -81,9 +81,18 @@ fn the_examples_of_every_help_run() {
     // The tour is the README's first command.
     let mut commands: Vec<String> =
         examples_in(&top).into_iter().filter(|command| command != "carryline").collect();
-    for sub in
-        ["run", "list", "machine", "verify", "measure", "history", "explain", "selftest", "completions"]
-    {
+    for sub in [
+        "run",
+        "list",
+        "machine",
+        "verify",
+        "measure",
+        "history",
+        "rerun",
+        "explain",
+        "selftest",
+        "completions",
+    ] {
         let (help, _) = place.expect(&[sub, "--help"], 0);
         let found = examples_in(&help);
         assert!(found.len() >= 3, "{sub}: {found:?}");
