@@ -1,0 +1,100 @@
+//! The C interface of carryline: zeroing, copying and Internet checksums for C and C++.
+//!
+//! `include/carryline.h` is what C programs see, kept by hand; a test compares its prototypes with these. Every
+//! function is one call of the Rust library's `_raw` form, which is a jump to the kernel picked for the CPU.
+//!
+//! `cargo xtask install --prefix P` builds the library for installation: without the crate feature `std`, with
+//! `panic = "abort"`. Such a library needs libc only and reads no environment, so that `CARRYLINE_FORCE` and
+//! `CARRYLINE_MASK` have no effect on it, and no setting can end the program it is part of. A library with `std`
+//! (`cargo build --release -p carryline-capi`) obeys them and needs libgcc_s too. Rust programs want the crate
+//! `carryline` itself.
+//!
+//! Nothing here unwinds. Every pointer may be null when the length is 0.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+use core::ffi::{c_char, c_void};
+
+#[cfg(not(feature = "std"))]
+mod panic;
+
+/// Zeroes `len` bytes at `dst`.
+///
+/// # Safety
+/// `dst` must be valid for writes of `len` bytes; with `len` 0 it may be any pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_zero(dst: *mut c_void, len: usize) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { carryline::zero::zero_raw(dst.cast(), len) }
+}
+
+/// Copies `len` bytes from `src` to `dst`, which do not overlap.
+///
+/// # Safety
+/// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0 they
+/// may be any pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_copy(dst: *mut c_void, src: *const c_void, len: usize) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { carryline::copy::copy_raw(dst.cast(), src.cast(), len) }
+}
+
+/// Copies `len` bytes from `src` to `dst`, which may overlap. The Rust library has no kernel of its own for this
+/// yet: it is libc's `memmove`, whatever that is worth.
+///
+/// # Safety
+/// `src` must be valid for reads and `dst` for writes of `len` bytes; with `len` 0 they may be any pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_move(dst: *mut c_void, src: *const c_void, len: usize) {
+    // SAFETY: the caller's obligation is the same, for bytes, which are aligned everywhere.
+    unsafe { core::ptr::copy(src.cast::<u8>(), dst.cast::<u8>(), len) }
+}
+
+/// The one's-complement sum of `len` bytes and `seed`: [`carryline::checksum::partial`].
+///
+/// # Safety
+/// `data` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_partial(data: *const c_void, len: usize, seed: u32) -> u32 {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { carryline::checksum::partial_raw(data.cast(), len, seed) }
+}
+
+/// A sum brought to 16 bits, not complemented: [`carryline::checksum::fold`].
+#[unsafe(no_mangle)]
+pub extern "C" fn carryline_checksum_fold(sum: u32) -> u16 {
+    carryline::checksum::fold(sum)
+}
+
+/// The finished checksum of `len` bytes, as a number whose bytes in memory are the field's bytes on the wire:
+/// [`carryline::checksum::internet`].
+///
+/// # Safety
+/// `data` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_internet(data: *const c_void, len: usize) -> u16 {
+    // SAFETY: the caller's obligation is the same.
+    !carryline::checksum::fold(unsafe { carryline::checksum::partial_raw(data.cast(), len, 0) })
+}
+
+/// Copies `len` bytes from `src` to `dst`, which do not overlap, and returns the sum of the bytes and `seed`:
+/// [`carryline::checksum::copy_and_sum`].
+///
+/// # Safety
+/// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they must not
+/// overlap; with `len` 0 they may be any pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_copy_and_sum(
+    dst: *mut c_void,
+    src: *const c_void,
+    len: usize,
+    seed: u32,
+) -> u32 {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { carryline::checksum::copy_and_sum_raw(dst.cast(), src.cast(), len, seed) }
+}
+
+/// The version of the library, like `0.1.0`: a string that lives as long as the library is loaded.
+#[unsafe(no_mangle)]
+pub extern "C" fn carryline_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}

@@ -1,0 +1,264 @@
+//! C and C++ programs, compiled against an installation, linked with the shared and with the static library, run, and
+//! run under valgrind and the compiler's sanitizers.
+//!
+//! Needs a C compiler (`CC`, or `cc`), as building Rust does. What else is not there (a C++ compiler, valgrind,
+//! sanitizers, pkg-config) is left out with a remark on standard error.
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+use xtask::{Install, Installed};
+
+const STRICT: &[&str] = &["-Wall", "-Wextra", "-pedantic", "-Werror"];
+
+/// What `examples/packet.c` prints. The checksums were computed independently of this library, by RFC 1071's definition.
+const PACKET_OUTPUT: &str = "\
+IPv4 header checksum: 32 35
+UDP checksum: 1f d3
+IPv4 header is intact
+UDP datagram is intact
+copy is equal
+sum of the copy is that of the packet
+UDP datagram with a flipped bit is damaged
+version of the header
+";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Link {
+    Shared,
+    Static,
+}
+
+/// The library installed in a folder of its own, which goes with this value.
+struct Prefix {
+    folder: TempDir,
+    installed: Installed,
+}
+
+impl Prefix {
+    fn new() -> Prefix {
+        // The blank is part of the test.
+        let folder =
+            tempfile::Builder::new().prefix("carryline prefix").tempdir().expect("a temporary folder");
+        let job = Install { prefix: folder.path().join("usr"), destdir: None };
+        let installed = xtask::install(&job).expect("the library can be built and installed");
+        Prefix { folder, installed }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("usr").join(name)
+    }
+
+    /// Compiles `source` of this crate and gives back the program, or what the compiler said.
+    fn compile(&self, compiler: &str, flags: &[&str], source: &str, link: Link) -> Result<PathBuf, String> {
+        let program = self.folder.path().join("program");
+        let mut command = Command::new(compiler);
+        command.args(flags).arg("-I").arg(self.path("include"));
+        if is_cpp(compiler) {
+            command.args(["-x", "c++"]);
+        }
+        command
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
+            .args(["-x", "none", "-o"])
+            .arg(&program);
+        match link {
+            Link::Static => command.arg(self.path("lib/libcarryline.a")),
+            Link::Shared => command.arg("-L").arg(self.path("lib")).arg("-lcarryline"),
+        };
+        let output = command.output().map_err(|error| format!("{compiler}: {error}"))?;
+        if output.status.success() {
+            Ok(program)
+        } else {
+            Err(format!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr)))
+        }
+    }
+
+    /// Runs `program`, which finds the shared library; `under` are the words of a command in front of it.
+    fn run(&self, under: &[&str], program: &Path) -> Output {
+        let mut words = under.iter().map(std::ffi::OsStr::new).chain([program.as_os_str()]);
+        let mut command = Command::new(words.next().expect("the program at least"));
+        // The programs allocate nothing, and the search for leaks fails where a debugger watches.
+        command.args(words).env("ASAN_OPTIONS", "detect_leaks=0").env("LD_LIBRARY_PATH", self.path("lib"));
+        command.output().expect("it was there before")
+    }
+
+    /// Compiles, runs, and compares what `source` prints.
+    fn check(&self, compiler: &str, flags: &[&str], source: &str, expected: &str) {
+        for link in [Link::Shared, Link::Static] {
+            let program =
+                self.compile(compiler, flags, source, link).unwrap_or_else(|error| panic!("{error}"));
+            succeeds(&self.run(&[], &program), expected, &format!("{compiler} {flags:?} {source} {link:?}"));
+        }
+    }
+}
+
+fn succeeds(output: &Output, expected: &str, what: &str) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && out == expected, "{what}: {}\n{out}{err}", output.status);
+}
+
+fn cc() -> String {
+    std::env::var("CC").unwrap_or_else(|_| "cc".to_owned())
+}
+
+fn is_cpp(compiler: &str) -> bool {
+    compiler.contains("++")
+}
+
+/// The tool's name where it can be run; else a remark.
+fn present(tool: &str) -> Option<&str> {
+    let found = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("remark: no {tool} here; what needs it is not tested");
+    }
+    found.then_some(tool)
+}
+
+/// What a tool says, or nothing and a remark.
+fn said(tool: &str, arguments: &[&str], file: &Path) -> Option<String> {
+    let output = Command::new(present(tool)?).args(arguments).arg(file).output().expect("it is present");
+    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn c_and_cpp_programs_compile_clean_and_print_what_is_right() {
+    let prefix = Prefix::new();
+    let cc = cc();
+    let cpp = std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned());
+    let languages = [Some((cc.as_str(), "-std=c99")), present(&cpp).map(|cpp| (cpp, "-std=c++11"))];
+    for (compiler, standard) in languages.into_iter().flatten() {
+        for more in [&["-O0"][..], &["-O2"], &["-O2", "-DCARRYLINE_NO_INLINE"]] {
+            let flags = [STRICT, &[standard], more].concat();
+            prefix.check(compiler, &flags, "examples/packet.c", PACKET_OUTPUT);
+            prefix.check(compiler, &flags, "tests/contract.c", "kept\n");
+        }
+    }
+}
+
+#[test]
+fn headers_of_constant_size_need_no_call() {
+    let prefix = Prefix::new();
+    let source = prefix.folder.path().join("inline.c");
+    let program = "
+        #include <carryline.h>
+        int main(int count, char **words) {
+            unsigned char data[60] = {0};
+            data[0] = (unsigned char)(count + (words == 0));
+            return carryline_checksum_internet(data, 20) == carryline_checksum_internet(data, 40)
+                && carryline_checksum_partial(data, 60, 0) != 0 ? 0 : 1;
+        }";
+    std::fs::write(&source, program).expect("a file of ours");
+    let links = |more: &[&str]| {
+        let mut command = Command::new(cc());
+        command.args(more).arg("-I").arg(prefix.path("include")).arg(&source);
+        let output = command.arg("-o").arg(prefix.folder.path().join("program")).output();
+        output.expect("a C compiler").status.success()
+    };
+    assert!(links(&["-O2"]), "without the library");
+    succeeds(&prefix.run(&[], &prefix.folder.path().join("program")), "", "inline");
+    assert!(!links(&["-O2", "-DCARRYLINE_NO_INLINE"]), "calls only");
+}
+
+#[test]
+fn valgrind_and_the_sanitizers_have_nothing_to_say() {
+    let prefix = Prefix::new();
+    let cc = cc();
+    let programs = [("examples/packet.c", PACKET_OUTPUT), ("tests/contract.c", "kept\n")];
+    if let Some(valgrind) = present("valgrind") {
+        let under = [valgrind, "--quiet", "--error-exitcode=9"];
+        for link in [Link::Shared, Link::Static] {
+            for (source, expected) in programs {
+                let program =
+                    prefix.compile(&cc, &["-O1", "-g"], source, link).unwrap_or_else(|e| panic!("{e}"));
+                succeeds(&prefix.run(&under, &program), expected, &format!("valgrind {source} {link:?}"));
+            }
+        }
+    }
+    let sanitizers = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    for (source, expected) in programs {
+        // The sources compile without them, as the other tests show.
+        match prefix.compile(&cc, &sanitizers, source, Link::Static) {
+            Ok(program) => succeeds(&prefix.run(&[], &program), expected, &format!("sanitizers {source}")),
+            Err(_) => eprintln!("remark: {cc} has no sanitizers here; they are not tested"),
+        }
+    }
+}
+
+#[test]
+fn the_installation_has_the_names_and_needs_that_it_promises() {
+    let prefix = Prefix::new();
+    let names = ["include/carryline.h", "lib/libcarryline.so.0", "lib/libcarryline.so", "lib/libcarryline.a"];
+    let expected: Vec<PathBuf> =
+        names.into_iter().chain(["lib/pkgconfig/carryline.pc"]).map(|name| prefix.path(name)).collect();
+    assert_eq!(prefix.installed.files, expected);
+    assert!(expected.iter().all(|file| file.is_file()));
+    let link = std::fs::read_link(prefix.path("lib/libcarryline.so")).expect("a link");
+    assert_eq!(link, Path::new("libcarryline.so.0"));
+
+    let object = prefix.path("lib/libcarryline.so.0");
+    if let Some(dynamic) = said("readelf", &["-dW"], &object) {
+        let entries = |kind: &str| -> Vec<String> {
+            let lines = dynamic.lines().filter(|line| line.contains(kind));
+            lines.filter_map(|line| Some(line.split_once('[')?.1.trim_end_matches(']').to_owned())).collect()
+        };
+        assert_eq!(entries("(SONAME)"), ["libcarryline.so.0"]);
+        let needed = entries("(NEEDED)");
+        assert!(needed.len() == 1 && needed[0].starts_with("libc."), "needs {needed:?}");
+    }
+    let header = std::fs::read_to_string(prefix.path("include/carryline.h")).expect("the header");
+    for (arguments, file) in [(&["-D"][..], object), (&["-g"], prefix.path("lib/libcarryline.a"))] {
+        let Some(symbols) = said("nm", arguments, &file) else { break };
+        let defined: Vec<&str> = symbols
+            .lines()
+            .filter_map(|line| line.split_once(" T ").map(|(_, name)| name))
+            .filter(|name| !name.starts_with("__"))
+            .collect();
+        assert!(defined.len() >= 8, "{defined:?}");
+        for name in defined {
+            let declared = name.starts_with("carryline_") && header.contains(&format!("{name}("));
+            assert!(declared, "{} exports {name}", file.display());
+        }
+    }
+}
+
+#[test]
+fn pkg_config_finds_it_and_its_flags_suffice() {
+    let Some(pkg_config) = present("pkg-config") else { return };
+    let prefix = Prefix::new();
+    let ask = |what: &[&str]| {
+        let mut command = Command::new(pkg_config);
+        command.args(what).arg("carryline").env("PKG_CONFIG_PATH", prefix.path("lib/pkgconfig"));
+        let output = command.output().expect("it is present");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(ask(&["--modversion"]), env!("CARGO_PKG_VERSION"));
+    let program = prefix.folder.path().join("program");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/packet.c");
+    // A shell reads the flags, as it does in a makefile: they quote the blank.
+    let compiler = Command::new("sh")
+        .args(["-c", &format!("${{CC:-cc}} \"$0\" -o \"$1\" {}", ask(&["--cflags", "--libs"]))])
+        .args([source, program.clone()])
+        .output()
+        .expect("a shell");
+    assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
+    succeeds(&prefix.run(&[], &program), PACKET_OUTPUT, "pkg-config");
+}
+
+#[test]
+fn destdir_stands_for_the_root_and_an_installation_replaces_an_older_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let job = Install { prefix: PathBuf::from("/opt/carryline"), destdir: Some(folder.path().to_path_buf()) };
+    let first = xtask::install(&job).expect("the first time");
+    let package = folder.path().join("opt/carryline/lib/pkgconfig/carryline.pc");
+    let text = std::fs::read_to_string(&package).expect("the pkg-config file");
+    assert!(text.lines().any(|line| line == "prefix=/opt/carryline") && !text.contains('@'), "{text}");
+    std::fs::write(&package, "of another version").expect("a file of ours");
+    assert_eq!(xtask::install(&job).expect("the second time"), first);
+    assert_eq!(std::fs::read_to_string(&package).expect("the pkg-config file"), text);
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path().join("opt/carryline/lib")).expect("a folder").collect();
+    assert_eq!(left.len(), 4, "three libraries and a folder: {left:?}");
+}

@@ -1,0 +1,116 @@
+//! `carryline.h` says what the code says: the prototypes that cbindgen reads off the source are those of the header,
+//! and the version is that of the package.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The text without comments and preprocessor lines.
+fn bare(header: &str) -> String {
+    let mut code = String::new();
+    let mut rest = header;
+    while let Some((before, behind)) = rest.split_once("/*") {
+        code.push_str(before);
+        rest = behind.split_once("*/").expect("a comment ends").1;
+    }
+    code.push_str(rest);
+    let mut continued = false;
+    let code = code.lines().filter(|line| {
+        let preprocessor = continued || line.trim_start().starts_with('#');
+        continued = preprocessor && line.ends_with('\\');
+        !preprocessor
+    });
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// A prototype word by word, without what the header adds for compilers.
+fn normalised(prototype: &str) -> String {
+    let mut spaced = String::new();
+    for character in prototype.chars() {
+        match character {
+            '*' | '(' | ')' | ',' => spaced.extend([' ', character, ' ']),
+            _ => spaced.push(character),
+        }
+    }
+    let words =
+        spaced.split_whitespace().filter(|word| !matches!(*word, "CARRYLINE_PURE" | "CARRYLINE_CONST"));
+    words.collect::<Vec<_>>().join(" ").replace("( void )", "( )")
+}
+
+/// The functions that the text declares and does not define, the private ones left out. Parameter names count.
+fn prototypes(header: &str) -> BTreeSet<String> {
+    let code = bare(header);
+    let code = code.replace("extern \"C\" {", "");
+    let mut found = BTreeSet::new();
+    let (mut depth, mut statement) = (0_usize, String::new());
+    for character in code.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' => {
+                depth = depth.saturating_sub(1);
+                statement.clear();
+            }
+            ';' if depth == 0 => {
+                let prototype = normalised(&std::mem::take(&mut statement));
+                if prototype.contains(" ( ") && !prototype.contains("carryline_private_") {
+                    found.insert(prototype);
+                }
+            }
+            _ if depth == 0 => statement.push(character),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The prototypes of the code. Lengths are `usize` there, which cbindgen can write as `size_t`.
+fn generated() -> String {
+    let config = cbindgen::Config {
+        language: cbindgen::Language::C,
+        usize_is_size_t: true,
+        documentation: false,
+        ..cbindgen::Config::default()
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
+    let bindings = cbindgen::Builder::new().with_config(config).with_src(source).generate();
+    let mut text = Vec::new();
+    bindings.expect("cbindgen understands the source").write(&mut text);
+    String::from_utf8(text).expect("C is ASCII")
+}
+
+#[test]
+fn the_header_declares_what_the_code_defines() {
+    let (of_header, of_code) = (prototypes(&file("include/carryline.h")), prototypes(&generated()));
+    let defined = file("src/lib.rs").matches("#[unsafe(no_mangle)]").count();
+    assert_eq!(of_code.len(), defined, "cbindgen sees every function: {of_code:#?}");
+    let (missing, stale): (Vec<_>, Vec<_>) =
+        (of_code.difference(&of_header).collect(), of_header.difference(&of_code).collect());
+    assert!(
+        missing.is_empty() && stale.is_empty(),
+        "only in the code: {missing:#?}\nonly in the header: {stale:#?}"
+    );
+}
+
+#[test]
+fn a_difference_is_seen() {
+    let header = file("include/carryline.h");
+    for (from, to) in [
+        ("void carryline_zero(void *dst, size_t len);", "void carryline_zero(void *dst, uint32_t len);"),
+        ("uint32_t carryline_copy_and_sum(", "uint64_t carryline_copy_and_sum("),
+        ("void carryline_copy(void *dst, const void *src", "void carryline_copy(void *dst, void *src"),
+        ("const char *carryline_version(void);", ""),
+    ] {
+        assert!(header.contains(from), "{from}");
+        assert_ne!(prototypes(&header.replacen(from, to, 1)), prototypes(&generated()), "{from} -> {to}");
+    }
+}
+
+#[test]
+fn the_header_has_the_version_of_the_package() {
+    let line = format!("#define CARRYLINE_VERSION \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(file("include/carryline.h").lines().any(|found| found == line), "{line}");
+}

@@ -1,0 +1,86 @@
+//! Jobs around the workspace that cargo has no command for. One so far: [`install`], the C library in the layout that
+//! C programs expect.
+
+mod install;
+
+pub use install::{Install, Installed, install};
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What the command says when it is asked.
+pub const HELP: &str = "\
+Usage: cargo xtask install --prefix DIR [--destdir DIR]
+
+Builds carryline's C library for release and installs it (Linux):
+  DIR/include/carryline.h
+  DIR/lib/libcarryline.so.0, libcarryline.so (a link to it), libcarryline.a
+  DIR/lib/pkgconfig/carryline.pc
+
+  --prefix DIR    where the library will be used from; an absolute path
+  --destdir DIR   put the files under this folder, for packages: DESTDIR/PREFIX/include ...
+";
+
+/// What the command line asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Job {
+    /// Print [`HELP`].
+    Help,
+    /// Install the C library.
+    Install(Install),
+}
+
+/// The arguments are not usable. The message names the one at fault.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UsageError(String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; `cargo xtask --help` shows the usage", self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// Reads the arguments, the program's name left out.
+///
+/// # Errors
+/// A word that is not known or missing, a folder that is not an absolute path.
+///
+/// ```
+/// use std::path::PathBuf;
+/// use xtask::{Install, Job, parse};
+/// let job = parse(["install", "--prefix", "/usr/local"].map(String::from));
+/// assert_eq!(job, Ok(Job::Install(Install { prefix: PathBuf::from("/usr/local"), destdir: None })));
+/// assert!(parse(["install", "--prefix", "here"].map(String::from)).is_err());
+/// ```
+pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageError> {
+    let mut arguments = arguments.into_iter();
+    match arguments.next().as_deref() {
+        Some("install") => {}
+        Some("help" | "--help" | "-h") => return Ok(Job::Help),
+        Some(other) => return Err(UsageError(format!("`{other}` is no job of xtask"))),
+        None => return Err(UsageError("no job given".to_owned())),
+    }
+    let (mut prefix, mut destdir) = (None, None);
+    while let Some(argument) = arguments.next() {
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (argument.as_str(), None),
+        };
+        let place = match name {
+            "--prefix" => &mut prefix,
+            "--destdir" => &mut destdir,
+            "--help" | "-h" => return Ok(Job::Help),
+            _ => return Err(UsageError(format!("`{argument}` is no argument of install"))),
+        };
+        let folder = value.or_else(|| arguments.next()).map(PathBuf::from);
+        let folder = folder.ok_or_else(|| UsageError(format!("{name} needs a folder")))?;
+        if !folder.is_absolute() {
+            return Err(UsageError(format!("{name} {}: not an absolute path", folder.display())));
+        }
+        *place = Some(folder);
+    }
+    let prefix = prefix.ok_or_else(|| UsageError("install needs --prefix DIR".to_owned()))?;
+    Ok(Job::Install(Install { prefix, destdir }))
+}

@@ -1,0 +1,51 @@
+//! The command line: what it refuses, and with which words and status.
+
+use std::process::{Command, Output};
+
+fn xtask(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).output().expect("cargo has built it")
+}
+
+#[test]
+fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
+    for (arguments, words) in [
+        (&[][..], "no job given"),
+        (&["remove"], "`remove` is no job"),
+        (&["install"], "--prefix DIR"),
+        (&["install", "--prefix"], "--prefix needs a folder"),
+        (&["install", "--prefix", "here"], "--prefix here: not an absolute path"),
+        (&["install", "--prefix=/x", "--destdir=y"], "--destdir y: not an absolute path"),
+        (&["install", "/usr/local"], "`/usr/local` is no argument"),
+    ] {
+        let output = xtask(arguments);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(
+            message.contains(words) && message.contains("cargo xtask --help"),
+            "{arguments:?}: {message}"
+        );
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn help_is_an_answer() {
+    for arguments in [&["--help"][..], &["help"], &["install", "--help"]] {
+        let output = xtask(arguments);
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8_lossy(&output.stdout), xtask::HELP);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_done_ends_with_1_and_names_the_path() {
+    let not_a_folder = std::env::current_exe().expect("a test has a path");
+    let not_a_folder = not_a_folder.to_str().expect("cargo's names are ASCII here");
+    for prefix in [&format!("{not_a_folder}/prefix"), "/a/$prefix"] {
+        let output = xtask(&["install", "--prefix", prefix]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(prefix), "{message}");
+    }
+}
