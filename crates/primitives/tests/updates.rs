@@ -10,7 +10,8 @@ fn of_words(words: [u16; 2]) -> Sum {
     Sum::new().add_const(&words[0].to_be_bytes()).add_const(&words[1].to_be_bytes())
 }
 
-/// Every old word, every chosen new word and every chosen sum of the rest: also 0000 and ffff in all three places.
+/// Every old word, every chosen new word and every chosen sum of the rest: also 0000 and ffff in all three
+/// places.
 #[test]
 fn every_word_is_replaced_as_though_summed_anew() {
     for rest in CHOSEN {
@@ -42,7 +43,8 @@ fn what_becomes_all_zero_needs_a_new_sum() {
     }
 }
 
-/// Every checksum that verifies, not only those that a sum gives: `ff ff` beside data that are a multiple of 65535.
+/// Every checksum that verifies, not only those that a sum gives: `ff ff` beside data that are a multiple of
+/// 65535.
 #[test]
 fn the_other_zero_in_the_field_goes_on_verifying() {
     let other_zero = Checksum([0xff, 0xff]);

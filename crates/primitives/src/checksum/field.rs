@@ -4,8 +4,9 @@ use core::fmt;
 
 /// A finished Internet checksum: the two bytes of the field, in the order in which they go onto the wire.
 ///
-/// It is no integer on purpose. Libraries that hand out a `u16` each mean something else by it (the host's order or
-/// the network's, complemented or not), and the compiler cannot tell them apart. These bytes are copied as they are:
+/// It is no integer on purpose. Libraries that hand out a `u16` each mean something else by it (the host's
+/// order or the network's, complemented or not), and the compiler cannot tell them apart. These bytes are
+/// copied as they are:
 ///
 /// ```
 /// use carryline::checksum::{self, Checksum};
@@ -17,7 +18,8 @@ use core::fmt;
 /// assert!(checksum::Sum::new().add(&header).verify());
 /// ```
 ///
-/// Where a number is needed after all, say so: `u16::from_be_bytes(finished.0)` is the value that packet dumps show.
+/// Where a number is needed after all, say so: `u16::from_be_bytes(finished.0)` is the value that packet
+/// dumps show.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use = "a checksum does nothing until its bytes are in the packet"]
 #[repr(transparent)]

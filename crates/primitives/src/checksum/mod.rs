@@ -2,14 +2,14 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | a packet of a known protocol, whole or in pieces | [`ipv4_header`], [`tcp`], [`udp`], [`icmp`], [`icmpv6`], and their `verify_` forms |
+//! | a packet, whole or in pieces | [`ipv4_header`], [`tcp`], [`udp`], [`icmp`], [`icmpv6`]; `verify_...` |
 //! | one buffer | [`internet`] |
 //! | pieces, a copy to make, a pseudo-header, a network card that finishes | [`Sum`] |
 //! | a checksum and a field that changes | [`Checksum::replace`] |
 //! | code that works with Linux' `csum_partial` | [`partial`], [`fold`], [`copy_and_sum`] |
 //!
-//! [`Sum`] knows whether the next byte is the first of a word, [`Checksum`] is the bytes of the field: nobody has to
-//! think of byte order, of odd lengths, or of folding once too seldom. Neither can be mixed up with a number.
+//! [`Sum`] knows whether the next byte is the first of a word, [`Checksum`] is the bytes of the field: nobody has
+//! to think of byte order, of odd lengths, or of folding once too seldom. Neither can be mixed up with a number.
 //!
 //! # Sums in 32 bits
 //!

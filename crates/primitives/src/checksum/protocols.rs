@@ -1,9 +1,9 @@
 //! One call per protocol: the checksum of a packet, and whether a received one is intact.
 //!
-//! A packet is given in pieces, `[&segment]` or `[&header[..], &payload]`, cut anywhere. The functions that compute
-//! count the checksum field as zero, whatever stands there, and find it wherever the pieces are cut; nobody has to
-//! clear it first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions that verify take what
-//! came from outside, hence never panic because of it.
+//! A packet is given in pieces, `[&segment]` or `[&header[..], &payload]`, cut anywhere. The functions that
+//! compute count the checksum field as zero, whatever stands there, and find it wherever the pieces are cut;
+//! nobody has to clear it first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions
+//! that verify take what came from outside, hence never panic because of it.
 
 use super::{Addresses, Checksum, Sum};
 
@@ -11,8 +11,8 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
-/// Bytes at the start of a packet that may have been written a moment ago: the longest header of IPv4 and TCP, and
-/// a whole cache line.
+/// Bytes at the start of a packet that may have been written a moment ago: the longest header of IPv4 and
+/// TCP, and a whole cache line.
 const FRESH_BYTES: usize = 64;
 
 /// What the checksum field of a received UDP datagram says.
@@ -21,18 +21,20 @@ const FRESH_BYTES: usize = 64;
 pub enum UdpVerdict {
     /// The datagram is as it was sent.
     Intact,
-    /// The field is zero: the sender computed no checksum. Fine over IPv4 (RFC 768). Over IPv6 the datagram is to be
-    /// dropped (RFC 8200, section 8.1), unless it belongs to a tunnel that allows it (RFC 6935, RFC 6936).
+    /// The field is zero: the sender computed no checksum. Fine over IPv4 (RFC 768). Over IPv6 the datagram
+    /// is to be dropped (RFC 8200, section 8.1), unless it belongs to a tunnel that allows it (RFC 6935, RFC
+    /// 6936).
     Absent,
     /// The datagram is damaged, or shorter than its header.
     Damaged,
 }
 
-/// The checksum of an IPv4 header (RFC 791, section 3.1), over as many bytes as its own length field (IHL) says; a
-/// payload behind it does not count, nor does the checksum field.
+/// The checksum of an IPv4 header (RFC 791, section 3.1), over as many bytes as its own length field (IHL)
+/// says; a payload behind it does not count, nor does the checksum field.
 ///
 /// # Panics
-/// When `header` is shorter than the length field says, or that says less than 20 bytes; the message names both.
+/// When `header` is shorter than the length field says, or that says less than 20 bytes; the message names
+/// both.
 ///
 /// ```
 /// let header = b"\x45\x00\x00\x1f\x03\x53\x40\x00\x40\x11\x00\x00\xc0\x00\x02\x01\xc0\x00\x02\x02";
@@ -43,16 +45,15 @@ pub enum UdpVerdict {
 pub fn ipv4_header(header: &[u8]) -> Checksum {
     match split_ipv4_header(header) {
         Some((first, options)) => {
-            let [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, _, _, addresses @ ..] = first;
-            let sum = Sum::new().add_const(&[*b0, *b1, *b2, *b3, *b4, *b5, *b6, *b7, *b8, *b9]);
-            sum.add_const(addresses).add_fresh(options).finish()
+            let (before, behind) = (&first[..10], &first[12..]);
+            with_options(Sum::new().add_inline(before).add_inline(behind), options).finish()
         }
         None => no_ipv4_header(header),
     }
 }
 
-/// Whether a received IPv4 header is intact; a payload behind it does not count. A header that is shorter than it
-/// says, or than 20 bytes, is not.
+/// Whether a received IPv4 header is intact; a payload behind it does not count. A header that is shorter
+/// than it says, or than 20 bytes, is not.
 ///
 /// ```
 /// use carryline::checksum::verify_ipv4_header;
@@ -66,14 +67,15 @@ pub fn ipv4_header(header: &[u8]) -> Checksum {
 #[must_use]
 pub fn verify_ipv4_header(header: &[u8]) -> bool {
     split_ipv4_header(header)
-        .is_some_and(|(first, options)| Sum::new().add_const(first).add_fresh(options).verify())
+        .is_some_and(|(first, options)| with_options(Sum::new().add_const(first), options).verify())
 }
 
-/// The checksum of a TCP segment (RFC 9293, section 3.1), header and data, with the pseudo-header of `addresses`.
+/// The checksum of a TCP segment (RFC 9293, section 3.1), header and data, with the pseudo-header of
+/// `addresses`.
 ///
 /// # Panics
-/// When the pieces have more bytes than the pseudo-header can say: 65535 over IPv4, 2^32 - 1 over IPv6. At the
-/// first call as [`partial`](super::partial).
+/// When the pieces have more bytes than the pseudo-header can say: 65535 over IPv4, 2^32 - 1 over IPv6. At
+/// the first call as [`partial`](super::partial).
 ///
 /// ```
 /// // A SYN from 192.0.2.1, as Linux sent it.
@@ -218,8 +220,8 @@ where
     len >= 4 && sum.verify()
 }
 
-/// The checksum of an ICMPv6 message (RFC 4443, section 2.3), header and data, with the pseudo-header of the two
-/// addresses.
+/// The checksum of an ICMPv6 message (RFC 4443, section 2.3), header and data, with the pseudo-header of the
+/// two addresses.
 ///
 /// # Panics
 /// When the pieces have more than 2^32 - 1 bytes. At the first call as [`partial`](super::partial).
@@ -271,6 +273,12 @@ fn split_ipv4_header(header: &[u8]) -> Option<(&[u8; 20], &[u8])> {
     let (first, behind) = header.split_first_chunk::<20>()?;
     let header_bytes = usize::from(first[0] & 0x0f) * 4;
     Some((first, behind.get(..header_bytes.checked_sub(20)?)?))
+}
+
+/// Most headers have none.
+#[inline]
+fn with_options(sum: Sum, options: &[u8]) -> Sum {
+    if options.is_empty() { sum } else { sum.add_fresh(options) }
 }
 
 #[cold]

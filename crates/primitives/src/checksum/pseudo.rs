@@ -3,8 +3,8 @@
 use super::Sum;
 
 impl Sum {
-    /// The sum of the IPv4 pseudo-header (RFC 768 and RFC 9293, section 3.1): source, destination, a zero byte, the
-    /// protocol (6 TCP, 17 UDP), and the length in bytes of transport header and data.
+    /// The sum of the IPv4 pseudo-header (RFC 768 and RFC 9293, section 3.1): source, destination, a zero
+    /// byte, the protocol (6 TCP, 17 UDP), and the length in bytes of transport header and data.
     ///
     /// Addresses as they stand in the packet: `Ipv4Addr::octets`.
     ///
@@ -23,8 +23,8 @@ impl Sum {
     /// The sum of the IPv6 pseudo-header (RFC 8200, section 8.1): source, destination, the length in bytes of
     /// upper-layer header and data in 32 bits, three zero bytes, and the protocol (6 TCP, 17 UDP, 58 ICMPv6).
     ///
-    /// With a routing header, the destination is the last one: on the way it stands in that header, not in the IPv6
-    /// header. `next_header` is the upper layer's number, whatever extension headers stand between.
+    /// With a routing header, the destination is the last one: on the way it stands in that header, not in
+    /// the IPv6 header. `next_header` is the upper layer's number, whatever extension headers stand between.
     ///
     /// ```
     /// use carryline::checksum::Sum;

@@ -1,7 +1,8 @@
 //! Sums by plain 64-bit loads in the caller's own code: of arrays, of bytes just written, of constants.
 //!
-//! No call, no vector, no dispatch. It is what short headers want: a header that was just put together field by
-//! field is still in the store buffer, and a wide load over several narrow stores waits until they have left it.
+//! No call, no vector, no dispatch. It is what short headers want: a header that was just put together field
+//! by field is still in the store buffer, and a wide load over several narrow stores waits until they have
+//! left it.
 
 use super::fold_64;
 
@@ -9,16 +10,18 @@ use super::fold_64;
 #[inline(always)]
 pub(super) const fn sum(bytes: &[u8], seed: u32) -> u32 {
     let mut total = seed as u64;
-    let mut carries = 0_u64;
+    let mut carry = false;
     let mut rest = bytes;
+    // Compilers make one chain of add-with-carry of this: each word takes the carry of the one before. Of the two
+    // additions only one can carry, as after a carry of the first at most 2^64 - 2 is left.
     while let Some((word, behind)) = rest.split_first_chunk::<8>() {
-        let (next, carry) = total.overflowing_add(u64::from_ne_bytes(*word));
-        total = next;
-        carries += carry as u64;
+        let (with_word, of_word) = total.overflowing_add(u64::from_ne_bytes(*word));
+        let (with_carry, of_carry) = with_word.overflowing_add(carry as u64);
+        (total, carry) = (with_carry, of_word | of_carry);
         rest = behind;
     }
-    // Up to 4, 2 and 1 bytes: below 2^32 + 2^17 together.
-    let mut tail = carries;
+    // The last carry, and up to 4, 2 and 1 bytes: below 2^33 together.
+    let mut tail = carry as u64;
     if let Some((word, behind)) = rest.split_first_chunk::<4>() {
         tail += u32::from_ne_bytes(*word) as u64;
         rest = behind;

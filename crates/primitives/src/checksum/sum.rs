@@ -17,9 +17,9 @@ use core::mem::MaybeUninit;
 /// ```
 ///
 /// Two sums are equal when they finish in the same bytes and go on in the same way.
-// The sum is kept as seen from the next byte: after an odd number of bytes its two bytes are swapped (RFC 1071,
-// section 2 (B)), so that a piece goes into the kernel with the sum as its seed, whatever the parity. Rotating 32
-// bits by 8 multiplies by 256 modulo 2^32 - 1, hence modulo 65535: the swap of every 16-bit word.
+// The sum is kept as seen from the next byte: after an odd number of bytes its two bytes are swapped (RFC
+// 1071, section 2 (B)), so that a piece goes into the kernel with the sum as its seed, whatever the parity.
+// Rotating 32 bits by 8 multiplies by 256 modulo 2^32 - 1, hence modulo 65535: the swap of every 16-bit word.
 #[derive(Clone, Copy)]
 #[must_use = "a sum is a value: the methods give the new sum back and leave the old one as it is"]
 pub struct Sum {
@@ -55,8 +55,8 @@ impl Sum {
         Sum { acc: sum, odd: false }
     }
 
-    /// The sum in the form of [`partial`]: 32 bits, of which only what they [`fold`] to is defined. It does not say
-    /// whether the number of bytes was odd.
+    /// The sum in the form of [`partial`]: 32 bits, of which only what they [`fold`] to is defined. It does
+    /// not say whether the number of bytes was odd.
     ///
     /// ```
     /// use carryline::checksum::{Sum, fold, partial};
@@ -68,8 +68,8 @@ impl Sum {
         self.acc.rotate_left(8 * self.odd as u32)
     }
 
-    /// Adds `data`, of any length and at any address, behind what was added before. Any total is right: there is
-    /// no length at which an accumulator overflows.
+    /// Adds `data`, of any length and at any address, behind what was added before. Any total is right: there
+    /// is no length at which an accumulator overflows.
     ///
     /// # Panics
     /// As [`partial`].
@@ -96,12 +96,13 @@ impl Sum {
     /// ```
     #[inline(always)]
     pub const fn add_const<const N: usize>(self, data: &[u8; N]) -> Sum {
-        self.after(scalar::sum(data, self.acc), N)
+        self.add_inline(data)
     }
 
-    /// Adds bytes that were just written field by field, such as a header put together a moment ago. The result is
-    /// that of [`add`](Sum::add); only the loads differ. [`add`](Sum::add) reads short data by one wide load, which
-    /// waits for the narrow stores to leave the store buffer; this one reads 8 bytes at most at a time.
+    /// Adds bytes that were just written field by field, such as a header put together a moment ago. The
+    /// result is that of [`add`](Sum::add); only the loads differ. [`add`](Sum::add) reads short data by one
+    /// wide load, which waits for the narrow stores to leave the store buffer; this one reads 8 bytes at most
+    /// at a time.
     ///
     /// For long data, and for data that came from elsewhere, [`add`](Sum::add) is faster.
     ///
@@ -156,8 +157,8 @@ impl Sum {
         buffers.iter().fold(self, |sum, buffer| sum.add(buffer))
     }
 
-    /// Adds `bytes` zero bytes: nothing but their number counts. It stands for a field that counts as zero, or for
-    /// padding.
+    /// Adds `bytes` zero bytes: nothing but their number counts. It stands for a field that counts as zero,
+    /// or for padding.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -183,8 +184,8 @@ impl Sum {
         Sum { acc: acc + carry as u32, odd: before.odd }
     }
 
-    /// Copies `src` to `dst` and adds the bytes, in one pass where the CPU allows it. Gives back the new sum and
-    /// `dst`, which is initialised now.
+    /// Copies `src` to `dst` and adds the bytes, in one pass where the CPU allows it. Gives back the new sum
+    /// and `dst`, which is initialised now.
     ///
     /// # Panics
     /// When the lengths differ; the message names both. Otherwise as [`partial`].
@@ -244,8 +245,8 @@ impl Sum {
         Checksum::from_folded(self.folded())
     }
 
-    /// The finished checksum as UDP sends it: `00 00` becomes `ff ff`, since a field of zero says that the sender
-    /// computed none (RFC 768; for IPv6 RFC 8200, section 8.1).
+    /// The finished checksum as UDP sends it: `00 00` becomes `ff ff`, since a field of zero says that the
+    /// sender computed none (RFC 768; for IPv6 RFC 8200, section 8.1).
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -258,11 +259,12 @@ impl Sum {
         self.finish().sent_by_udp()
     }
 
-    /// Whether the data, its checksum field included, is intact: the folded sum is all ones (RFC 1071, section 1).
+    /// Whether the data, its checksum field included, is intact: the folded sum is all ones (RFC 1071,
+    /// section 1).
     ///
-    /// Both zeros of one's-complement arithmetic pass in the field: a UDP checksum of `ff ff` verifies. Nothing but
-    /// zeros does not: no checksum makes a sum of 0. Whether a UDP datagram carries a checksum at all has to be asked
-    /// before: see [`verify_udp`](super::verify_udp).
+    /// Both zeros of one's-complement arithmetic pass in the field: a UDP checksum of `ff ff` verifies.
+    /// Nothing but zeros does not: no checksum makes a sum of 0. Whether a UDP datagram carries a checksum at
+    /// all has to be asked before: see [`verify_udp`](super::verify_udp).
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -278,13 +280,13 @@ impl Sum {
         self.folded() == 0xffff
     }
 
-    /// What a network card that finishes the checksum itself wants to find in the field: the folded sum of the
-    /// pseudo-header, **not** complemented, as bytes for the field. The card sums from the start of the transport
-    /// header, this field included, and puts the complement there.
+    /// What a network card that finishes the checksum itself wants to find in the field: the folded sum of
+    /// the pseudo-header, **not** complemented, as bytes for the field. The card sums from the start of the
+    /// transport header, this field included, and puts the complement there.
     ///
     /// It is the form of Linux' `CHECKSUM_PARTIAL`, of virtio's `VIRTIO_NET_HDR_F_NEEDS_CSUM`, and of DPDK's
-    /// `RTE_MBUF_F_TX_TCP_CKSUM`. Where the card cuts segments too (TSO), DPDK wants a pseudo-header of length 0, since
-    /// each segment has its own.
+    /// `RTE_MBUF_F_TX_TCP_CKSUM`. Where the card cuts segments too (TSO), DPDK wants a pseudo-header of
+    /// length 0, since each segment has its own.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -304,6 +306,12 @@ impl Sum {
     #[inline]
     pub(super) const fn folded(self) -> u16 {
         fold(self.to_partial())
+    }
+
+    /// [`add_const`](Sum::add_const) for a slice whose length is known where this is called.
+    #[inline(always)]
+    pub(super) const fn add_inline(self, data: &[u8]) -> Sum {
+        self.after(scalar::sum(data, self.acc), data.len())
     }
 
     /// Goes on over `bytes` bytes, with which the sum is `acc` as seen from their start.

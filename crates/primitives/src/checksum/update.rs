@@ -9,13 +9,14 @@ use super::{Checksum, Sum};
 impl Checksum {
     /// The checksum after `old`, somewhere at an even distance from the start of the data, became `new`.
     ///
-    /// `N` has to be even: a part of odd length does not say which byte of a word it ends in, and with an odd `N` the
-    /// call does not compile. For single bytes and for odd distances there is
+    /// `N` has to be even: a part of odd length does not say which byte of a word it ends in, and with an odd
+    /// `N` the call does not compile. For single bytes and for odd distances there is
     /// [`replace_range`](Checksum::replace_range), for UDP [`replace_udp`](Checksum::replace_udp).
     ///
-    /// For every checksum that verified before, the new one verifies after, with one exception that no update can see:
-    /// data that turned all zero need `ff ff`, as nothing but zeros has no other checksum, and get `00 00`. No header
-    /// of IP and nothing with a pseudo-header is all zero. Where nothing changes, the checksum stays as it is.
+    /// For every checksum that verified before, the new one verifies after, with one exception that no update
+    /// can see: data that turned all zero need `ff ff`, as nothing but zeros has no other checksum, and get
+    /// `00 00`. No header of IP and nothing with a pseudo-header is all zero. Where nothing changes, the
+    /// checksum stays as it is.
     ///
     /// ```
     /// use carryline::checksum::Checksum;
@@ -39,8 +40,8 @@ impl Checksum {
         self.exchange(Sum::new().add_const(&old), Sum::new().add_const(&new))
     }
 
-    /// The checksum after the bytes from `offset` on, counted from the start of the data that the checksum covers,
-    /// changed from `old` to `new`. Of `offset` only the parity counts; it and the length may be odd.
+    /// The checksum after the bytes from `offset` on, counted from the start of the data that the checksum
+    /// covers, changed from `old` to `new`. Of `offset` only the parity counts; it and the length may be odd.
     ///
     /// # Panics
     /// When the lengths differ, as then all that is behind has moved; the message names both.
@@ -79,7 +80,8 @@ impl Checksum {
         if let [0, 0] = self.0 { self } else { self.replace(old, new).sent_by_udp() }
     }
 
-    /// [`replace_range`](Checksum::replace_range) for UDP, with the rules of [`replace_udp`](Checksum::replace_udp).
+    /// [`replace_range`](Checksum::replace_range) for UDP, with the rules of
+    /// [`replace_udp`](Checksum::replace_udp).
     ///
     /// # Panics
     /// As [`replace_range`](Checksum::replace_range), also where there is no checksum.
@@ -98,8 +100,9 @@ impl Checksum {
         if self == Checksum::NONE { self } else { replaced.sent_by_udp() }
     }
 
-    /// Equation 3 of RFC 1624, with the words of each side summed before. Where both sums are the same, nothing
-    /// happens: a field of `ff ff`, the checksum of nothing but zeros, would become `00 00`, which is none of theirs.
+    /// Equation 3 of RFC 1624, with the words of each side summed before. Where both sums are the same,
+    /// nothing happens: a field of `ff ff`, the checksum of nothing but zeros, would become `00 00`, which is
+    /// none of theirs.
     const fn exchange(self, old: Sum, new: Sum) -> Checksum {
         let (old, new) = (old.folded(), new.folded());
         if old == new {
