@@ -90,6 +90,21 @@ fn no_accumulator_is_too_full_to_go_on() {
     }
 }
 
+/// A carry that meets a word of all ones carries once more, in arrays too, whose carries go from word to word.
+#[test]
+fn carries_of_arrays_go_through_words_of_all_ones() {
+    for seed in [0, 1, 2, 0x8000_0000, 0xffff_fffe, 0xffff_ffff] {
+        for last in 0..=0xff {
+            let mut data = [0xff; 40];
+            (data[16], data[39]) = (last, !last);
+            let sum = Sum::from_partial(seed);
+            assert_eq!(sum.add_const(&data), sum.add(&data), "{seed:#x}, {last:#x}");
+            assert_eq!(sum.add_const(&[0xff; 16]), sum.add(&[0xff; 16]), "{seed:#x}");
+            assert_eq!(sum.add_const(&[0xff; 24]), sum.add(&[0xff; 24]), "{seed:#x}");
+        }
+    }
+}
+
 #[test]
 fn what_a_card_finishes_is_what_we_finish() {
     let (src, dst) = ([192, 0, 2, 1], [198, 51, 100, 7]);
