@@ -11,6 +11,17 @@
 //! [`Sum`] knows whether the next byte is the first of a word, [`Checksum`] is the bytes of the field: nobody has
 //! to think of byte order, of odd lengths, or of folding once too seldom. Neither can be mixed up with a number.
 //!
+//! # Packets
+//!
+//! A packet is given in pieces, `[&segment]` or `[&header[..], &payload]`, cut anywhere. The functions that
+//! compute count the checksum field as zero, whatever stands there, and find it wherever the pieces are cut;
+//! nobody has to clear it first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions that
+//! verify take what came from outside: no packet makes them panic.
+//!
+//! The pieces are the packet and nothing behind it: their total is the length in the pseudo-header. What a link
+//! puts behind a short packet (Ethernet fills up to 60 bytes) has to be cut off first, by the length in the IP
+//! header. With [`Addresses`] come IPv4 and IPv6.
+//!
 //! # Sums in 32 bits
 //!
 //! [`partial`] sums, [`fold`] brings a sum to 16 bits, [`internet`] does both and complements. Sums are in the

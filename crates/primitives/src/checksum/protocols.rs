@@ -1,9 +1,5 @@
-//! One call per protocol: the checksum of a packet, and whether a received one is intact.
-//!
-//! A packet is given in pieces, `[&segment]` or `[&header[..], &payload]`, cut anywhere. The functions that
-//! compute count the checksum field as zero, whatever stands there, and find it wherever the pieces are cut;
-//! nobody has to clear it first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions
-//! that verify take what came from outside, hence never panic because of it.
+//! One call per protocol: the checksum of a packet, and whether a received one is intact. The rules that all of
+//! them share are in the documentation of the module above.
 
 use super::{Addresses, Checksum, Sum};
 
