@@ -1,5 +1,29 @@
 //! The Internet checksum (RFC 1071): the one's-complement sum of 16-bit words.
 //!
+//! | you have | you call |
+//! | --- | --- |
+//! | a packet, whole or in pieces | [`ipv4_header`], [`tcp`], [`udp`], [`icmp`], [`icmpv6`]; `verify_...` |
+//! | one buffer | [`internet`] |
+//! | pieces, a copy to make, a pseudo-header, a network card that finishes | [`Sum`] |
+//! | a checksum and a field that changes | [`Checksum::replace`] |
+//! | code that works with Linux' `csum_partial` | [`partial`], [`fold`], [`copy_and_sum`] |
+//!
+//! [`Sum`] knows whether the next byte is the first of a word, [`Checksum`] is the bytes of the field: nobody has
+//! to think of byte order, of odd lengths, or of folding once too seldom. Neither can be mixed up with a number.
+//!
+//! # Packets
+//!
+//! A packet is given in pieces, `[&segment]` or `[&header[..], &payload]`, cut anywhere. The functions that
+//! compute count the checksum field as zero, whatever stands there, and find it wherever the pieces are cut;
+//! nobody has to clear it first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions that
+//! verify take what came from outside: no packet makes them panic.
+//!
+//! The pieces are the packet and nothing behind it: their total is the length in the pseudo-header. What a link
+//! puts behind a short packet (Ethernet fills up to 60 bytes) has to be cut off first, by the length in the IP
+//! header. With [`Addresses`] come IPv4 and IPv6.
+//!
+//! # Sums in 32 bits
+//!
 //! [`partial`] sums, [`fold`] brings a sum to 16 bits, [`internet`] does both and complements. Sums are in the
 //! form of Linux' `csum_partial`: words are taken in the byte order of the machine, which RFC 1071, section
 //! 2 (B), shows to give the same bytes in memory; an odd last byte is padded with a zero byte behind it; a sum
@@ -20,6 +44,7 @@ use crate::dispatch::{ChecksumFn, CopyAndSumFn, Kernel, TABLE};
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod adc;
+mod addresses;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -27,7 +52,21 @@ pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512_copy;
 pub(crate) mod by_blocks;
+mod field;
 pub(crate) mod portable;
+mod protocols;
+mod pseudo;
+mod scalar;
+mod sum;
+mod update;
+
+pub use addresses::Addresses;
+pub use field::Checksum;
+pub use protocols::{
+    UdpVerdict, icmp, icmpv6, ipv4_header, tcp, udp, verify_icmp, verify_icmpv6, verify_ipv4_header,
+    verify_tcp, verify_udp,
+};
+pub use sum::Sum;
 
 /// The kernels of [`partial_raw`], the first that the CPU can run wins.
 ///
@@ -113,7 +152,7 @@ pub const fn fold(sum: u32) -> u16 {
 /// The finished checksum, as the two bytes that go into the packet: the complement of the folded sum.
 ///
 /// Over data whose checksum field is filled in, it is `[0, 0]` exactly where the packet is intact. UDP sends a
-/// checksum of 0 as 0xffff (RFC 768); that is for the caller to do.
+/// checksum of 0 as 0xffff (RFC 768); [`udp`] and [`Sum::finish_udp`] do that.
 ///
 /// # Panics
 /// As [`partial`].
@@ -122,13 +161,12 @@ pub const fn fold(sum: u32) -> u16 {
 /// let mut header = *b"\x45\x00\x00\x3c\x1c\x46\x40\x00\x40\x06\x00\x00\xac\x10\x0a\x63\xac\x10\x0a\x0c";
 /// let checksum = carryline::checksum::internet(&header);
 /// assert_eq!(checksum, [0xb1, 0xe6]);
-/// header[10..12].copy_from_slice(&checksum);
+/// header[10..12].copy_from_slice(&checksum.0);
 /// assert_eq!(carryline::checksum::internet(&header), [0, 0]);
 /// ```
 #[inline]
-#[must_use]
-pub fn internet(data: &[u8]) -> [u8; 2] {
-    (!fold(partial(data, 0))).to_ne_bytes()
+pub fn internet(data: &[u8]) -> Checksum {
+    Sum::new().add(data).finish()
 }
 
 /// Copies `src` to `dst` and returns the sum of the bytes and `seed`, as [`partial`] does.

@@ -1,0 +1,88 @@
+//! [`Addresses`]: source and destination of a packet, of either version of IP.
+
+use super::Sum;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Source and destination of a packet, for the pseudo-header.
+///
+/// Made of pairs of addresses or of bytes in packet order:
+///
+/// ```
+/// use carryline::checksum::Addresses;
+/// use std::net::Ipv4Addr;
+/// let of_bytes = Addresses::from(([192, 0, 2, 1], [192, 0, 2, 2]));
+/// assert_eq!(of_bytes, Addresses::from((Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2))));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Addresses {
+    /// IPv4.
+    V4 {
+        /// The sender's.
+        src: [u8; 4],
+        /// The receiver's.
+        dst: [u8; 4],
+    },
+    /// IPv6.
+    V6 {
+        /// The sender's.
+        src: [u8; 16],
+        /// The receiver's; with a routing header the last one.
+        dst: [u8; 16],
+    },
+}
+
+impl Addresses {
+    /// Source and destination of one IP version; `None` where the versions differ.
+    ///
+    /// ```
+    /// # use carryline::checksum::Addresses;
+    /// let (v4, v6) = ("192.0.2.1".parse()?, "2001:db8::1".parse()?);
+    /// assert!(Addresses::new(v4, v4).is_some() && Addresses::new(v4, v6).is_none());
+    /// # Ok::<(), std::net::AddrParseError>(())
+    /// ```
+    #[must_use]
+    pub const fn new(src: IpAddr, dst: IpAddr) -> Option<Addresses> {
+        match (src, dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                Some(Addresses::V4 { src: src.octets(), dst: dst.octets() })
+            }
+            (IpAddr::V6(src), IpAddr::V6(dst)) => {
+                Some(Addresses::V6 { src: src.octets(), dst: dst.octets() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The pseudo-header's sum; `None` where the length does not fit into it.
+    #[inline]
+    pub(super) fn pseudo_header(self, protocol: u8, len: usize) -> Option<Sum> {
+        match self {
+            Addresses::V4 { src, dst } => Some(Sum::pseudo_v4(src, dst, protocol, u16::try_from(len).ok()?)),
+            Addresses::V6 { src, dst } => Some(Sum::pseudo_v6(src, dst, u32::try_from(len).ok()?, protocol)),
+        }
+    }
+}
+
+impl From<([u8; 4], [u8; 4])> for Addresses {
+    fn from((src, dst): ([u8; 4], [u8; 4])) -> Addresses {
+        Addresses::V4 { src, dst }
+    }
+}
+
+impl From<([u8; 16], [u8; 16])> for Addresses {
+    fn from((src, dst): ([u8; 16], [u8; 16])) -> Addresses {
+        Addresses::V6 { src, dst }
+    }
+}
+
+impl From<(Ipv4Addr, Ipv4Addr)> for Addresses {
+    fn from((src, dst): (Ipv4Addr, Ipv4Addr)) -> Addresses {
+        Addresses::V4 { src: src.octets(), dst: dst.octets() }
+    }
+}
+
+impl From<(Ipv6Addr, Ipv6Addr)> for Addresses {
+    fn from((src, dst): (Ipv6Addr, Ipv6Addr)) -> Addresses {
+        Addresses::V6 { src: src.octets(), dst: dst.octets() }
+    }
+}

@@ -1,0 +1,92 @@
+//! [`Checksum`]: a finished checksum, as the two bytes that stand in the packet.
+
+use core::fmt;
+
+/// A finished Internet checksum: the two bytes of the field, in the order in which they go onto the wire.
+///
+/// It is no integer on purpose. Libraries that hand out a `u16` each mean something else by it (the host's
+/// order or the network's, complemented or not), and the compiler cannot tell them apart. These bytes are
+/// copied as they are:
+///
+/// ```
+/// use carryline::checksum::{self, Checksum};
+/// let mut header = *b"\x45\x00\x00\x3c\x1c\x46\x40\x00\x40\x06\x00\x00\xac\x10\x0a\x63\xac\x10\x0a\x0c";
+/// let finished: Checksum = checksum::internet(&header);
+/// header[10..12].copy_from_slice(&finished.0);
+/// assert_eq!(header[10..12], [0xb1, 0xe6]);
+/// assert_eq!(finished.to_string(), "b1e6");
+/// assert!(checksum::Sum::new().add(&header).verify());
+/// ```
+///
+/// Where a number is needed after all, say so: `u16::from_be_bytes(finished.0)` is the value that packet
+/// dumps show.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use = "a checksum does nothing until its bytes are in the packet"]
+#[repr(transparent)]
+pub struct Checksum(
+    /// The bytes of the field, the first one first.
+    pub [u8; 2],
+);
+
+impl Checksum {
+    /// The field of a UDP datagram that was sent without a checksum (RFC 768).
+    pub const NONE: Checksum = Checksum([0, 0]);
+
+    /// The complement of a folded sum in the machine's byte order.
+    pub(super) const fn from_folded(folded: u16) -> Checksum {
+        Checksum((!folded).to_ne_bytes())
+    }
+
+    /// The folded sum, in the machine's byte order, of which this is the complement.
+    pub(super) const fn folded(self) -> u16 {
+        !u16::from_ne_bytes(self.0)
+    }
+
+    /// A computed 0 as UDP sends it: all ones, which is 0 too, as 0 says that there is no checksum (RFC 768).
+    pub(super) const fn sent_by_udp(self) -> Checksum {
+        if let [0, 0] = self.0 { Checksum([0xff, 0xff]) } else { self }
+    }
+}
+
+impl From<[u8; 2]> for Checksum {
+    fn from(bytes: [u8; 2]) -> Checksum {
+        Checksum(bytes)
+    }
+}
+
+impl From<Checksum> for [u8; 2] {
+    fn from(checksum: Checksum) -> [u8; 2] {
+        checksum.0
+    }
+}
+
+impl AsRef<[u8]> for Checksum {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl PartialEq<[u8; 2]> for Checksum {
+    fn eq(&self, bytes: &[u8; 2]) -> bool {
+        self.0 == *bytes
+    }
+}
+
+impl PartialEq<Checksum> for [u8; 2] {
+    fn eq(&self, checksum: &Checksum) -> bool {
+        *self == checksum.0
+    }
+}
+
+/// The bytes in hexadecimal, the first one first, as packet dumps show them.
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02x}{:02x}", self.0[0], self.0[1])
+    }
+}
+
+impl fmt::Debug for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Checksum({self})")
+    }
+}
