@@ -53,8 +53,8 @@ pub fn all(
     if let Some(relative) = drift(&outcome.gathered).filter(|relative| *relative > DRIFT) {
         warnings.push(warning::clock_drift(relative));
     }
-    for (place, reason) in &outcome.impossible {
-        warnings.push(warning::worker_lost(reason, place));
+    for how in &outcome.lost {
+        warnings.push(warning::worker_lost(how, "outside every variant"));
     }
     for proof in &outcome.fallen {
         warnings
@@ -100,8 +100,10 @@ pub fn all(
         cold_disagreements(&outcome.gathered, summaries),
         |(name, one, other, relative)| warning::cold_methods_disagree(name, one, other, *relative),
     );
+    // Without a round, and not because every subject of it was lost.
+    let starved = |g: &&Gathered| !g.is_measured() && g.lost.len() < g.situation.subjects.len();
     let unmeasured: Vec<&str> =
-        outcome.gathered.iter().filter(|g| !g.is_measured()).map(|g| g.situation.name.as_str()).collect();
+        outcome.gathered.iter().filter(starved).map(|g| g.situation.name.as_str()).collect();
     if !unmeasured.is_empty() && !outcome.interrupted {
         warnings.push(warning::small_budget(plan.budget, &unmeasured.join("; ")));
     }

@@ -45,8 +45,8 @@ pub struct Outcome {
     pub involuntary_switches: u64,
     /// Share of the machine's time that the hypervisor took meanwhile, in the worst replicate.
     pub stolen: f64,
-    /// Situations that the machine cannot be brought into, with the reason.
-    pub impossible: Vec<(String, String)>,
+    /// Replicates that ended early outside every subject: how.
+    pub lost: Vec<String>,
     /// Subjects that were proved wrong, crashed or hung while measuring, with what was found.
     pub fallen: Vec<Proof>,
     /// True if the user stopped it.
@@ -95,7 +95,7 @@ pub fn run(
         counter_error: None,
         involuntary_switches: 0,
         stolen: 0.0,
-        impossible: Vec::new(),
+        lost: Vec::new(),
         fallen: Vec::new(),
         interrupted: false,
     };
@@ -236,12 +236,8 @@ impl Run<'_> {
                     Message::Impossible { situation, reason } => {
                         let index = situation as usize;
                         finished[index] = true;
-                        let name = plan.situations[index].name.clone();
                         for place in 0..plan.situations[index].subjects.len() {
                             outcome.gathered[index].lose(place, Status::Unsupported, reason.clone());
-                        }
-                        if !outcome.impossible.iter().any(|(known, _)| *known == name) {
-                            outcome.impossible.push((name, reason));
                         }
                     }
                     Message::Disturbance { involuntary_switches, stolen } => {
@@ -270,7 +266,7 @@ impl Run<'_> {
                 (Some(culprit), Some(verdict)) => self.lose(culprit.clone(), verdict),
                 // Lost outside every subject: nobody to leave out, so this replicate ends here.
                 _ => {
-                    self.outcome.impossible.push(("a replicate".to_owned(), format!("{end:?}")));
+                    self.outcome.lost.push(how(&end));
                     return Ok(());
                 }
             }
@@ -347,6 +343,16 @@ impl Run<'_> {
         let Ground { caches, cpu, .. } = *self.ground;
         let limits = if replicate < LIMIT_REPLICATES { self.levels(&caches) } else { Vec::new() };
         (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)
+    }
+}
+
+/// How a worker ended, in a few words.
+fn how(end: &End) -> String {
+    match end {
+        End::Done | End::Stopped => "as it should".to_owned(),
+        End::Crashed { signal, .. } => format!("by signal {signal}"),
+        End::Exited { code, .. } => format!("by itself, with status {code}"),
+        End::TimedOut { .. } => "killed, because nothing moved".to_owned(),
     }
 }
 

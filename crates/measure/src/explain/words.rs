@@ -121,22 +121,22 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "interval",
         &["95 % interval", "confidence interval", "bootstrap"],
-        "The range that would hold the median in 95 of 100 repetitions of the whole run. It comes from the bootstrap: \
-         replicates are drawn anew, with repetition, thousands of times, and the spread of the resulting medians is \
-         taken. It covers chance, and not what all replicates have in common, such as a neighbour on the host.",
+        "The range that would hold the median in 95 of 100 repetitions of the whole run. It is the wider of two: a \
+         bootstrap, in which replicates and their rounds are drawn anew a thousand times, and Student's t over the \
+         replicates, because a bootstrap over few of them is too sure of itself. It covers chance, and not what all replicates have in common, such as a neighbour on the host.",
     ),
     word(
         "A/A",
         &["AA", "A/A pair", "A/A test"],
         "One variant measured twice under two names, as if it were two. Everything by which the two seem to differ is \
-         noise. Each run has such pairs, and their largest difference is the noise floor.",
+         noise. Each situation has such a pair, its baseline with itself, and the noise floor comes from it.",
     ),
     word(
         "noise floor",
         &["A/A floor"],
-        "The relative difference below which nothing is called different in a run, found by timing one variant under \
-         two names. It depends on the machine and on its mood, so it is measured anew in every run and printed with \
-         every ranking.",
+        "The relative difference below which nothing is called different in a situation, found by timing its baseline \
+         under two names; at least half a percent. It depends on the machine and on its mood, so it is measured anew \
+         in every run and printed with every ranking.",
     ),
     word(
         "tie",
@@ -230,8 +230,9 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "hot",
         &["warm cache"],
-        "The cache state in which the same buffers are used again and again, written and read before each batch, so \
-         that they lie in the nearest level that they fit in. It shows the kernel at its best; few programs find \
+        "The cache state in which the same buffers are used again and again, written and read before each batch, \
+         with a few untimed calls behind that, so that the caches are in the state in which this very routine leaves \
+         them. It shows the kernel at its best; few programs find \
          their data like that.",
     ),
     word(
@@ -244,16 +245,17 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "cold:clflush",
         &["clflush"],
-        "Every line of the buffers is flushed, one by one, then a fence, before each call. It is exact about the \
+        "Every line of the buffers is flushed, one by one, then a fence, before each batch, in which \
+         every call has buffers of its own. It is exact about the \
          lines and leaves the address translation warm, which a program that comes to its data for the first time \
          does not find.",
     ),
     word(
         "cold:evict",
         &["evict"],
-        "A buffer larger than the last cache level is walked between batches, so that other data pushes the call's \
-         lines out. The caches are then full of foreign, partly modified lines, as in a busy program; those must \
-         be written back first.",
+        "A buffer of twice the last cache level is read between batches, so that other data pushes the calls' lines \
+         out. The caches are then full of foreign lines, all of them clean: a busy program also finds modified ones, \
+         which must be written back first.",
     ),
     word(
         "cold:arena",
@@ -428,14 +430,15 @@ pub(super) const WORDS: &[Word] = &[
         "steady",
         &["warm-up", "steady state"],
         "The state in which a cell's times no longer change from round to round: caches filled, predictors trained, the \
-         clock settled, vector units powered. Warming up goes on until that is seen, and what was measured before \
-         is kept and marked.",
+         clock settled, vector units powered. Warming up goes on until that is seen, for a quarter of the situation's \
+         time at most; its rounds are not counted, and a warning says where it was never seen.",
     ),
     word(
         "baseline",
         &[],
-        "The variant that a family's ratios refer to: libc for zero and copy, the kernel's form for checksum. It is the \
-         routine that people would use without thinking, and not the slowest one that could be found.",
+        "The variant that a family's ratios refer to: libc for zero and copy, the kernel's classic form with one carry \
+         chain for checksum. It is the routine that people would use without thinking, and not the slowest one that \
+         could be found.",
     ),
     word(
         "reference",
@@ -446,9 +449,10 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "budget",
         &[],
-        "The time that a command may take: --budget 60s. It is shared among the cells before anything begins; more budget \
-         means more rounds and narrower intervals. A command ends within a quarter above it, and a warning says \
-         what had to be left out. --plan shows the shares without measuring.",
+        "The time that a command may take: --budget 60s. The proof comes first; what is left is shared among the \
+         replicates, and in each of them among the situations by weight. More budget means more rounds and \
+         replicates, and narrower intervals. A warning says what got no round, and what took much longer. --plan \
+         shows what would be measured, without measuring.",
     ),
     word(
         "plugin",

@@ -43,6 +43,8 @@ const AIMED_BATCH: [Duration; 2] = [Duration::from_micros(20), Duration::from_mi
 const AIMED_ROUNDS: u32 = 10;
 /// Rounds of a slice, at most: time beyond them goes into longer batches, and then into the next situation.
 pub const MOST_ROUNDS: u32 = 64;
+/// A list whose calls take no longer than this together is drawn whole, however little time there is.
+const CHEAP_LIST: Duration = Duration::from_millis(1);
 /// Calls of a list, at least, however long they take.
 const LEAST_LIST: usize = 16;
 /// Rounds after which a warm-up that never ends is given up.
@@ -235,8 +237,9 @@ impl<'a> Bench<'a> {
         let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);
         self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
         if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
-            // A list is drawn whole where there is time: a short one is a poor sample of the sizes.
-            let least = LEAST_LIST.max(self.layout.lag).min(self.layout.most_calls);
+            // A list is drawn whole where that is cheap or there is time: a short one is a poor sample of the sizes.
+            let cheap = (ticks(CHEAP_LIST) * self.members.len() as f64 / together) as usize;
+            let least = cheap.max(LEAST_LIST).max(self.layout.lag).min(self.layout.most_calls);
             self.batch_calls = (affordable as usize).clamp(least, self.layout.most_calls);
         }
 

@@ -142,8 +142,8 @@ pub(super) const CATALOGUE: &[Entry] = &[
         name: "budget too small",
         cause: "the budget of {} does not suffice for everything: {}",
         remedy: "give it a larger --budget, or name fewer families, variants or sizes",
-        explanation: "Before it begins, the command estimates what each cell needs at least. Where that exceeds the \
-            budget it measures less, in the order of its matrix, and says what is missing.",
+        explanation: "The time is shared among the replicates, and in each of them among the situations by weight. The \
+            situations named here got no round at all; their rows say so.",
     },
     Entry {
         id: Code::BudgetOverrun,
