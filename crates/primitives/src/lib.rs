@@ -26,6 +26,7 @@ pub mod checksum;
 pub mod copy;
 pub mod cpu;
 pub mod dispatch;
+pub mod intent;
 pub mod zero;
 
 mod word;
@@ -35,4 +36,5 @@ mod tests;
 
 pub use checksum::internet as checksum;
 pub use copy::copy;
+pub use intent::{Intent, Next};
 pub use zero::zero;
