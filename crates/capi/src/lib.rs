@@ -24,7 +24,7 @@ mod panic;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_zero(dst: *mut c_void, len: usize) {
     // SAFETY: the caller's obligation is the same.
-    unsafe { carryline::zero::zero_raw(dst.cast(), len) }
+    unsafe { carryline::zero::fill_raw(dst.cast(), len) }
 }
 
 /// Copies `len` bytes from `src` to `dst`, which do not overlap.

@@ -36,5 +36,5 @@ mod tests;
 
 pub use checksum::internet as checksum;
 pub use copy::copy;
-pub use intent::{Intent, Next};
-pub use zero::zero;
+pub use intent::{Intent, Next, drain};
+pub use zero::fill as zero;

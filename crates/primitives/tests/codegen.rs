@@ -106,7 +106,7 @@ fn the_entry_is_loads_and_a_jump() {
     let source = scratch.0.join("entry.rs");
     let text = "
         pub unsafe extern \"C\" fn entry_zero(dst: *mut u8, len: usize) {
-            unsafe { carryline::zero::zero_raw(dst, len) }
+            unsafe { carryline::zero::fill_raw(dst, len) }
         }
         pub unsafe extern \"C\" fn entry_checksum(data: *const u8, len: usize, seed: u32) -> u32 {
             unsafe { carryline::checksum::partial_raw(data, len, seed) }
