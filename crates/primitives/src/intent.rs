@@ -104,6 +104,7 @@ impl Intent {
 }
 
 impl From<Next> for Intent {
+    #[inline]
     fn from(next: Next) -> Intent {
         Intent::new(next)
     }
@@ -131,24 +132,32 @@ pub struct Plan {
     pub source_done: bool,
 }
 
+/// Zeroing fewer bytes than this never goes around the caches because of its size.
+pub(crate) const ZERO_IN_CACHES_BYTES: usize = *SHARE_BYTES.start();
+/// Copying fewer bytes than this never goes around the caches because of its size.
+pub(crate) const COPY_IN_CACHES_BYTES: usize = *SHARE_BYTES.start() / 2;
+
 impl Plan {
+    /// The plan of a caller without an intent, for sizes that the caches hold.
+    pub(crate) const THROUGH: Plan = Plan { around: false, source_done: false };
+
     /// The plan of zeroing `len` bytes.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn of_zero(intent: Intent, len: usize) -> Plan {
         Plan::of(intent, len, 1, caches)
     }
 
     /// The plan of copying `len` bytes.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn of_copy(intent: Intent, len: usize) -> Plan {
         Plan::of(intent, len, 2, caches)
     }
 
     /// The ladder: from which size of job on the stores go around. Where the caches decide, all `buffers` of the job
     /// have to fit. The caches hold at least the smallest of [`SHARE_BYTES`] and are asked for from there on only.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(intent: Intent, len: usize, buffers: usize, caches: impl FnOnce() -> Caches) -> Plan {
         let job_bytes = len.max(intent.job_bytes);
         let in_caches_bytes = job_bytes.saturating_mul(buffers);

@@ -68,20 +68,30 @@ unsafe fn is_dirty_line(from: *const u8) -> bool {
 /// `from` is valid for reads of `len` initialised bytes.
 #[inline(always)]
 unsafe fn is_dirty_part(from: *const u8, len: usize) -> bool {
-    // SAFETY: each loop stays below len, and a word that ends at len starts at 0 or later.
+    // SAFETY: each branch has at least as many bytes as its words on one side.
     unsafe {
         match len {
-            8.. => {
-                let mut any = load::<u64>(from.add(len - 8));
-                for word in 0..len / 8 {
-                    any |= load::<u64>(from.add(word * 8));
-                }
-                any != 0
-            }
+            32.. => any_of_ends::<4>(from, len),
+            16.. => any_of_ends::<2>(from, len),
+            8.. => any_of_ends::<1>(from, len),
             4.. => load::<u32>(from) | load::<u32>(from.add(len - 4)) != 0,
             2.. => load::<u16>(from) | load::<u16>(from.add(len - 2)) != 0,
             1 => from.read() != 0,
             0 => false,
         }
     }
+}
+
+/// True if one of the first or the last `N` words is not zero.
+///
+/// # Safety
+/// `from` is valid for reads of `len` initialised bytes, at least 8 * `N`.
+#[inline(always)]
+unsafe fn any_of_ends<const N: usize>(from: *const u8, len: usize) -> bool {
+    let mut any = 0;
+    for word in 0..N {
+        // SAFETY: 8 * N bytes are there on either side.
+        any |= unsafe { load::<u64>(from.add(word * 8)) | load::<u64>(from.add(len - (word + 1) * 8)) };
+    }
+    any != 0
 }

@@ -127,6 +127,24 @@ macro_rules! above_small {
         /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`copy_raw`](super::copy_raw).
         $(#[$level])*
         unsafe extern "C" fn large_by_size(dst: *mut u8, src: *const u8, len: usize) {
+            use $crate::intent::{COPY_IN_CACHES_BYTES, Plan};
+            // SAFETY: the same contract.
+            unsafe {
+                match len {
+                    ..COPY_IN_CACHES_BYTES => large(dst, src, len, Plan::THROUGH),
+                    _ => huge(dst, src, len),
+                }
+            }
+        }
+
+        /// Sizes at which the machine's caches have to be looked at.
+        ///
+        /// # Safety
+        /// As `large_by_size`.
+        $(#[$level])*
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C" fn huge(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::intent::{Intent, Plan};
             // SAFETY: the same contract.
             unsafe { large(dst, src, len, Plan::of_copy(Intent::default(), len)) }

@@ -93,6 +93,7 @@ static LAST_LEVEL: AtomicUsize = AtomicUsize::new(0);
 
 /// The caches of the CPU, asked for once. Neither figure is below the smallest of [`SHARE_BYTES`], so that who
 /// has less than that to compare need not ask.
+#[inline]
 pub(crate) fn caches() -> Caches {
     let (core_share_bytes, last_level_bytes) =
         (CORE_SHARE.load(Ordering::Relaxed), LAST_LEVEL.load(Ordering::Relaxed));

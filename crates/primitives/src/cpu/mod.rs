@@ -167,11 +167,18 @@ static FEATURES: AtomicU32 = AtomicU32::new(0);
 /// With the crate feature `std`: when `CARRYLINE_MASK` holds a word that names no feature. The message names
 /// the word and lists the known ones.
 #[must_use]
+#[inline]
 pub fn features() -> Features {
     let cached = FEATURES.load(Ordering::Relaxed);
     if cached & KNOWN != 0 {
         return Features(cached & !KNOWN);
     }
+    find()
+}
+
+#[cold]
+#[inline(never)]
+fn find() -> Features {
     let found = match mask_from_environment() {
         Ok(mask) => Features::detect().masked(mask),
         Err(error) => unknown_feature(error),

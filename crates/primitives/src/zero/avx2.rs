@@ -2,7 +2,6 @@
 
 use super::ladder::above_small;
 use crate::blocks::{zero_aligned_loop, zero_head_tail, zero_up_to_32};
-use crate::intent::{Intent, Plan};
 use core::arch::x86_64::__m256i;
 
 above_small!(
@@ -28,7 +27,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
             129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
             257..REP_STOSB_FROM_BYTES => zero_aligned_loop::<__m256i>(dst, len),
-            _ => large(dst, len, Plan::of_zero(Intent::default(), len)),
+            _ => large_by_size(dst, len),
         }
     }
 }

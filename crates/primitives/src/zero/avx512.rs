@@ -2,7 +2,6 @@
 
 use super::ladder::above_small;
 use crate::blocks::{reaches_next_page, zero_aligned_loop, zero_head_tail, zero_up_to_32};
-use crate::intent::{Intent, Plan};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
 
 above_small!(
@@ -30,7 +29,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             129..=256 => zero_head_tail::<__m512i, 2>(dst, len),
             257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
             513..REP_STOSB_FROM_BYTES => zero_aligned_loop::<__m512i>(dst, len),
-            _ => large(dst, len, Plan::of_zero(Intent::default(), len)),
+            _ => large_by_size(dst, len),
         }
     }
 }

@@ -61,6 +61,35 @@ macro_rules! above_small {
             }
         }
 
+        /// The upper part of the ladder for a caller without an intent.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        $(#[$level])*
+        unsafe extern "C" fn large_by_size(dst: *mut u8, len: usize) {
+            use $crate::intent::{Plan, ZERO_IN_CACHES_BYTES};
+            // SAFETY: the same contract.
+            unsafe {
+                match len {
+                    ..ZERO_IN_CACHES_BYTES => large(dst, len, Plan::THROUGH),
+                    _ => huge(dst, len),
+                }
+            }
+        }
+
+        /// Sizes at which the machine's caches have to be looked at.
+        ///
+        /// # Safety
+        /// As `large_by_size`.
+        $(#[$level])*
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C" fn huge(dst: *mut u8, len: usize) {
+            use $crate::intent::{Intent, Plan};
+            // SAFETY: the same contract.
+            unsafe { large(dst, len, Plan::of_zero(Intent::default(), len)) }
+        }
+
         /// # Safety
         /// The CPU has the level; otherwise as [`if_dirty_raw`](super::if_dirty_raw).
         $(#[$level])*

@@ -3,7 +3,6 @@
 use super::ladder::above_small;
 use super::portable;
 use crate::blocks::Block16;
-use crate::intent::{Intent, Plan};
 
 above_small!(Block16);
 
@@ -19,7 +18,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     unsafe {
         match len {
             ..REP_STOSB_FROM_BYTES => portable::zero(dst, len),
-            _ => large(dst, len, Plan::of_zero(Intent::default(), len)),
+            _ => large_by_size(dst, len),
         }
     }
 }
