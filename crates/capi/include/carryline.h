@@ -43,14 +43,58 @@
 extern "C" {
 #endif
 
+/* ---- Zeroing and copying ---- */
+
 /* Zeroes len bytes at dst. Not for secrets: a compiler that sees the whole program may drop the call. */
 void carryline_zero(void *dst, size_t len);
+
+/* Zeroes len bytes at dst even if nobody reads them again: keys, passwords. It does not find copies of the secret in
+ * registers and elsewhere, and makes none. */
+void carryline_zero_secret(void *dst, size_t len);
+
+/* Reads len bytes at dst and writes only the lines of 64 bytes that are not zero already, and the parts of lines at
+ * both ends. Returns how many bytes it wrote. */
+size_t carryline_zero_if_dirty(void *dst, size_t len);
 
 /* Copies len bytes from src to dst. They must not overlap. */
 void carryline_copy(void *dst, const void *src, size_t len);
 
-/* Copies len bytes from src to dst, which may overlap. In this version it is libc's memmove. */
+/* Copies len bytes from src to dst, which may overlap. */
 void carryline_move(void *dst, const void *src, size_t len);
+
+/* Who needs the bytes next, which decides whether they belong in the cache. */
+enum carryline_next {
+    CARRYLINE_NEXT_UNKNOWN = 0,        /* the size decides, as it does in the functions above */
+    CARRYLINE_NEXT_READ_HERE = 1,      /* this core, soon: they stay in the caches, whatever their size */
+    CARRYLINE_NEXT_READ_ELSEWHERE = 2, /* another core, soon: they stay as long as the last level can hold them */
+    CARRYLINE_NEXT_NOT_SOON = 3,       /* nobody soon: they go around the caches, unless they are few */
+    CARRYLINE_NEXT_DEVICE = 4          /* a device: the same, and on their way before any later store */
+};
+
+/* What the program knows about a call. It is advice: whatever it says, the bytes are the same, in the same order for
+ * other threads and devices. A wrong one costs time. */
+struct carryline_intent {
+    uint32_t next;        /* an enum carryline_next; an unknown number is CARRYLINE_NEXT_UNKNOWN */
+    uint32_t source_done; /* not 0: nobody needs the source of a copy again; zeroing ignores it */
+    size_t job_bytes;     /* not 0: the call is part of a job of so many bytes in all */
+};
+
+/* An intent that says nothing else: carryline_zero_with(dst, len, carryline_intend(CARRYLINE_NEXT_NOT_SOON)). */
+static inline struct carryline_intent carryline_intend(enum carryline_next next) {
+    struct carryline_intent intent;
+    intent.next = (uint32_t)next;
+    intent.source_done = 0;
+    intent.job_bytes = 0;
+    return intent;
+}
+
+/* The functions above for a caller who knows what comes next. An intent to move counts where the bytes turn out not to
+ * overlap. */
+void carryline_zero_with(void *dst, size_t len, struct carryline_intent intent);
+void carryline_copy_with(void *dst, const void *src, size_t len, struct carryline_intent intent);
+void carryline_move_with(void *dst, const void *src, size_t len, struct carryline_intent intent);
+
+/* ---- Checksums ---- */
 
 /* The one's-complement sum of len bytes and of seed, the sum of what comes before (0 at the start). Only what the
  * result folds to is defined; that is 0 only where all the bytes and the seed are 0.

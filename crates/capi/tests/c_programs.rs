@@ -133,6 +133,7 @@ fn c_and_cpp_programs_compile_clean_and_print_what_is_right() {
             let flags = [STRICT, &[standard], more].concat();
             prefix.check(compiler, &flags, "examples/packet.c", PACKET_OUTPUT);
             prefix.check(compiler, &flags, "tests/contract.c", "kept\n");
+            prefix.check(compiler, &flags, "tests/memory.c", "kept\n");
         }
     }
 }
@@ -165,7 +166,8 @@ fn headers_of_constant_size_need_no_call() {
 fn valgrind_and_the_sanitizers_have_nothing_to_say() {
     let prefix = Prefix::new();
     let cc = cc();
-    let programs = [("examples/packet.c", PACKET_OUTPUT), ("tests/contract.c", "kept\n")];
+    let programs =
+        [("examples/packet.c", PACKET_OUTPUT), ("tests/contract.c", "kept\n"), ("tests/memory.c", "kept\n")];
     if let Some(valgrind) = present("valgrind") {
         let under = [valgrind, "--quiet", "--error-exitcode=9"];
         for link in [Link::Shared, Link::Static] {

@@ -67,16 +67,29 @@ fn prototypes(header: &str) -> BTreeSet<String> {
     found
 }
 
-/// The prototypes of the code. Lengths are `usize` there, which cbindgen can write as `size_t`.
+/// The files of the code.
+fn sources() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let names = entries.map(|entry| entry.expect("an entry of the folder").file_name());
+    let mut names: Vec<String> = names.map(|name| format!("src/{}", name.display())).collect();
+    names.sort();
+    names
+}
+
+/// What cbindgen makes of the code. Lengths are `usize` there, which it can write as `size_t`.
 fn generated() -> String {
     let config = cbindgen::Config {
         language: cbindgen::Language::C,
+        style: cbindgen::Style::Tag,
         usize_is_size_t: true,
         documentation: false,
         ..cbindgen::Config::default()
     };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
-    let bindings = cbindgen::Builder::new().with_config(config).with_src(source).generate();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let builder = cbindgen::Builder::new().with_config(config);
+    let builder = sources().iter().fold(builder, |builder, source| builder.with_src(root.join(source)));
+    let bindings = builder.generate();
     let mut text = Vec::new();
     bindings.expect("cbindgen understands the source").write(&mut text);
     String::from_utf8(text).expect("C is ASCII")
@@ -85,7 +98,8 @@ fn generated() -> String {
 #[test]
 fn the_header_declares_what_the_code_defines() {
     let (of_header, of_code) = (prototypes(&file("include/carryline.h")), prototypes(&generated()));
-    let defined = file("src/lib.rs").matches("#[unsafe(no_mangle)]").count();
+    let defined: usize =
+        sources().iter().map(|source| file(source).matches("#[unsafe(no_mangle)]").count()).sum();
     assert_eq!(of_code.len(), defined, "cbindgen sees every function: {of_code:#?}");
     let (missing, stale): (Vec<_>, Vec<_>) =
         (of_code.difference(&of_header).collect(), of_header.difference(&of_code).collect());
@@ -93,6 +107,36 @@ fn the_header_declares_what_the_code_defines() {
         missing.is_empty() && stale.is_empty(),
         "only in the code: {missing:#?}\nonly in the header: {stale:#?}"
     );
+}
+
+/// The numbers that the text gives names of the enumeration, whether it writes them `NAME = 1` or `#define NAME 1`.
+fn numbers(text: &str) -> BTreeSet<(String, u32)> {
+    let lines = text.lines().map(|line| line.trim().trim_start_matches("#define "));
+    let named =
+        lines.filter_map(|line| line.starts_with("CARRYLINE_NEXT_").then(|| line.replace([',', '='], " ")));
+    named
+        .map(|line| {
+            let mut words = line.split_whitespace();
+            let name = words.next().expect("it begins with one").to_owned();
+            (name, words.next().and_then(|word| word.parse().ok()).expect("a number behind the name"))
+        })
+        .collect()
+}
+
+/// The fields of the one structure, word by word.
+fn fields(text: &str) -> String {
+    let code = bare(text);
+    let (_, behind) = code.split_once("struct carryline_intent {").expect("the structure");
+    normalised(behind.split_once('}').expect("its end").0)
+}
+
+#[test]
+fn the_intent_is_the_same_on_both_sides() {
+    let (header, code) = (file("include/carryline.h"), generated());
+    assert_eq!(numbers(&header).len(), 5);
+    assert_eq!(numbers(&header), numbers(&code));
+    assert_eq!(fields(&header), fields(&code));
+    assert_eq!(fields(&header), "uint32_t next; uint32_t source_done; size_t job_bytes;");
 }
 
 #[test]
