@@ -21,6 +21,8 @@ pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512_nontemporal;
 pub mod carryline;
+pub mod carryline_not_soon;
+pub mod carryline_secret;
 #[cfg(target_arch = "x86_64")]
 pub mod clzero;
 pub mod libc_memset;
@@ -37,6 +39,8 @@ pub mod rep_stosq;
 #[cfg(target_arch = "x86_64")]
 pub mod sse2;
 pub mod write_bytes;
+#[cfg(feature = "peers")]
+pub mod zeroize;
 
 /// The family's variants.
 pub static VARIANTS: &[&Variant] = &[
@@ -63,4 +67,8 @@ pub static VARIANTS: &[&Variant] = &[
     #[cfg(target_arch = "x86_64")]
     &clzero::VARIANT,
     &carryline::VARIANT,
+    &carryline_not_soon::VARIANT,
+    &carryline_secret::VARIANT,
+    #[cfg(feature = "peers")]
+    &zeroize::VARIANT,
 ];
