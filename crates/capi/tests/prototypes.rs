@@ -111,10 +111,10 @@ fn the_header_declares_what_the_code_defines() {
 
 /// The numbers that the text gives names of the enumeration, whether it writes them `NAME = 1` or `#define NAME 1`.
 fn numbers(text: &str) -> BTreeSet<(String, u32)> {
-    let lines = text.lines().map(|line| line.trim().trim_start_matches("#define "));
-    let named =
-        lines.filter_map(|line| line.starts_with("CARRYLINE_NEXT_").then(|| line.replace([',', '='], " ")));
-    named
+    text.lines()
+        .map(|line| line.trim().trim_start_matches("#define "))
+        .filter(|line| line.starts_with("CARRYLINE_NEXT_"))
+        .map(|line| line.replace([',', '='], " "))
         .map(|line| {
             let mut words = line.split_whitespace();
             let name = words.next().expect("it begins with one").to_owned();

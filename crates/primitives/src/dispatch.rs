@@ -89,9 +89,9 @@ pub struct CopyCode {
 /// The functions that are dispatched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
-    /// All of [`zero`], whose kernels are [`zero::KERNELS`].
+    /// All of [`mod@zero`], whose kernels are [`zero::KERNELS`].
     Zero,
-    /// All of [`copy`], overlapping copies included, whose kernels are [`copy::KERNELS`].
+    /// All of [`mod@copy`], overlapping copies included, whose kernels are [`copy::KERNELS`].
     Copy,
     /// [`partial_raw`](crate::checksum::partial_raw), whose kernels are [`checksum::KERNELS`].
     Checksum,

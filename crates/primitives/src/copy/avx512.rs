@@ -26,7 +26,7 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     unsafe {
         match len {
             ..=SMALL_MOST_BYTES => small(dst, src, len),
-            ..REP_MOVSB_FROM_BYTES => copy_forward::<__m512i, READ_KEPT>(dst, src, len),
+            _ if len < REP_MOVSB_FROM_BYTES => copy_forward::<__m512i, READ_KEPT>(dst, src, len),
             _ => large_by_size(dst, src, len),
         }
     }

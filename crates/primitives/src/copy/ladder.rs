@@ -153,3 +153,23 @@ macro_rules! above_small {
 }
 
 pub(super) use above_small;
+
+#[cfg(test)]
+mod tests {
+    use super::is_rep_movsb_fast;
+    use crate::cpu::{Features, features};
+    use core::ptr::without_provenance as at;
+
+    #[test]
+    fn a_distance_that_looks_like_an_overlap_is_known() {
+        let far: *const u8 = at(1 << 40);
+        for (distance, fast) in
+            [(0, false), (1, false), (63, false), (64, true), (1 << 20, true), (1 << 32, false)]
+        {
+            let expected = fast && features().contains(Features::ERMS);
+            assert_eq!(is_rep_movsb_fast(far.wrapping_byte_add(distance), far), expected, "{distance}");
+        }
+        let expected = features().contains(Features::ERMS);
+        assert_eq!(is_rep_movsb_fast(far, far.wrapping_byte_add(1)), expected);
+    }
+}

@@ -21,6 +21,10 @@ impl Shared {
         Shared { start: bytes.as_mut_ptr(), bytes, turn: AtomicUsize::new(0) }
     }
 
+    fn start(&self) -> *mut u8 {
+        self.start
+    }
+
     fn wait_for(&self, turn: usize) {
         while self.turn.load(Ordering::Acquire) != turn {
             // With one CPU for both, waiting busily would last a time slice.
@@ -39,17 +43,16 @@ fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8
     let shared = &Shared::new(BYTES);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let shared = shared;
             for round in 0..ROUNDS {
                 shared.wait_for(2 * round);
-                write(shared.start, round);
+                write(shared.start(), round);
                 shared.pass(2 * round + 1);
             }
         });
         for round in 0..ROUNDS {
             shared.wait_for(2 * round + 1);
             // SAFETY: the memory lives in `shared`, and it is this thread's turn.
-            let bytes = unsafe { std::slice::from_raw_parts_mut(shared.start, shared.bytes.len()) };
+            let bytes = unsafe { std::slice::from_raw_parts_mut(shared.start(), shared.bytes.len()) };
             // The bytes written last are those that an unfenced store would be late with.
             let stale = bytes.iter().rposition(|seen| *seen != expected(round));
             bytes.fill(0xff);

@@ -31,7 +31,7 @@ impl Page {
     /// ```
     #[must_use]
     pub fn of_bytes(bytes: &mut [u8]) -> Option<&mut [Page]> {
-        if !bytes.as_ptr().cast::<Page>().is_aligned() || bytes.len() % Page::BYTES != 0 {
+        if !bytes.as_ptr().cast::<Page>().is_aligned() || !bytes.len().is_multiple_of(Page::BYTES) {
             return None;
         }
         // SAFETY: aligned, and a whole number of pages; any bytes are a page, which has no padding. The borrow goes
