@@ -133,12 +133,15 @@ pub struct Plan {
 }
 
 /// Zeroing fewer bytes than this never goes around the caches because of its size.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) const ZERO_IN_CACHES_BYTES: usize = *SHARE_BYTES.start();
 /// Copying fewer bytes than this never goes around the caches because of its size.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) const COPY_IN_CACHES_BYTES: usize = *SHARE_BYTES.start() / 2;
 
 impl Plan {
     /// The plan of a caller without an intent, for sizes that the caches hold.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(crate) const THROUGH: Plan = Plan { around: false, source_done: false };
 
     /// The plan of zeroing `len` bytes.

@@ -23,7 +23,9 @@ mod rep;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use around::{AROUND_LEAST_BYTES, copy_around, fence, zero_around};
 pub(crate) use dirty::zero_if_dirty;
-pub(crate) use loops::{READ_KEPT, READ_ONCE, copy_backward, copy_forward, zero_aligned_loop};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use loops::READ_ONCE;
+pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, zero_aligned_loop};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use rep::{copy_rep_movsb, zero_rep_stosb};
 
@@ -199,6 +201,7 @@ pub(crate) unsafe fn zero_up_to_32(dst: *mut u8, len: usize) {
 ///
 /// # Safety
 /// `len <= 64`; `src` is valid for reads and `dst` for writes of `len` bytes.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) unsafe fn copy_up_to_64(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.

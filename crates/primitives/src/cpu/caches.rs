@@ -38,6 +38,7 @@ pub(crate) struct Level {
     pub(crate) sharers: u32,
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no other CPU has CPUID"))]
 impl Level {
     /// Reads the registers of leaf 4 or 8000_001D; `None` ends the list, and instruction caches are level 0.
     pub(crate) fn decode(eax: u32, ebx: u32, ecx: u32) -> Option<Level> {
