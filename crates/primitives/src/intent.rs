@@ -114,6 +114,10 @@ impl From<Next> for Intent {
 /// the first level, and the wait for stores on their way to memory costs more than they do.
 pub(crate) const NOT_SOON_FROM_BYTES: usize = 4096;
 
+/// Calls of fewer bytes are the same whatever the intent, even as parts of a large job: half a line on average at each
+/// end is written as usual anyway, and there is a fence to pay for.
+pub(crate) const AROUND_LEAST_BYTES: usize = 512;
+
 /// What an [`Intent`] comes to for one call on this machine; what kernels are given.
 ///
 /// ```

@@ -14,10 +14,6 @@ use core::arch::x86_64::{
     _mm256_stream_si256, _mm512_stream_si512,
 };
 
-/// Calls of fewer bytes go through the caches whatever their plan: half a line on average at each end would be
-/// written as usual anyway, and there is a fence to pay for.
-pub(crate) const AROUND_LEAST_BYTES: usize = 512;
-
 /// A block that can be stored around the caches.
 ///
 /// # Safety

@@ -21,7 +21,7 @@ mod loops;
 mod rep;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use around::{AROUND_LEAST_BYTES, copy_around, fence, zero_around};
+pub(crate) use around::{copy_around, fence, zero_around};
 pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::READ_ONCE;

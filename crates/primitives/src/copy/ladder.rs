@@ -31,7 +31,7 @@ macro_rules! above_small {
             // SAFETY: the same contract; len is what `large` asks for.
             unsafe {
                 match len {
-                    ..$crate::blocks::AROUND_LEAST_BYTES => copy(dst, src, len),
+                    ..$crate::intent::AROUND_LEAST_BYTES => copy(dst, src, len),
                     _ => large(dst, src, len, plan),
                 }
             }
@@ -89,7 +89,7 @@ macro_rules! above_small {
         unsafe extern "C" fn unfenced(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is what `around` asks for where it is called.
             unsafe {
-                if plan.around && len >= $crate::blocks::AROUND_LEAST_BYTES {
+                if plan.around && len >= $crate::intent::AROUND_LEAST_BYTES {
                     around(dst, src, len, plan);
                 } else {
                     planned(dst, src, len, plan);

@@ -17,7 +17,7 @@
 
 use crate::cpu::Features;
 use crate::dispatch::{CopyCode, Kernel, TABLE};
-use crate::intent::{Intent, Plan};
+use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
 use core::mem::MaybeUninit;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -213,6 +213,10 @@ pub unsafe fn copy_raw(dst: *mut u8, src: *const u8, len: usize) {
 /// ```
 #[inline]
 pub unsafe fn copy_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
+    if len < AROUND_LEAST_BYTES {
+        // SAFETY: the same contract.
+        return unsafe { copy_raw(dst, src, len) };
+    }
     let plan = Plan::of_copy(intent.into(), len);
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.copy_planned()(dst, src, len, plan) }

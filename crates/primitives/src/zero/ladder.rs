@@ -18,7 +18,7 @@ macro_rules! above_small {
             // SAFETY: the same contract; len is what `large` asks for.
             unsafe {
                 match len {
-                    ..$crate::blocks::AROUND_LEAST_BYTES => zero(dst, len),
+                    ..$crate::intent::AROUND_LEAST_BYTES => zero(dst, len),
                     _ => large(dst, len, plan),
                 }
             }
@@ -53,7 +53,7 @@ macro_rules! above_small {
         unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is more than what `zero_around` asks for where it is called.
             unsafe {
-                if plan.around && len >= $crate::blocks::AROUND_LEAST_BYTES {
+                if plan.around && len >= $crate::intent::AROUND_LEAST_BYTES {
                     $crate::blocks::zero_around::<$block>(dst, len);
                 } else {
                     planned(dst, len, plan);

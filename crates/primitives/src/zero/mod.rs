@@ -20,7 +20,7 @@
 
 use crate::cpu::Features;
 use crate::dispatch::{Kernel, TABLE, ZeroCode};
-use crate::intent::{Intent, Plan};
+use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
 use core::mem::MaybeUninit;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -219,6 +219,10 @@ pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
 /// ```
 #[inline]
 pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
+    if len < AROUND_LEAST_BYTES {
+        // SAFETY: the same contract.
+        return unsafe { fill_raw(dst, len) };
+    }
     let plan = Plan::of_zero(intent.into(), len);
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.zero_planned()(dst, len, plan) }
