@@ -73,15 +73,15 @@ enum carryline_next {
 
 /* What the program knows about a call. It is advice: whatever it says, the bytes are the same, in the same order for
  * other threads and devices. A wrong one costs time. */
-struct carryline_intent {
+typedef struct carryline_intent {
     uint32_t next;        /* an enum carryline_next; an unknown number is CARRYLINE_NEXT_UNKNOWN */
     uint32_t source_done; /* not 0: nobody needs the source of a copy again; zeroing ignores it */
     size_t job_bytes;     /* not 0: the call is part of a job of so many bytes in all */
-};
+} carryline_intent;
 
 /* An intent that says nothing else: carryline_zero_with(dst, len, carryline_intend(CARRYLINE_NEXT_NOT_SOON)). */
-static inline struct carryline_intent carryline_intend(enum carryline_next next) {
-    struct carryline_intent intent;
+static inline carryline_intent carryline_intend(enum carryline_next next) {
+    carryline_intent intent;
     intent.next = (uint32_t)next;
     intent.source_done = 0;
     intent.job_bytes = 0;
@@ -90,9 +90,9 @@ static inline struct carryline_intent carryline_intend(enum carryline_next next)
 
 /* The functions above for a caller who knows what comes next. An intent to move counts where the bytes turn out not to
  * overlap. */
-void carryline_zero_with(void *dst, size_t len, struct carryline_intent intent);
-void carryline_copy_with(void *dst, const void *src, size_t len, struct carryline_intent intent);
-void carryline_move_with(void *dst, const void *src, size_t len, struct carryline_intent intent);
+void carryline_zero_with(void *dst, size_t len, carryline_intent intent);
+void carryline_copy_with(void *dst, const void *src, size_t len, carryline_intent intent);
+void carryline_move_with(void *dst, const void *src, size_t len, carryline_intent intent);
 
 /* ---- Checksums ---- */
 

@@ -14,9 +14,9 @@
 
 use core::ffi::{c_char, c_void};
 
-pub mod memory;
 #[cfg(not(feature = "std"))]
 mod panic;
+pub mod zero_and_copy;
 
 /// The one's-complement sum of `len` bytes and `seed`: [`carryline::checksum::partial`].
 ///

@@ -32,7 +32,7 @@ static void expect_inside(const char *what, unsigned next, size_t offset, size_t
     memset(memory + offset - 1, 0xa5, len + 2);
 }
 
-static void with(struct carryline_intent intent, size_t offset, size_t len) {
+static void with(carryline_intent intent, size_t offset, size_t len) {
     carryline_zero_with(memory + offset, len, intent);
     expect_inside("zero_with", intent.next, offset, len, NULL);
     carryline_copy_with(memory + offset, image + offset % 7, len, intent);
@@ -68,7 +68,7 @@ static void without(size_t offset, size_t len) {
 
 int main(void) {
     static const size_t lengths[] = {511, 512, 513, 4095, 4096, 5000, 20480, LARGE};
-    struct carryline_intent intent = carryline_intend(CARRYLINE_NEXT_UNKNOWN);
+    carryline_intent intent = carryline_intend(CARRYLINE_NEXT_UNKNOWN);
     size_t offset, len, i;
     for (i = 0; i < sizeof image; i++) {
         image[i] = (unsigned char)((i * 2654435761U) >> 13);

@@ -1,8 +1,8 @@
-//! `carryline.h` says what the code says: the prototypes that cbindgen reads off the source are those of the header,
-//! and the version is that of the package.
+//! `carryline.h` says what the code says: the prototypes and types that cbindgen reads off the source are those of the
+//! header, and the version is that of the package.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -36,9 +36,26 @@ fn normalised(prototype: &str) -> String {
             _ => spaced.push(character),
         }
     }
-    let words =
-        spaced.split_whitespace().filter(|word| !matches!(*word, "CARRYLINE_PURE" | "CARRYLINE_CONST"));
+    let words = spaced.split_whitespace().filter(|word| !ADDED.contains(word));
     words.collect::<Vec<_>>().join(" ").replace("( void )", "( )")
+}
+
+/// What the header says to compilers, and the tags that only C needs.
+const ADDED: [&str; 5] = ["CARRYLINE_PURE", "CARRYLINE_CONST", "CARRYLINE_USE", "struct", "enum"];
+
+/// The types that the text defines with `typedef`, each with its members. `struct iovec` is POSIX' own.
+fn types(header: &str) -> BTreeSet<String> {
+    let code = bare(header);
+    let mut found = BTreeSet::new();
+    for definition in code.split("typedef ").skip(1) {
+        let Some((name, body)) = definition.split_once('{') else { continue };
+        let members = body.split_once('}').expect("a body ends").0.trim().trim_end_matches(',');
+        let (name, members) = (normalised(name), normalised(members));
+        if name != "iovec" && !name.contains("carryline_private_") {
+            found.insert(format!("{name} {{ {members} }}"));
+        }
+    }
+    found
 }
 
 /// The functions that the text declares and does not define, the private ones left out. Parameter names count.
@@ -67,28 +84,27 @@ fn prototypes(header: &str) -> BTreeSet<String> {
     found
 }
 
-/// The files of the code.
-fn sources() -> Vec<String> {
+/// The files of the library.
+fn sources() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let names = entries.map(|entry| entry.expect("an entry of the folder").file_name());
-    let mut names: Vec<String> = names.map(|name| format!("src/{}", name.display())).collect();
-    names.sort();
-    names
+    let entries = std::fs::read_dir(folder).expect("the source of this crate");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.sort();
+    files
 }
 
-/// What cbindgen makes of the code. Lengths are `usize` there, which it can write as `size_t`.
+/// The prototypes and types of the code. Lengths are `usize` there, which cbindgen can write as `size_t`.
 fn generated() -> String {
     let config = cbindgen::Config {
         language: cbindgen::Language::C,
-        style: cbindgen::Style::Tag,
         usize_is_size_t: true,
         documentation: false,
         ..cbindgen::Config::default()
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let builder = cbindgen::Builder::new().with_config(config);
-    let builder = sources().iter().fold(builder, |builder, source| builder.with_src(root.join(source)));
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for source in sources() {
+        builder = builder.with_src(source);
+    }
     let bindings = builder.generate();
     let mut text = Vec::new();
     bindings.expect("cbindgen understands the source").write(&mut text);
@@ -98,14 +114,19 @@ fn generated() -> String {
 #[test]
 fn the_header_declares_what_the_code_defines() {
     let (of_header, of_code) = (prototypes(&file("include/carryline.h")), prototypes(&generated()));
-    let defined: usize =
-        sources().iter().map(|source| file(source).matches("#[unsafe(no_mangle)]").count()).sum();
+    let texts = sources().into_iter().map(|path| std::fs::read_to_string(path).expect("source text"));
+    let defined = texts.map(|text| text.matches("#[unsafe(no_mangle)]").count()).sum::<usize>();
     assert_eq!(of_code.len(), defined, "cbindgen sees every function: {of_code:#?}");
     let (missing, stale): (Vec<_>, Vec<_>) =
         (of_code.difference(&of_header).collect(), of_header.difference(&of_code).collect());
     assert!(
         missing.is_empty() && stale.is_empty(),
         "only in the code: {missing:#?}\nonly in the header: {stale:#?}"
+    );
+    let (of_header, of_code) = (types(&file("include/carryline.h")), types(&generated()));
+    assert_eq!(of_header, of_code, "types of the header, types of the code");
+    assert!(
+        of_header.contains("carryline_intent { uint32_t next; uint32_t source_done; size_t job_bytes; }")
     );
 }
 
@@ -123,20 +144,11 @@ fn numbers(text: &str) -> BTreeSet<(String, u32)> {
         .collect()
 }
 
-/// The fields of the one structure, word by word.
-fn fields(text: &str) -> String {
-    let code = bare(text);
-    let (_, behind) = code.split_once("struct carryline_intent {").expect("the structure");
-    normalised(behind.split_once('}').expect("its end").0)
-}
-
 #[test]
-fn the_intent_is_the_same_on_both_sides() {
-    let (header, code) = (file("include/carryline.h"), generated());
-    assert_eq!(numbers(&header).len(), 5);
-    assert_eq!(numbers(&header), numbers(&code));
-    assert_eq!(fields(&header), fields(&code));
-    assert_eq!(fields(&header), "uint32_t next; uint32_t source_done; size_t job_bytes;");
+fn the_numbers_of_intents_are_the_same_on_both_sides() {
+    let of_header = numbers(&file("include/carryline.h"));
+    assert_eq!(of_header, numbers(&generated()));
+    assert_eq!(of_header.len(), 5);
 }
 
 #[test]
@@ -149,7 +161,9 @@ fn a_difference_is_seen() {
         ("const char *carryline_version(void);", ""),
     ] {
         assert!(header.contains(from), "{from}");
-        assert_ne!(prototypes(&header.replacen(from, to, 1)), prototypes(&generated()), "{from} -> {to}");
+        let changed = header.replacen(from, to, 1);
+        let same = prototypes(&changed) == prototypes(&generated()) && types(&changed) == types(&generated());
+        assert!(!same, "{from} -> {to}");
     }
 }
 
