@@ -32,7 +32,7 @@ pub(crate) const BLOCK_BYTES: usize = 2047 * 64;
 const PREFETCH_FROM_BYTES: usize = 1 << 20;
 
 /// Up to so many lines are added without a loop.
-const FEW_LINES: usize = 24;
+pub(super) const FEW_LINES: usize = 24;
 
 /// Up to here no more than [`FEW_LINES`] are whole, wherever the data begins; a packet on Ethernet has 1500 bytes.
 const FEW_LINES_UP_TO_BYTES: usize = FEW_LINES * 64;
@@ -225,12 +225,12 @@ unsafe extern "C" fn around_page_edge(data: *const u8, len: usize) -> u64 {
 
 /// Jumps to where as many lines are left to be added as are wanted; see [`few_lines`].
 ///
-/// A line takes 13 bytes of code: `rax` is one line before the data, so that none has the shorter encoding of a
-/// zero offset.
+/// A line takes 13 bytes of code. `rax` is where the data ends, and lines are counted from there, so that none has
+/// the shorter encoding of a zero offset.
 macro_rules! jump_into_lines {
     (@line $sum:literal, $words:literal, $n:literal) => {
         concat!(
-            "vpxord zmm", $words, ", {flip}, [rax + 64*", $n, "]\n",
+            "vpxord zmm", $words, ", {flip}, [rax - 64*", $n, "]\n",
             "vpdpwssd {", $sum, "}, zmm", $words, ", {ones}\n",
         )
     };
@@ -251,7 +251,7 @@ macro_rules! jump_into_lines {
             count = in(reg) $count,
             to = out(reg) _,
             code = out(reg) _,
-            in("rax") $data.wrapping_sub(64),
+            in("rax") $data.wrapping_add($count * 64),
             $($sum = inout(zmm_reg) $sum,)+
             out("zmm16") _,
             out("zmm17") _,
@@ -268,9 +268,9 @@ macro_rules! jump_into_lines {
 /// where sizes vary: a jump goes where as many lines are left as there are.
 ///
 /// ```text
-/// count = 3:             jump here
-///                           v
-/// line 24, line 23, .. 4, line 3, line 2, line 1
+/// count = 3:                                       jump here
+///                                                     v
+/// 24th from the end, 23rd from the end, .. 4th from the end, 3rd, 2nd, last
 /// ```
 ///
 /// Four sums are enough: while they wait for each other, the CPU is already at the next call.
@@ -279,7 +279,11 @@ macro_rules! jump_into_lines {
 /// The features of [`partial`]; `count <= FEW_LINES`; `data` is valid for reads of `count` lines.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn few_lines([mut a, mut b, mut c]: [__m512i; 3], data: *const u8, count: usize) -> __m512i {
+pub(super) unsafe fn few_lines(
+    [mut a, mut b, mut c]: [__m512i; 3],
+    data: *const u8,
+    count: usize,
+) -> __m512i {
     let mut d = _mm512_setzero_si512();
     // SAFETY: the jump goes 13 bytes for each line to be added back from the end, hence to the start of a line's
     // code and within it, as count is at most the number of lines there. Only the named registers are changed,
