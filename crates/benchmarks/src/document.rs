@@ -37,7 +37,7 @@ same rounds, in random order, in several processes with layouts of their own.
 - Shares of a limit are of the load or store limit that the same run measured at that cache level.
 - The geometric mean's interval takes the sets as independent.
 - **Held fixed**: the dependence of calls (never mixed in a table), the cache state, the offsets, base pages. Sizes in
-  ranges and distributions are drawn anew for every round and shuffled for every batch.
+  ranges and distributions are drawn anew for every round and shuffled for every batch, except those with a `period`.
 ";
 
 const UNSEEN: &str = "\
@@ -99,11 +99,7 @@ fn machine(out: &mut String, stored: &Stored) {
         ("caches", caches.join(", ")),
         (
             "clock",
-            format!(
-                "TSC {:.3} GHz{}",
-                here.clock.hz.unwrap_or(0) as f64 / 1e9,
-                cycle.unwrap_or_default()
-            ),
+            format!("TSC {:.3} GHz{}", here.clock.hz.unwrap_or(0) as f64 / 1e9, cycle.unwrap_or_default()),
         ),
         ("kernel", here.system.kernel.clone()),
         ("C library", here.system.libc.clone()),
@@ -170,10 +166,10 @@ fn floors(out: &mut String, stored: &Stored) {
         *codes.entry(warning.code.as_str()).or_default() += 1;
     }
     if !codes.is_empty() {
-        let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count} times")).collect();
+        let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} ({count})")).collect();
         let _ = writeln!(
             out,
-            "Warnings of the runs (`carryline explain CODE` says more): {}.",
+            "Warnings of the runs, with their number (`carryline explain CODE` says more): {}.",
             codes.join(", ")
         );
     }
@@ -214,7 +210,7 @@ fn losses(out: &mut String, findings: &[Finding]) {
     let _ = writeln!(out, "### Where we lose, and what is short of its goal\n");
     let mut lines: Vec<String> = Vec::new();
     for finding in findings {
-        let against_others = finding.goal.against != Against::Limit;
+        let against_others = !matches!(finding.goal.against, Against::Limit | Against::Null(_));
         let slower: Vec<String> = finding
             .cells
             .iter()
@@ -283,8 +279,8 @@ fn sources(out: &mut String, goals: &[Goal]) {
 fn full_tables(out: &mut String, stored: &Stored) {
     let _ = writeln!(
         out,
-        "## All variants\n\nGross ticks per call, medians; `*` marks the fastest of a column and its ties, **bold** is \
-         ours, _italic_ a peer. The run and the share of the limit are given below each column.\n"
+        "## All variants\n\nGross ticks per call, medians. `*` marks the fastest of a size and its ties; **bold** is ours, \
+         _italic_ a peer.\nThe run is the number of `carryline history --show` in the database.\n"
     );
     let mut groups: Vec<(String, Vec<&StoredSituation>)> = Vec::new();
     for situation in &stored.situations {
@@ -341,9 +337,11 @@ fn full_table(members: &[&StoredSituation], stored: &Stored, turned: bool) -> St
         _ => name.to_owned(),
     };
     // First column, then a column for each situation: turned at the end, if need be.
-    let mut grid: Vec<Vec<String>> = vec![std::iter::once("variant".to_owned())
-        .chain(members.iter().map(|m| m.gathered.situation.condition.sizes.label.clone()))
-        .collect()];
+    let mut grid: Vec<Vec<String>> = vec![
+        std::iter::once("variant".to_owned())
+            .chain(members.iter().map(|m| m.gathered.situation.condition.sizes.label.clone()))
+            .collect(),
+    ];
     for name in &variants {
         let figure = |member: &&StoredSituation| match member.cells.iter().find(|c| c.variant == *name) {
             Some(cell) => match (cell.status, cell.gross) {
@@ -358,9 +356,12 @@ fn full_table(members: &[&StoredSituation], stored: &Stored, turned: bool) -> St
     }
     let share = |member: &&StoredSituation| {
         let ours = member.cells.iter().find(|cell| cell.variant == "carryline");
-        ours.and_then(|cell| cell.limit_share).map_or(String::new(), |share| format!("{:.0} %", share * 100.0))
+        ours.and_then(|cell| cell.limit_share)
+            .map_or(String::new(), |share| format!("{:.0} %", share * 100.0))
     };
-    grid.push(std::iter::once("limit share of carryline".to_owned()).chain(members.iter().map(share)).collect());
+    grid.push(
+        std::iter::once("limit share of carryline".to_owned()).chain(members.iter().map(share)).collect(),
+    );
     let run = |member: &&StoredSituation| stored.runs[member.run].id.to_string();
     grid.push(std::iter::once("run".to_owned()).chain(members.iter().map(run)).collect());
     if turned {

@@ -140,7 +140,8 @@ mod tests {
         for goal in &goals {
             for size in &goal.cells.sizes {
                 let holding = matrices.iter().filter(|matrix| {
-                    Cells { sizes: vec![], ..(*matrix).clone() } == Cells { sizes: vec![], ..goal.cells.clone() }
+                    Cells { sizes: vec![], ..(*matrix).clone() }
+                        == Cells { sizes: vec![], ..goal.cells.clone() }
                         && matrix.sizes.contains(size)
                 });
                 assert_eq!(holding.count(), 1, "{} at {size}", goal.id);

@@ -219,11 +219,8 @@ impl Goal {
 
 /// Techniques of the collection that are also what others ship: the checksum of current kernels, and C library
 /// routines that are no family's baseline.
-const SHIPPED: [(Family, &str); 3] = [
-    (Family::Checksum, "adc_2_streams"),
-    (Family::Copy, "libc_memmove"),
-    (Family::Zero, "write_bytes"),
-];
+const SHIPPED: [(Family, &str); 3] =
+    [(Family::Checksum, "adc_2_streams"), (Family::Copy, "libc_memmove"), (Family::Zero, "write_bytes")];
 
 /// True if the variant is our own.
 #[must_use]
@@ -260,7 +257,10 @@ mod tests {
             assert!(!is_peer(Family::Checksum, other), "{other}");
         }
         for (family, name) in SHIPPED {
-            assert!(carryline_variants::find(family, name).is_some(), "{name} is no longer in the collection");
+            assert!(
+                carryline_variants::find(family, name).is_some(),
+                "{name} is no longer in the collection"
+            );
         }
     }
 }

@@ -102,7 +102,8 @@ impl Stored {
             let gathered = Gathered::restore(situations, &store.rounds(summary.id)?);
             let known = |gathered: &Gathered| {
                 let name = &gathered.situation.name;
-                let same = |old: &StoredSituation| old.matrix == matrix && old.gathered.situation.name == *name;
+                let same =
+                    |old: &StoredSituation| old.matrix == matrix && old.gathered.situation.name == *name;
                 stored.situations.iter().any(same)
             };
             let fresh: Vec<Gathered> =

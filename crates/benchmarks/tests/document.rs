@@ -33,8 +33,7 @@ fn situation(family: Family, size: &str, times: &[(&str, f64)], limits: &[Limit]
         let mut samples: Vec<f64> =
             times.iter().enumerate().map(|(at, (_, ticks))| ticks * wobble(at)).collect();
         samples.push(times[0].1 * wobble(times.len()));
-        let round =
-            Round { multiplier: 1, samples, null_ticks: 4.0, ticks_per_cycle: 0.6, counted: false };
+        let round = Round { multiplier: 1, samples, null_ticks: 4.0, ticks_per_cycle: 0.6, counted: false };
         let observed = Observed { size_mean: bytes, level: "L1".to_owned(), ..Observed::default() };
         gathered.replicates.push(Replicate {
             rounds: vec![round; 4],
@@ -71,9 +70,8 @@ fn stored() -> Stored {
             remedy: "a remedy".to_owned(),
         }],
     };
-    let sums = |ours, theirs| {
-        [("adc_1_stream", 92.0), ("carryline", ours), ("dpdk", theirs), ("avx512_dot", 11.0)]
-    };
+    let sums =
+        |ours, theirs| [("adc_1_stream", 92.0), ("carryline", ours), ("dpdk", theirs), ("avx512_dot", 11.0)];
     let mut situations = vec![
         situation(Family::Checksum, "1500", &sums(12.0, 24.0), &limits),
         situation(Family::Checksum, "64", &sums(6.0, 5.0), &limits),
@@ -106,9 +104,7 @@ fn goals() -> Vec<Goal> {
 #[test]
 fn each_goal_gets_the_verdict_that_its_figures_deserve() {
     let verdicts: Vec<Verdict> = judge(&goals(), &stored()).into_iter().map(|f| f.verdict).collect();
-    let missed = |verdict: &Verdict, low: f64, high: f64| {
-        matches!(verdict, Verdict::Missed(by) if (low..high).contains(by))
-    };
+    let missed = |verdict: &Verdict, low: f64, high: f64| matches!(verdict, Verdict::Missed(by) if (low..high).contains(by));
     assert_eq!(verdicts[0], Verdict::Reached, "24 / 12 is more than 1.9");
     assert!(missed(&verdicts[1], 0.19, 0.21), "6 is 20 % more than 5: {:?}", verdicts[1]);
     assert!(missed(&verdicts[2], 0.38, 0.41), "6 is 39 % more than 4.3: {:?}", verdicts[2]);

@@ -26,9 +26,10 @@ fn main() -> ExitCode {
             }
         },
         Ok(Job::Benchmarks(arguments)) => match xtask::benchmarks(&arguments) {
-            Ok(status) => {
-                status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
-            }
+            Ok(status) => status
+                .code()
+                .and_then(|code| u8::try_from(code).ok())
+                .map_or(ExitCode::FAILURE, ExitCode::from),
             Err(error) => {
                 eprintln!("error: cargo: {error}");
                 ExitCode::FAILURE

@@ -8,13 +8,15 @@
 use crate::goal::{Against, Cells, Goal, Part};
 use carryline_variants::Family::{Checksum, Copy, CopyChecksum};
 
-const BY_CALL: &str = "up to 64 bytes through a call: the null call and 0.3 ticks; at 20 and 40 no slower than any peer";
+const BY_CALL: &str =
+    "up to 64 bytes through a call: the null call and 0.3 ticks; at 20 and 40 no slower than any peer";
 const BY_SIZE: &str = "64 to 256 bytes: 1.2 times the best peer; 576: 1.3; 1500: 1.9; 4096 and 9000: 1.9";
 const KERNEL: &str = "the lead over the kernel's form that beating VPP's AVX-512 form by as much takes";
 const RANDOM: &str = "1500 bytes at random offsets: 1.7 times the best peer; elsewhere no slower";
 const MIXED: &str = "random sizes 1..64, 1..256, 1..1500: 1.2, 1.8, 1.5 times the best peer";
 const LEVELS: &str = "32 KiB in L1: 0.90 of the load limit; L2, L3 and memory: 0.95";
-const COPIES: &str = "copy and sum: twice memcpy followed by the best sum, and within 1.25 times memcpy alone";
+const COPIES: &str =
+    "copy and sum: twice memcpy followed by the best sum, and within 1.25 times memcpy alone";
 
 /// How many times the best peer, by size: aligned, and at random offsets.
 const PEERS: [(&str, f64, f64); 9] = [
