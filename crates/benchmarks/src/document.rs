@@ -7,7 +7,7 @@ use crate::goal::{Against, Goal, Part, is_ours, is_peer};
 use crate::judge::{Finding, Verdict, judge};
 use crate::markdown;
 use crate::stored::{Stored, StoredRun, StoredSituation};
-use crate::table::{condition, factor, ratio, shown, summary, ticks, verdict, worst};
+use crate::table::{condition, factor, ratio, shown, summary, ticks, verdict, worst_lines};
 use carryline_measure::environment::{CacheKind, Environment};
 use carryline_measure::results::Status;
 use carryline_variants::Family;
@@ -31,7 +31,8 @@ same rounds, in random order, in several processes with layouts of their own.
   opponent's time over ours, so more is better. A ratio within one table is formed round by round; one to a routine of
   another family (memcpy beside copy-and-sum) is formed from the medians of the processes, which measured both.
 - Intervals are 95 %, from replicates. A goal is **reached** or **missed** only if the interval and the noise floor of the
-  situation leave no doubt of it; else it is **at the bar**. Where the goal is \"no slower\", that is enough.
+  situation leave no doubt of it; else it is **at the bar**. Where the goal is \"no slower\", that is enough. Missed by
+  20 % means that our time is 20 % longer than the goal allows.
 - **The best peer** is the fastest of what users have without us in that very cell: the C library, the kernel's forms,
   other projects' libraries. Techniques of our own collection are shown in the tables and are no peers.
 - Shares of a limit are of the load or store limit that the same run measured at that cache level.
@@ -234,9 +235,9 @@ fn losses(out: &mut String, findings: &[Finding]) {
 }
 
 fn worst_cells(out: &mut String, findings: &[Finding]) {
-    let lines: Vec<String> = findings
+    let lines: Vec<String> = worst_lines(findings)
         .iter()
-        .filter_map(|finding| Some(format!("- `{}`: {}.", finding.goal.id, worst(finding)?)))
+        .map(|(ids, line)| format!("- `{}`: {line}.", ids.join("`, `")))
         .collect();
     if !lines.is_empty() {
         let _ = writeln!(
@@ -248,13 +249,14 @@ fn worst_cells(out: &mut String, findings: &[Finding]) {
     let also: Vec<Vec<String>> = findings
         .iter()
         .filter_map(|finding| {
-            let (name, also) = finding.cells.first()?.also.as_ref()?;
-            Some(vec![finding.goal.id.clone(), name.clone(), ratio(also)])
+            let cell = finding.cells.first()?;
+            let (name, also) = cell.also.as_ref()?;
+            Some(vec![finding.goal.id.clone(), cell.size.clone(), name.clone(), ratio(also)])
         })
         .collect();
     if !also.is_empty() {
         let _ = writeln!(out, "### Beside the goals\n\nRatios to forms that do not decide:\n");
-        out.push_str(&markdown::table(&["goal", "against", "ratio [95 %]"], &[], &also));
+        out.push_str(&markdown::table(&["goal", "size", "against", "ratio [95 %]"], &[], &also));
         out.push('\n');
     }
 }

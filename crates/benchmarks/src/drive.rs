@@ -4,14 +4,15 @@ use crate::goal::{Cells, Goal};
 use anyhow::{Context, bail};
 use carryline_measure::condition::{CacheMethod, Then};
 use carryline_measure::sizes::Sizes;
+use carryline_variants::Family;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What a run takes at least: its replicates prove everything anew.
-const LEAST: f64 = 6.0;
+/// The least time for the timing itself, in seconds.
+const LEAST: f64 = 4.0;
 
 /// The matrices that goals need: cells that differ in their sizes alone stand in one, as long as they take about the
 /// same time, for the command shares its budget out evenly.
@@ -42,7 +43,7 @@ fn seconds_for(cells: &Cells, size: &str) -> f64 {
     match mean.unwrap_or(0.0) {
         bytes if bytes >= f64::from(32 << 20) => 9.0,
         bytes if bytes >= f64::from(4 << 20) => 4.0,
-        bytes if bytes >= f64::from(512 << 10) => 2.0,
+        bytes if bytes > f64::from(512 << 10) => 2.0,
         _ if cells.condition.cache.method != CacheMethod::Hot => 2.0,
         _ if cells.condition.then != Then::Nothing => 2.0,
         _ if !cells.variants.is_empty() => 0.25,
@@ -54,7 +55,13 @@ fn seconds_for(cells: &Cells, size: &str) -> f64 {
 #[must_use]
 pub fn seconds(cells: &Cells) -> f64 {
     let situations: f64 = cells.sizes.iter().map(|size| seconds_for(cells, size)).sum();
-    (situations * cells.families.len() as f64).max(LEAST)
+    // The proof at the beginning and a sample of it in every replicate, for all that are timed.
+    let proof = |family: &Family| match (family, cells.variants.is_empty()) {
+        (_, false) => 1.5,
+        (Family::Zero | Family::Copy, true) => 5.0,
+        (Family::Checksum | Family::CopyChecksum, true) => 3.0,
+    };
+    cells.families.iter().map(proof).sum::<f64>() + (situations * cells.families.len() as f64).max(LEAST)
 }
 
 /// The arguments of `carryline` that measure a matrix.
@@ -81,7 +88,7 @@ pub fn arguments(cells: &Cells, budget: Duration, db: &Path) -> Vec<OsString> {
     words
 }
 
-/// Builds the release command: its path, wherever cargo is set up to put it.
+/// Builds the release command with all the peers that can be had: its path, wherever cargo is set up to put it.
 ///
 /// # Errors
 /// A build that fails; cargo has said why on standard error.
@@ -89,6 +96,7 @@ pub fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let output = Command::new(cargo)
         .args(["build", "--release", "--package", "carryline-lab", "--bin", "carryline"])
+        .args(if dpdk_is_here() { &["--features", "dpdk"][..] } else { &[] })
         .arg("--message-format=json-render-diagnostics")
         .current_dir(workspace)
         .stderr(Stdio::inherit())
@@ -104,6 +112,11 @@ pub fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
         is_ours.then(|| message["executable"].as_str().map(PathBuf::from))?
     });
     executable.last().context("cargo has built no carryline")
+}
+
+/// True if DPDK's headers are installed, so that its checksum can be among the peers.
+fn dpdk_is_here() -> bool {
+    Command::new("pkg-config").args(["--exists", "libdpdk"]).status().is_ok_and(|status| status.success())
 }
 
 /// Measures one matrix into the database: the number of the run.

@@ -129,7 +129,7 @@ fn run(args: &Run) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let program = match &args.carryline {
-        Some(path) => std::path::absolute(path)?,
+        Some(path) => path.canonicalize().with_context(|| path.display().to_string())?,
         None => drive::build(&workspace())?,
     };
     if let Some(folder) = db.parent() {

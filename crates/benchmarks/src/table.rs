@@ -106,12 +106,13 @@ pub fn render(findings: &[Finding], style: Style) -> String {
         table.push(row, emphasis);
     }
     let mut out = table.render(style);
+    for (ids, line) in worst_lines(findings) {
+        let _ = writeln!(out, "{}: {line}", ids.join(", "));
+    }
     for finding in findings {
-        if let Some(line) = worst(finding) {
-            let _ = writeln!(out, "{}: {line}", finding.goal.id);
-        }
         if let Some((name, also)) = finding.cells.first().and_then(|cell| cell.also.as_ref()) {
-            let _ = writeln!(out, "{}: against {name} {}", finding.goal.id, ratio(also));
+            let size = &finding.cells[0].size;
+            let _ = writeln!(out, "{}: at {size} against {name} {}", finding.goal.id, ratio(also));
         }
     }
     let _ = writeln!(out, "{}", summary(findings));
@@ -119,8 +120,7 @@ pub fn render(findings: &[Finding], style: Style) -> String {
 }
 
 /// The worst cells of a goal over several, each with its ratio.
-#[must_use]
-pub fn worst(finding: &Finding) -> Option<String> {
+fn worst(finding: &Finding) -> Option<String> {
     (finding.cells.len() > 1).then(|| {
         let cells = finding.cells.iter().take(WORST);
         let listed: Vec<String> =
@@ -128,6 +128,20 @@ pub fn worst(finding: &Finding) -> Option<String> {
         let more = if finding.cells.len() > WORST { ", the others better" } else { "" };
         format!("{}{more}", listed.join(", "))
     })
+}
+
+/// The worst cells of goals over several, with the goals that they belong to.
+#[must_use]
+pub fn worst_lines(findings: &[Finding]) -> Vec<(Vec<&str>, String)> {
+    let mut lines: Vec<(Vec<&str>, String)> = Vec::new();
+    for finding in findings {
+        let Some(line) = worst(finding) else { continue };
+        match lines.iter_mut().find(|(_, known)| *known == line) {
+            Some((ids, _)) => ids.push(&finding.goal.id),
+            None => lines.push((vec![&finding.goal.id], line)),
+        }
+    }
+    lines
 }
 
 /// How many goals came out how.

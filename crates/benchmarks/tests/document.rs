@@ -1,67 +1,31 @@
 //! The document and the table of a small made-up set of results, word for word.
 
+mod support;
+
 use carryline_benchmarks::goal::{Against, Cells, Goal, Part};
 use carryline_benchmarks::judge::{Verdict, judge};
 use carryline_benchmarks::stored::{Matrix, Stored, StoredRun, StoredSituation};
 use carryline_benchmarks::{document::document, table};
 use carryline_measure::cells::summarise;
-use carryline_measure::condition::Condition;
-use carryline_measure::gather::{Gathered, Replicate, Round, Situation};
-use carryline_measure::results::{Limit, Observed, Warning};
-use carryline_measure::sizes::Sizes;
+use carryline_measure::results::{Limit, Warning};
 use carryline_variants::Family;
-use serde_json::json;
+use support::{environment, gathered, limit};
 
-const LIMITS: [(f64, f64, f64); 1] = [(200.0, 100.0, 30.0)];
-
-/// Variants with their ticks under a condition, measured in five replicates that differ by a part in a thousand.
 fn situation(family: Family, size: &str, times: &[(&str, f64)], limits: &[Limit]) -> StoredSituation {
-    let sizes = Sizes::parse_list(size).expect("a size").remove(0);
-    let bytes = sizes.mean();
-    let situation = Situation {
-        name: format!("{family} {size} hot independent"),
-        family: family.name().to_owned(),
-        condition: Condition { sizes, ..Condition::plain(0) },
-        subjects: times.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        baseline: Some(0),
-        twins: vec![0],
-        weight: 1.0,
-    };
-    let mut gathered = Gathered::new(situation);
-    for replicate in 0..5 {
-        let wobble = |at: usize| 1.0 + 0.001 * ((replicate * 3 + at * 5) % 7) as f64 / 7.0;
-        let mut samples: Vec<f64> =
-            times.iter().enumerate().map(|(at, (_, ticks))| ticks * wobble(at)).collect();
-        samples.push(times[0].1 * wobble(times.len()));
-        let round = Round { multiplier: 1, samples, null_ticks: 4.0, ticks_per_cycle: 0.6, counted: false };
-        let observed = Observed { size_mean: bytes, level: "L1".to_owned(), ..Observed::default() };
-        gathered.replicates.push(Replicate {
-            rounds: vec![round; 4],
-            observed: Some(observed),
-            steady: true,
-        });
-    }
+    let gathered = gathered(family, size, times);
     let summary = summarise(&gathered, limits, 1);
     let matrix = Matrix::of(&Cells::hot(family, [size]));
     StoredSituation { run: 0, matrix, gathered, cells: summary.cells, floor: summary.floor }
 }
 
 fn stored() -> Stored {
-    let limits: Vec<Limit> = LIMITS
-        .map(|(load, store, nt_store)| Limit {
-            level: "L1".to_owned(),
-            buffer_bytes: 24 << 10,
-            load,
-            store,
-            nt_store,
-        })
-        .into();
+    let limits = vec![limit()];
     let run = StoredRun {
         id: 7,
         started: "2026-01-31T23:59:59Z".to_owned(),
         command: vec!["measure".to_owned()],
         seed: 1,
-        environment: json!({"cpu": "of a fixture"}),
+        environment: environment(),
         ticks_per_cycle: Some(0.6),
         limits: limits.clone(),
         warnings: vec![Warning {

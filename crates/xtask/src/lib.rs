@@ -61,6 +61,8 @@ impl std::error::Error for UsageError {}
 /// let job = parse(["install", "--prefix", "/usr/local"].map(String::from));
 /// assert_eq!(job, Ok(Job::Install(Install { prefix: PathBuf::from("/usr/local"), destdir: None })));
 /// assert!(parse(["install", "--prefix", "here"].map(String::from)).is_err());
+/// let job = parse(["benchmarks", "goals"].map(String::from));
+/// assert_eq!(job, Ok(Job::Benchmarks(vec![String::from("goals")])));
 /// ```
 pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageError> {
     let mut arguments = arguments.into_iter();

@@ -72,8 +72,8 @@ pub fn goals() -> Vec<Goal> {
         goals.push(goal(&mean, cells.clone(), against, 1.05, LEARNT).mean());
         goals.push(goal(&worst, cells, against, 1.0, LEARNT));
     }
-    goals.push(goal("zero-hot", Cells::hot(Zero, HOT), Against::Limit, 0.95, STORES));
-    goals.push(goal("copy-hot", Cells::hot(Copy, HOT), Against::Limit, 0.95, STORES));
+    goals.push(goal("zero-hot", Cells::hot(Zero, HOT), Against::Limit, 0.95, STORES).also("libc_memset"));
+    goals.push(goal("copy-hot", Cells::hot(Copy, HOT), Against::Limit, 0.95, STORES).also("libc_memcpy"));
     goals.push(goal("copy-32k-512k", Cells::hot(Copy, MIDDLE), memcpy, 1.0, LARGE));
     goals.push(goal("copy-1m-8m", Cells::hot(Copy, BIG), memcpy, 1.1, LARGE));
     goals.push(goal("zero-cold", Cells::hot(Zero, CALLS).cold(), memset, 2.0, COLD).ours(NOT_SOON));
