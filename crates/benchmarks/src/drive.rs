@@ -106,12 +106,12 @@ pub fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
         bail!("building the command failed: {}", output.status);
     }
     let messages = String::from_utf8_lossy(&output.stdout);
-    let executable = messages.lines().filter_map(|line| {
+    let mut executables = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         let is_ours = message["target"]["name"] == "carryline" && message["target"]["kind"][0] == "bin";
         is_ours.then(|| message["executable"].as_str().map(PathBuf::from))?
     });
-    executable.last().context("cargo has built no carryline")
+    executables.next_back().context("cargo has built no carryline")
 }
 
 /// True if DPDK's headers are installed, so that its checksum can be among the peers.
