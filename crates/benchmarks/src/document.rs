@@ -317,9 +317,11 @@ fn title(situation: &StoredSituation) -> String {
         format!("then {}", condition.then),
     ];
     let some = if situation.matrix.restricted { ", some variants" } else { "" };
-    let beside = match situation.matrix.families.as_slice() {
-        [_] => String::new(),
-        several => format!(", beside {}", several.join(" and ")),
+    let others: Vec<&str> =
+        situation.matrix.families.iter().map(String::as_str).filter(|family| *family != of.family).collect();
+    let beside = match others.as_slice() {
+        [] => String::new(),
+        others => format!(", beside {}", others.join(" and ")),
     };
     let words: Vec<String> = words.into_iter().filter(|w| w != "then nothing").collect();
     format!("{}: {}{some}{beside}", of.family, words.join(", "))

@@ -47,7 +47,7 @@ pub fn verdict(verdict: &Verdict) -> String {
 pub fn shown(finding: &Finding) -> (String, Option<&CellFinding>) {
     let count = finding.goal.cells.sizes.len();
     match (finding.goal.over, finding.cells.first()) {
-        (Over::Mean, _) => (format!("mean of {count} sizes"), None),
+        (Over::Mean, _) => (format!("{} and so on, mean of {count}", finding.goal.cells.sizes[0]), None),
         (Over::Worst, Some(cell)) if count > 1 => (format!("{}, worst of {count}", cell.size), Some(cell)),
         (Over::Worst, cell) => (sizes(&finding.goal), cell),
     }
