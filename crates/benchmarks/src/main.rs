@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 /// The library's goals, measured by the release command, judged, and written down.
 #[derive(Parser)]
-#[command(name = "cargo xtask benchmarks", disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "benchmarks", bin_name = "cargo xtask benchmarks")]
+#[command(disable_help_subcommand = true, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
   cargo xtask benchmarks run --only checksum-1500       what tuning at 1500 bytes needs, in seconds
-  cargo xtask benchmarks run                            everything, in some ten minutes
+  cargo xtask benchmarks run                            everything, in some six minutes
   cargo xtask benchmarks show --only memory             the goals again, from stored results
   cargo xtask benchmarks write                          docs/benchmarks.md from stored results")]
 struct Cli {
