@@ -17,12 +17,13 @@
  * ABI. Structs are passed and returned by value. Their layout, the values of enumerators and the functions stay as they
  * are under one soname.
  *
- * Inline code. With GCC and compatible compilers on ELF systems, sums of a constant number of bytes up to 64 (headers:
- * 8, 20, 40, 60 ...) are computed where they stand, with optimisation on, by loads of at most 8 bytes at any alignment:
- * right for headers written a moment ago, which wide loads read slowly. This holds for carryline_checksum_partial,
- * carryline_checksum_internet, carryline_sum_add and carryline_sum_add_fresh; a sum's start and finish are inline
- * too. Results have the same meaning as the library's: they fold to the same 16 bits, only the 32 bits of a sum may
- * differ. #define CARRYLINE_NO_INLINE before the #include to have calls only.
+ * Inline code. With GCC and compatible compilers, and optimisation on, the sum of a constant number of bytes up to 64
+ * (headers of 8, 20, 40 bytes ...) is computed where it stands, without a call, by loads of at most 8 bytes: right for
+ * headers written a moment ago, which wide loads read slowly. This holds for carryline_checksum_partial,
+ * carryline_checksum_internet, carryline_sum_add and carryline_sum_add_fresh; the start and the finish of a sum are
+ * inline at any size. The inline code gives the library's results, but for the 32 bits of a sum, which may differ and
+ * fold to the same 16. These names are macros too; as pointers they are the library's functions. #define
+ * CARRYLINE_NO_INLINE before the #include to have calls only.
  *
  * MIT OR Apache-2.0. */
 #ifndef CARRYLINE_H
@@ -242,20 +243,9 @@ bool carryline_checksum_verify_icmpv6_iov(const void *src, const void *dst, cons
 
 /* ---- From here on: the inline code. Nothing to call. ---- */
 
-#if defined(__GNUC__) && defined(__ELF__) && !defined(CARRYLINE_NO_INLINE)
+#if defined(__GNUC__) && !defined(CARRYLINE_NO_INLINE)
 
-/* The library's functions, under names that the inline ones below do not hide. */
-extern uint32_t carryline_private_partial(const void *data, size_t len, uint32_t seed)
-    __asm__("carryline_checksum_partial") CARRYLINE_PURE;
-extern uint16_t carryline_private_internet(const void *data, size_t len)
-    __asm__("carryline_checksum_internet") CARRYLINE_PURE;
-extern carryline_sum carryline_private_add(carryline_sum sum, const void *data, size_t len)
-    __asm__("carryline_sum_add") CARRYLINE_PURE;
-extern carryline_sum carryline_private_add_fresh(carryline_sum sum, const void *data, size_t len)
-    __asm__("carryline_sum_add_fresh") CARRYLINE_PURE;
-
-/* A definition for inlining alone: where it is not inlined, and through a pointer, the library's function is called. */
-#define CARRYLINE_PRIVATE_INLINE extern __inline __attribute__((__gnu_inline__, __always_inline__, __artificial__))
+#define CARRYLINE_PRIVATE_INLINE static __inline__ __attribute__((__always_inline__, __unused__))
 #define CARRYLINE_PRIVATE_IS_SHORT(len) (__builtin_constant_p(len) && (len) <= 64)
 
 /* The carries out of a word gather in the upper half of a type twice as wide: the sum of 8 bytes at any alignment, and
@@ -333,63 +323,70 @@ CARRYLINE_PRIVATE_INLINE uint32_t carryline_private_sum(const void *data, size_t
     return (uint32_t)folded + (uint32_t)(folded >> 32);
 }
 
-CARRYLINE_PRIVATE_INLINE uint32_t carryline_checksum_partial(const void *data, size_t len, uint32_t seed) {
-    return CARRYLINE_PRIVATE_IS_SHORT(len) ? carryline_private_sum(data, len, seed)
-                                           : carryline_private_partial(data, len, seed);
+/* After an odd number of bytes the next one sees the two bytes of every word swapped. */
+CARRYLINE_PRIVATE_INLINE uint32_t carryline_private_swapped(uint32_t sum, uint32_t odd) {
+    return (odd & 1) != 0 ? sum << 8 | sum >> 24 : sum;
 }
 
-CARRYLINE_PRIVATE_INLINE uint16_t carryline_checksum_fold(uint32_t sum) {
+CARRYLINE_PRIVATE_INLINE carryline_sum carryline_private_short(carryline_sum sum, const void *data, size_t len) {
+    sum.acc = carryline_private_swapped(carryline_private_sum(data, len, sum.acc), (uint32_t)len);
+    sum.odd ^= (uint32_t)(len & 1);
+    return sum;
+}
+
+/* From here on one function per name, with the library's where the size is not constant, not short, or not known. */
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint32_t carryline_private_checksum_partial(const void *data, size_t len,
+                                                                                   uint32_t seed) {
+    return CARRYLINE_PRIVATE_IS_SHORT(len) ? carryline_private_sum(data, len, seed)
+                                           : carryline_checksum_partial(data, len, seed);
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint16_t carryline_private_checksum_fold(uint32_t sum) {
     sum = (sum & 0xffffU) + (sum >> 16);
     return (uint16_t)(sum + (sum >> 16));
 }
 
-CARRYLINE_PRIVATE_INLINE uint16_t carryline_checksum_internet(const void *data, size_t len) {
-    return CARRYLINE_PRIVATE_IS_SHORT(len) ? (uint16_t)~carryline_checksum_fold(carryline_private_sum(data, len, 0))
-                                           : carryline_private_internet(data, len);
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint16_t carryline_private_checksum_internet(const void *data, size_t len) {
+    return CARRYLINE_PRIVATE_IS_SHORT(len)
+               ? (uint16_t)~carryline_private_checksum_fold(carryline_private_sum(data, len, 0))
+               : carryline_checksum_internet(data, len);
 }
 
-CARRYLINE_PRIVATE_INLINE carryline_sum carryline_sum_new(void) {
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_sum carryline_private_sum_new(void) {
     carryline_sum sum = {0, 0};
     return sum;
 }
 
-/* After an odd number of bytes the next one sees the two bytes of every word swapped. */
-CARRYLINE_PRIVATE_INLINE carryline_sum carryline_private_short(carryline_sum sum, const void *data, size_t len) {
-    sum.acc = carryline_private_sum(data, len, sum.acc);
-    if (len & 1) {
-        sum.acc = sum.acc << 8 | sum.acc >> 24;
-        sum.odd ^= 1;
-    }
-    return sum;
-}
-
-CARRYLINE_PRIVATE_INLINE carryline_sum carryline_sum_add(carryline_sum sum, const void *data, size_t len) {
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_sum carryline_private_sum_add(carryline_sum sum, const void *data,
+                                                                               size_t len) {
     return CARRYLINE_PRIVATE_IS_SHORT(len) ? carryline_private_short(sum, data, len)
-                                           : carryline_private_add(sum, data, len);
+                                           : carryline_sum_add(sum, data, len);
 }
 
-CARRYLINE_PRIVATE_INLINE carryline_sum carryline_sum_add_fresh(carryline_sum sum, const void *data, size_t len) {
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_sum carryline_private_sum_add_fresh(carryline_sum sum,
+                                                                                     const void *data, size_t len) {
     return CARRYLINE_PRIVATE_IS_SHORT(len) ? carryline_private_short(sum, data, len)
-                                           : carryline_private_add_fresh(sum, data, len);
+                                           : carryline_sum_add_fresh(sum, data, len);
 }
 
-CARRYLINE_PRIVATE_INLINE uint32_t carryline_sum_to_partial(carryline_sum sum) {
-    return sum.odd & 1 ? sum.acc << 8 | sum.acc >> 24 : sum.acc;
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint32_t carryline_private_sum_to_partial(carryline_sum sum) {
+    return carryline_private_swapped(sum.acc, sum.odd);
 }
 
-CARRYLINE_PRIVATE_INLINE bool carryline_sum_verify(carryline_sum sum) {
-    return carryline_checksum_fold(carryline_sum_to_partial(sum)) == 0xffffU;
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE bool carryline_private_sum_verify(carryline_sum sum) {
+    return carryline_private_checksum_fold(carryline_private_sum_to_partial(sum)) == 0xffffU;
 }
 
-CARRYLINE_PRIVATE_INLINE carryline_csum carryline_sum_finish(carryline_sum sum) {
-    uint16_t field = (uint16_t)~carryline_checksum_fold(carryline_sum_to_partial(sum));
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_csum carryline_private_sum_finish(carryline_sum sum) {
+    uint16_t field = (uint16_t)~carryline_private_checksum_fold(carryline_private_sum_to_partial(sum));
     carryline_csum checksum;
     __builtin_memcpy(&checksum, &field, sizeof checksum);
     return checksum;
 }
 
-CARRYLINE_PRIVATE_INLINE carryline_csum carryline_sum_finish_udp(carryline_sum sum) {
-    carryline_csum checksum = carryline_sum_finish(sum);
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_csum carryline_private_sum_finish_udp(carryline_sum sum) {
+    carryline_csum checksum = carryline_private_sum_finish(sum);
     if ((checksum.b[0] | checksum.b[1]) == 0) {
         checksum.b[0] = checksum.b[1] = 0xff;
     }
@@ -398,6 +395,18 @@ CARRYLINE_PRIVATE_INLINE carryline_csum carryline_sum_finish_udp(carryline_sum s
 
 #undef CARRYLINE_PRIVATE_IS_SHORT
 #undef CARRYLINE_PRIVATE_INLINE
+
+/* Names without parentheses, as for a pointer, are the library's functions. */
+#define carryline_checksum_partial(...) carryline_private_checksum_partial(__VA_ARGS__)
+#define carryline_checksum_fold(...) carryline_private_checksum_fold(__VA_ARGS__)
+#define carryline_checksum_internet(...) carryline_private_checksum_internet(__VA_ARGS__)
+#define carryline_sum_new() carryline_private_sum_new()
+#define carryline_sum_add(...) carryline_private_sum_add(__VA_ARGS__)
+#define carryline_sum_add_fresh(...) carryline_private_sum_add_fresh(__VA_ARGS__)
+#define carryline_sum_to_partial(...) carryline_private_sum_to_partial(__VA_ARGS__)
+#define carryline_sum_verify(...) carryline_private_sum_verify(__VA_ARGS__)
+#define carryline_sum_finish(...) carryline_private_sum_finish(__VA_ARGS__)
+#define carryline_sum_finish_udp(...) carryline_private_sum_finish_udp(__VA_ARGS__)
 
 #endif
 

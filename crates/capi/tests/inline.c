@@ -1,6 +1,6 @@
 /* Sums of constant sizes, computed inline, against the library's functions, which are called through pointers: every
- * length up to 64 and beyond, data at the bounds of carries, every offset in a word, seeds of both parities. Prints each
- * difference and ends with 1, or prints "equal". */
+ * length up to 64 and beyond, data at the bounds of carries, every offset in a word, seeds of both parities. Prints
+ * each difference and ends with 1, or prints "equal". */
 #include <carryline.h>
 
 #include <stdio.h>

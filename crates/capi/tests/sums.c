@@ -299,8 +299,8 @@ static void edges(void) {
     expect(wire(carryline_csum_replace_range_udp(field, 3, NULL, NULL, 0)) == 0x0102, "nothing replaced", 0);
     expect(wire(carryline_checksum_icmp(NULL, 0)) == 0xffff && wire(carryline_checksum_icmp_iov(NULL, 0)) == 0xffff,
            "no message", 0);
-    expect(!carryline_checksum_verify_icmp(NULL, 0) && !carryline_checksum_verify_tcp_v4_iov(addresses, addresses, NULL, 0),
-           "nothing is not intact", 0);
+    expect(!carryline_checksum_verify_icmp(NULL, 0), "nothing is not intact", 0);
+    expect(!carryline_checksum_verify_tcp_v4_iov(addresses, addresses, NULL, 0), "nothing is not intact", 1);
     expect(carryline_checksum_verify_udp_v6(addresses, addresses, NULL, 0) == CARRYLINE_UDP_DAMAGED, "no datagram", 0);
     expect(carryline_checksum_tcp_v4(addresses, addresses, NULL, 0, &field), "an empty segment sums", 0);
     field.b[0] = 1;
