@@ -269,6 +269,43 @@ fn valgrind_and_the_sanitizers_have_nothing_to_say() {
     }
 }
 
+/// A machine of the other byte order, where its compiler, its emulator and Rust's target for it are installed.
+#[test]
+fn a_big_endian_machine_prints_the_same() {
+    const TARGET: &str = "s390x-unknown-linux-gnu";
+    let (Some(cc), Some(emulator)) = (present("s390x-linux-gnu-gcc"), present("qemu-s390x")) else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([
+        "rustc",
+        "--package",
+        "carryline-capi",
+        "--lib",
+        "--profile",
+        "capi",
+        "--no-default-features",
+    ]);
+    cargo.args(["--crate-type", "staticlib", "--target", TARGET, "--target-dir"]).arg(folder.path());
+    let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs this test");
+    let said = String::from_utf8_lossy(&built.stderr);
+    if said.contains("target may not be installed") {
+        eprintln!("remark: no Rust target {TARGET} here; it is not tested");
+        return;
+    }
+    assert!(built.status.success(), "{said}");
+    let archive = folder.path().join(TARGET).join("capi/libcarryline_c.a");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (source, expected) in PROGRAMS {
+        let program = folder.path().join("program");
+        let mut command = Command::new(cc);
+        command.args(["-static", "-O2", "-I"]).arg(here.join("include")).arg(here.join(source));
+        let compiled = command.arg(&archive).arg("-o").arg(&program).output().expect("it is present");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let output = Command::new(emulator).arg(&program).output().expect("it is present");
+        succeeds(&output, expected, source);
+    }
+}
+
 #[test]
 fn the_installation_has_the_names_and_needs_that_it_promises() {
     let prefix = Prefix::new();
