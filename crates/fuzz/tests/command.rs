@@ -1,0 +1,95 @@
+//! Every target runs for a moment, by every kernel; the command says what was wrong with its arguments.
+
+use carryline::dispatch::{Function, kernels};
+use carryline_fuzz::TARGETS;
+use std::collections::BTreeSet;
+use std::process::{Command, Output};
+
+fn fuzz(arguments: &[&str], force: Option<&str>) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_carryline-fuzz"));
+    if let Some(kernel) = force {
+        command.env("CARRYLINE_FORCE", kernel);
+    }
+    command.args(arguments).output().expect("the command starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn every_target_finds_nothing_wrong() {
+    let output = fuzz(&["all", "--seconds", "3", "--quiet"], None);
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{said}{}", text(&output.stderr));
+    for target in TARGETS {
+        let line = said.lines().find(|line| line.starts_with(target.name));
+        assert!(line.is_some_and(|line| line.contains("nothing wrong")), "{}: {said}", target.name);
+    }
+}
+
+/// `sum_pieces` calls what the library has picked.
+#[test]
+fn sums_of_pieces_are_right_by_every_kernel() {
+    let names: BTreeSet<&str> = [Function::Checksum, Function::CopyAndSum]
+        .into_iter()
+        .flat_map(kernels)
+        .filter(|(_, needs)| carryline::cpu::features().contains(*needs))
+        .map(|(name, _)| name)
+        .collect();
+    for name in names {
+        let output = fuzz(&["sum_pieces", "--runs", "20000", "--seed", "5", "--quiet"], Some(name));
+        // A kernel of this name that another function has may need more than the CPU offers: then it says so.
+        let error = text(&output.stderr);
+        assert!(output.status.success() || error.contains("usable here are"), "{name}: {error}");
+        assert!(!output.status.success() || text(&output.stdout).contains("20000 inputs"), "{name}");
+    }
+}
+
+#[test]
+fn every_file_of_a_target_is_on_the_list() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed: BTreeSet<String> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
+    for (folder, besides) in [("src/targets", "mod"), ("../../fuzz/fuzz_targets", "")] {
+        let files = std::fs::read_dir(here.join(folder)).expect("a folder of the repository");
+        let stems = files.map(|file| file.expect("a file").path().with_extension(""));
+        let found: BTreeSet<String> = stems
+            .filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()))
+            .filter(|stem| stem != besides)
+            .collect();
+        assert_eq!(found, listed, "{folder}");
+    }
+}
+
+#[test]
+fn without_a_target_it_lists_them() {
+    let output = fuzz(&[], None);
+    assert!(output.status.success());
+    assert_eq!(text(&output.stdout).lines().count(), TARGETS.len());
+}
+
+#[test]
+fn unusable_arguments_are_named() {
+    for (arguments, message) in [
+        (&["sums"][..], "`sums` is no target; there are partial, "),
+        (&["all", "--seconds", "soon"], "`soon` is no number of seconds"),
+        (&["all", "--seconds", "-1"], "'-1'"),
+        (&["all", "--runs", "1e99"], "`1e99` is no whole number"),
+        (&["all", "--input", "no-such-file"], "no-such-file"),
+    ] {
+        let output = fuzz(arguments, None);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(message), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn an_input_is_read_from_a_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("crash-1");
+    std::fs::write(&path, [0x70, 0x01, 0x02, 0xff, 0x10, 0x60, 0x07]).expect("a file of ours");
+    let path = path.to_str().expect("a name in ASCII");
+    let output = fuzz(&["all", "--input", path], None);
+    assert!(output.status.success() && text(&output.stdout).ends_with("nothing wrong\n"), "{output:?}");
+}
