@@ -1,7 +1,7 @@
 //! Inputs at random, for the driver that has no coverage to be guided by.
 //!
-//! What the bytes mean is favourable already ([`input`](crate::input)), so they are uniform for the most part; long runs
-//! of one byte and copies of earlier parts make descriptions that uniform bytes would not.
+//! What the bytes mean is favourable already ([`input`](crate::input)), so they are uniform for the most part; long
+//! runs of one byte and copies of earlier parts make descriptions that uniform bytes would not.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

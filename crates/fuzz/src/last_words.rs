@@ -54,7 +54,7 @@ pub fn listen() {
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT] {
         let handler: extern "C" fn(libc::c_int) = dying;
         // SAFETY: all zero is a valid `sigaction`, whose fields are set before it is used; the handler makes only calls
-        // that are allowed in one. It runs once: then the default is back, and what caused the signal happens again.
+        // that are allowed in one. It runs once: then the default is back.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as libc::sighandler_t;
@@ -64,7 +64,9 @@ pub fn listen() {
     }
 }
 
-extern "C" fn dying(_: libc::c_int) {
+extern "C" fn dying(signal: libc::c_int) {
     write(b"\na signal ends this\n");
     print();
+    // SAFETY: allowed in a handler. The signal waits until this returns, and then finds the default.
+    unsafe { libc::raise(signal) };
 }

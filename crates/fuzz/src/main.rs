@@ -151,7 +151,7 @@ fn run(arguments: &Arguments, target: Target) -> bool {
             if most_time.is_some_and(|most| start.elapsed() >= most) {
                 break;
             }
-            if !arguments.quiet && said.elapsed() >= Duration::from_secs(5) {
+            if !arguments.quiet && said.elapsed() >= Duration::from_secs(2) {
                 said = Instant::now();
                 eprintln!("{}: {made} inputs in {} s", target.name, start.elapsed().as_secs());
             }

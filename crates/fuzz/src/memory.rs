@@ -1,7 +1,7 @@
 //! Buffers between two inaccessible pages, with known bytes beside them.
 //!
-//! carryline-measure has such memory too, for the proof; but libFuzzer looks at the coverage counters of everything that
-//! is linked after every input, and that crate would bring a database along.
+//! carryline-measure has such memory too, for the proof; but libFuzzer looks at the coverage counters of everything
+//! that is linked after every input, and that crate would bring a database along.
 
 use crate::input::{Input, MOST_BYTES};
 use std::cell::RefCell;
@@ -82,11 +82,13 @@ impl Buffer<'_> {
         self.bytes().fill(0x6b);
     }
 
-    /// The place, counted from the buffer's start, of a byte beside it that has changed.
-    pub(crate) fn damage(&self) -> Option<isize> {
+    /// Panics where a byte beside the buffer has changed; `at` says in which call, `what` which buffer it is.
+    pub(crate) fn is_undamaged(&self, at: &str, what: &str) {
         let mut places = self.margins().into_iter().flatten();
-        let found = places.find(|place| self.all[*place] != canary(*place));
-        found.map(|place| place as isize - self.from as isize)
+        if let Some(place) = places.find(|place| self.all[*place] != canary(*place)) {
+            let distance = place as isize - self.from as isize;
+            panic!("{at}: the byte at {distance} of the {what}, outside of it, changed");
+        }
     }
 }
 

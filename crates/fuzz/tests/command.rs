@@ -3,7 +3,9 @@
 use carryline::dispatch::{Function, kernels};
 use carryline_fuzz::TARGETS;
 use std::collections::BTreeSet;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output, Stdio};
 
 fn fuzz(arguments: &[&str], force: Option<&str>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_carryline-fuzz"));
@@ -92,4 +94,24 @@ fn an_input_is_read_from_a_file() {
     let path = path.to_str().expect("a name in ASCII");
     let output = fuzz(&["all", "--input", path], None);
     assert!(output.status.success() && text(&output.stdout).ends_with("nothing wrong\n"), "{output:?}");
+}
+
+/// What leaves its buffer dies of a signal, and the input is known all the same.
+#[test]
+fn a_crash_says_which_input_it_was() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_carryline-fuzz"));
+    command.args(["update", "--seconds", "120", "--seed", "9"]).stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().expect("the command starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    // The progress line: inputs are being made.
+    assert!(lines.any(|line| line.starts_with("update: ")));
+    let killed = Command::new("kill").args(["-s", "SEGV", &child.id().to_string()]).status();
+    assert!(killed.expect("a shell's kill").success());
+    let words = lines.find(|line| line.starts_with("repeat it with: "));
+    let status = child.wait().expect("our child");
+    let number = words.as_deref().and_then(|words| {
+        words.strip_prefix("repeat it with: carryline-fuzz update --seed 9 --runs 1 --first ")
+    });
+    assert!(number.is_some_and(|number| number.parse::<u64>().is_ok()), "{words:?}");
+    assert!(status.signal().is_some(), "{status}");
 }

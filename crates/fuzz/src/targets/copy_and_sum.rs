@@ -31,14 +31,11 @@ pub(super) fn check(bytes: &[u8]) {
                     folded == expected,
                     "{at}: the sum {sum:#x} folds to {folded:#06x}, not to {expected:#06x}"
                 );
-                let difference = first_difference(dst.bytes(), src.bytes());
-                assert!(difference.is_none(), "{at}: byte {difference:?} was not copied");
-                for (what, damage) in [("destination", dst.damage()), ("source", src.damage())] {
-                    assert!(
-                        damage.is_none(),
-                        "{at}: the byte at {damage:?} of the {what}, outside of it, changed"
-                    );
+                if let Some(place) = first_difference(dst.bytes(), src.bytes()) {
+                    panic!("{at}: byte {place} was not copied");
                 }
+                dst.is_undamaged(&at, "destination");
+                src.is_undamaged(&at, "source");
                 let source = folded_sum(src.bytes(), seed);
                 assert!(source == expected, "{at}: the source changed");
             }

@@ -21,12 +21,11 @@ fn check_list(list: &'static [Kernel<ChecksumFn>], bytes: &[u8]) {
         for kernel in usable(list) {
             // SAFETY: `data` has len readable bytes; the CPU has what the kernel needs.
             let sum = unsafe { (kernel.function)(data.pointer(), len, seed) };
+            let (name, offset, folded) = (kernel.name, data.offset(), fold(sum));
             assert!(
-                fold(sum) == expected,
-                "{}: {len} bytes at {} modulo 64, seed {seed:#x}: the sum {sum:#x} folds to {:#06x}, not to {expected:#06x}",
-                kernel.name,
-                data.offset(),
-                fold(sum),
+                folded == expected,
+                "{name}: {len} bytes at {offset} modulo 64, seed {seed:#x}: the sum {sum:#x} folds to {folded:#06x}, \
+                 not to {expected:#06x}"
             );
         }
     });

@@ -1,4 +1,4 @@
-//! `sum_pieces`: a sum that grows by pieces of any length in every way there is, against the reference over all the bytes.
+//! `sum_pieces`: a sum that grows by pieces of any length in every way there is, against the reference over all bytes.
 //!
 //! The pieces are summed by the kernel that the library picks; `CARRYLINE_FORCE` picks another.
 
