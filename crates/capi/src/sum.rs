@@ -4,7 +4,7 @@
 //! compared by `memcmp` breaks nothing. On the ABIs of 64-bit machines each travels in one register.
 
 use crate::memory::{array, bytes, iovec, pieces};
-use carryline::checksum::{Checksum, Sum, copy_and_sum_raw};
+use carryline::checksum::{Checksum, Sum, copy_and_sum_raw, partial_raw};
 use core::ffi::c_void;
 
 /// A partial sum: [`Sum`]. All zero is the sum of nothing.
@@ -82,8 +82,9 @@ pub unsafe extern "C" fn carryline_sum_add(
     data: *const c_void,
     len: usize,
 ) -> carryline_sum {
+    let (acc, odd) = Sum::from(sum).into_raw_parts();
     // SAFETY: the caller's obligation is the same.
-    Sum::from(sum).add(unsafe { bytes(data, len) }).into()
+    behind(unsafe { partial_raw(data.cast(), len, acc) }, odd, len)
 }
 
 /// Adds `len` bytes that were just written: [`Sum::add_fresh`].
@@ -143,7 +144,13 @@ pub unsafe extern "C" fn carryline_sum_copy(
     let (acc, odd) = Sum::from(sum).into_raw_parts();
     // SAFETY: the caller's obligation is the same.
     let acc = unsafe { copy_and_sum_raw(dst.cast(), src.cast(), len, acc) };
-    // The same bytes as zeros: they move the parity on, and the sum with it.
+    behind(acc, odd, len)
+}
+
+/// The sum with `len` bytes more, after which the kernel's is `acc`: as zeros they move its parity on. Without a slice,
+/// which a null pointer cannot make.
+#[inline(always)]
+fn behind(acc: u32, odd: bool, len: usize) -> carryline_sum {
     Sum::from_raw_parts(acc, odd).add_zeros(len).into()
 }
 
