@@ -162,12 +162,13 @@ fn c_and_cpp_programs_compile_clean_and_print_what_is_right() {
         if is_cpp(compiler) && present(compiler).is_none() {
             continue;
         }
-        for link in [Link::Shared, Link::Static] {
-            prefix.check(compiler, &[STRICT, &[standard, "-O2"]].concat(), link);
+        for (more, link) in [
+            (&["-O0"][..], Link::Shared),
+            (&["-O2"], Link::Shared),
+            (&["-O2", "-DCARRYLINE_NO_INLINE"], Link::Static),
+        ] {
+            prefix.check(compiler, &[STRICT, &[standard], more].concat(), link);
         }
-        prefix.check(compiler, &[STRICT, &[standard, "-O0"]].concat(), Link::Shared);
-        let calls_only = [STRICT, &[standard, "-O2", "-DCARRYLINE_NO_INLINE"]].concat();
-        prefix.check(compiler, &calls_only, Link::Static);
     }
     for (compiler, standards) in [
         (cc.as_str(), &["-std=c23", "-std=c2x", "-std=c17"]),
