@@ -27,10 +27,10 @@ Examples:
   carryline-fuzz partial --seed 7 --first 1234 --runs 1
                                               one of them again, as the message about it says
   carryline-fuzz update --input crash-1a2b    a file that libFuzzer has left
-  CARRYLINE_FORCE=avx2 carryline-fuzz sum_pieces
+  CARRYLINE_FORCE=portable carryline-fuzz sum_pieces --seconds 10
                                               sums of pieces by another kernel than the default
 
-Exit status: 0 nothing wrong, 1 failed, 2 unusable arguments or input, 3 something is wrong."
+Exit status: 0 nothing wrong, 2 unusable arguments or input, 3 something is wrong."
 )]
 struct Arguments {
     /// A target, or `all`; without it, the list of them.

@@ -115,3 +115,24 @@ fn a_crash_says_which_input_it_was() {
     assert!(number.is_some_and(|number| number.parse::<u64>().is_ok()), "{words:?}");
     assert!(status.signal().is_some(), "{status}");
 }
+
+/// The help's examples as they stand, but for less time.
+#[test]
+fn the_examples_of_the_help_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("crash-1a2b"), [1, 2, 3]).expect("a file of ours");
+    let help = text(&fuzz(&["--help"], None).stdout);
+    let examples = help.split("Examples:").nth(1).expect("examples").lines().map(str::trim);
+    let examples: Vec<&str> = examples
+        .filter(|line| line.starts_with("carryline-fuzz ") || line.starts_with("CARRYLINE_FORCE="))
+        .map(|line| line.split("  ").next().unwrap_or(line))
+        .collect();
+    assert!(examples.len() >= 3, "{help}");
+    for example in examples {
+        let shorter = example.replace("--seconds 10", "--seconds 0.2").replace("1e6", "1e3");
+        let command = shorter.replace("carryline-fuzz", env!("CARGO_BIN_EXE_carryline-fuzz"));
+        let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output();
+        let output = output.expect("a shell");
+        assert!(output.status.success(), "{shorter}: {}", text(&output.stderr));
+    }
+}
