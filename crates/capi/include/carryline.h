@@ -69,15 +69,15 @@ void carryline_move(void *dst, const void *src, size_t len);
  *
  * Parts of a message are summed one after the other by handing on the result as the seed, if every part but the
  * last has an even length. An odd last byte counts as if a zero byte followed. */
-uint32_t carryline_checksum_partial(const void *data, size_t len, uint32_t seed) CARRYLINE_PURE;
+uint32_t carryline_checksum_partial(const void *data, size_t len, uint32_t seed) CARRYLINE_PURE CARRYLINE_USE;
 
 /* A sum brought to 16 bits by end-around carry. Its complement, (uint16_t)~carryline_checksum_fold(sum), is the
  * finished checksum in wire order. A UDP checksum of 0 is sent as 0xffff (RFC 768); that is for the caller to do. */
-uint16_t carryline_checksum_fold(uint32_t sum) CARRYLINE_CONST;
+uint16_t carryline_checksum_fold(uint32_t sum) CARRYLINE_CONST CARRYLINE_USE;
 
 /* The finished checksum of len bytes, complemented, ready to be stored (see "Byte order" above). Over data whose
  * checksum field is filled in it is 0, or the data is damaged. */
-uint16_t carryline_checksum_internet(const void *data, size_t len) CARRYLINE_PURE;
+uint16_t carryline_checksum_internet(const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 
 /* Copies len bytes from src to dst, which must not overlap, and returns their sum and that of seed, as
  * carryline_checksum_partial does. */

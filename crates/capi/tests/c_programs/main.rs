@@ -5,6 +5,8 @@
 //! sanitizers, pkg-config) is left out with a remark on standard error.
 #![cfg(target_os = "linux")]
 
+mod vectors;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
