@@ -129,7 +129,7 @@ fn update(case: &Value) -> String {
     let range =
         format!("carryline_csum_replace_range{udp}(field(0x{before}), {offset}, {old}, {new}, {len})");
     let mut code = format!("    check(wire({range}) == 0x{after}, \"replace_range{udp}\", {name});\n");
-    if matches!(len, 2 | 4) && offset % 2 == 0 {
+    if matches!(len, 2 | 4) && offset.is_multiple_of(2) {
         let bits = 8 * len;
         let _ = writeln!(
             code,
