@@ -125,6 +125,7 @@ fn the_header_declares_what_the_code_defines() {
     );
     let (of_header, of_code) = (types(&file("include/carryline.h")), types(&generated()));
     assert_eq!(of_header, of_code, "types of the header, types of the code");
+    assert_eq!(of_header.len(), 4);
     assert!(
         of_header.contains("carryline_intent { uint32_t next; uint32_t source_done; size_t job_bytes; }")
     );
@@ -159,6 +160,10 @@ fn a_difference_is_seen() {
         ("uint32_t carryline_copy_and_sum(", "uint64_t carryline_copy_and_sum("),
         ("void carryline_copy(void *dst, const void *src", "void carryline_copy(void *dst, void *src"),
         ("const char *carryline_version(void);", ""),
+        ("bool carryline_sum_verify(carryline_sum sum)", "bool carryline_sum_verify(carryline_csum sum)"),
+        ("    uint32_t acc;", "    uint64_t acc;"),
+        ("    uint8_t b[2];", "    uint8_t b[4];"),
+        ("CARRYLINE_UDP_INTACT = 1", "CARRYLINE_UDP_INTACT = 3"),
     ] {
         assert!(header.contains(from), "{from}");
         let changed = header.replacen(from, to, 1);
