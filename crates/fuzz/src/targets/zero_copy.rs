@@ -16,11 +16,14 @@ const PLANS: [Plan; 4] = [
     Plan { around: true, source_done: true },
 ];
 
+type Zero<'a> = &'a dyn Fn(*mut u8, usize);
+type Copy<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
+
 /// Calls `each` with every way to zero.
 ///
 /// # Safety
 /// The CPU has what the code needs. What `each` gives a way must be valid for writes of so many initialised bytes.
-unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, &dyn Fn(*mut u8, usize))) {
+unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
     // SAFETY: here and below, the caller's obligation; unfenced stores are seen by this thread alone.
     each("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
     // SAFETY: as above.
@@ -38,7 +41,7 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, &dyn Fn(*mut u
 /// # Safety
 /// The CPU has what the code needs. What `each` gives a way must be valid for writes and reads of so many bytes, which
 /// do not overlap.
-unsafe fn ways_to_copy(code: CopyCode, each: &mut dyn FnMut(&str, &dyn Fn(*mut u8, *const u8, usize))) {
+unsafe fn ways_to_copy(code: CopyCode, each: &mut dyn FnMut(&str, Copy)) {
     // SAFETY: here and below, the caller's obligation; unfenced stores are seen by this thread alone.
     each("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
     // SAFETY: as above.
@@ -56,7 +59,7 @@ pub(super) fn check(bytes: &[u8]) {
     let len = input.length(MOST_BYTES);
     with_destination(&mut input, len, |dst, input| {
         for kernel in usable(zero::KERNELS) {
-            let mut check = |way: &str, zero: &dyn Fn(*mut u8, usize)| {
+            let mut check = |way: &str, zero: Zero| {
                 dst.reset();
                 zero(dst.pointer(), len);
                 let at = format!("{way} {}: {len} bytes at {} modulo 64", kernel.name, dst.offset());
@@ -74,7 +77,7 @@ pub(super) fn check(bytes: &[u8]) {
             input.fill(src.bytes());
             let original = src.bytes().to_vec();
             for kernel in usable(copy::KERNELS) {
-                let mut check = |way: &str, copy: &dyn Fn(*mut u8, *const u8, usize)| {
+                let mut check = |way: &str, copy: Copy| {
                     dst.reset();
                     copy(dst.pointer(), src.pointer(), len);
                     let (to, from) = (dst.offset(), src.offset());
