@@ -5,19 +5,19 @@
 //! from it as a signed number; 32768 per lane is given back at the end. A lane that a mask left zero becomes
 //! -32768 like any other zero, so the amount depends on the number of vectors alone and the sum is exact.
 //!
-//! Up to 256 bytes: one, two or four loads from the start of the data, the last ones masked. Above, and
-//! where such a load would look into the next page: [whole lines](lines), aligned, the first and the last under
-//! a mask. Inactive lanes then lie in a line that holds data too, so they never meet an inaccessible page.
+//! The ladder: up to 64 bytes one masked load; up to 256 four, three of them masked, whatever the length, as a
+//! branch that is foreseen wrongly costs more than they do; above, and where such a load would look into the next
+//! page, whole lines, aligned, the first and the last under a mask. Inactive lanes then lie in a line that holds data
+//! too, so they never meet an inaccessible page. Up to [`FEW_LINES_UP_TO_BYTES`] the lines are unrolled and entered
+//! by a jump, above they are a loop.
 
 use super::fold_64;
 use crate::blocks::{load, reaches_next_page};
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_add_epi32, _mm_cvtsi128_si64, _mm_prefetch, _mm_shuffle_epi32,
-    _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi32,
-    _mm512_castsi512_si256, _mm512_cmple_epu8_mask, _mm512_dpwssd_epi32, _mm512_extracti64x4_epi64,
-    _mm512_madd_epi16, _mm512_maskz_loadu_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_setzero_si512,
-    _mm512_xor_si512,
+    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_prefetch, _mm512_add_epi32, _mm512_cmple_epu8_mask,
+    _mm512_dpwssd_epi32, _mm512_madd_epi16, _mm512_maskz_loadu_epi8, _mm512_reduce_add_epi32,
+    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_setzero_si512, _mm512_xor_si512,
 };
 
 /// What xoring 0x8000 takes from the 32 words of one vector.
@@ -97,9 +97,9 @@ struct Positions([u8; 256]);
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first 64 bytes are there; behind them the lanes up to len are active, none in a vector that
-    // lies behind len.
     let last = _mm512_set1_epi8((len - 1) as i8);
+    // SAFETY: the table has four vectors. The first 64 bytes of the data are there; behind them the lanes up to
+    // len are active, none in a vector that lies behind len.
     let (even, odd) = unsafe {
         let mask = |vector: usize| _mm512_cmple_epu8_mask(load(POSITIONS.0.as_ptr().add(vector * 64)), last);
         let line = |vector: usize| load_masked(data.wrapping_add(vector * 64), mask(vector));
@@ -236,18 +236,14 @@ macro_rules! jump_into_lines {
     };
     ($data:expr, $count:expr, $($sum:ident),+; $($name:literal, $words:literal, $n:literal);+) => {
         asm!(
-            "lea {to}, [rip + 3f]",
+            "lea {to}, [rip + 2f]",
             "lea {code}, [{count} + 2*{count}]",
             "lea {code}, [{count} + 4*{code}]",
             "sub {to}, {code}",
             "jmp {to}",
             ".p2align 6",
-            "2:",
             concat!($(jump_into_lines!(@line $name, $words, $n)),+),
-            "3:",
-            concat!(".if (3b - 2b) != 13 * (0", $(" + 1 + 0 * ", $n),+, ")"),
-            ".error \"the code of a line is not 13 bytes long\"",
-            ".endif",
+            "2:",
             count = in(reg) $count,
             to = out(reg) _,
             code = out(reg) _,
@@ -264,8 +260,8 @@ macro_rules! jump_into_lines {
     };
 }
 
-/// Adds at most [`FEW_LINES`] lines to the sums, and these together, with one branch that cannot be foreseen
-/// where sizes vary: a jump goes where as many lines are left as there are.
+/// Adds at most [`FEW_LINES`] lines to the sums, and these together. Where sizes vary, one branch is foreseen
+/// wrongly: a jump goes where as many lines are left as there are.
 ///
 /// ```text
 /// count = 3:                                       jump here
@@ -379,12 +375,5 @@ pub(super) fn add_words(sums: __m512i, words: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(super) fn unbiased(sums: __m512i, vectors: u64) -> u64 {
-    // To four lanes in vectors; the rest as numbers, which other parts of the CPU add meanwhile. It goes round
-    // past 32 bits, but the total does not.
-    let eight = _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums));
-    let four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256::<1>(eight));
-    let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
-    let both = _mm_cvtsi128_si64(two);
-    let total = (both as i32).wrapping_add((both >> 32) as i32);
-    (i64::from(total) + (vectors * BIAS_PER_VECTOR) as i64) as u64
+    (i64::from(_mm512_reduce_add_epi32(sums)) + (vectors * BIAS_PER_VECTOR) as i64) as u64
 }
