@@ -64,7 +64,9 @@ fn obey_environment(routines: &mut Routines, features: Features) {
     if let Some(list) = families {
         for word in words(list) {
             if word != "zero" && word != "copy" {
-                refuse(format_args!("CARRYLINE_PRELOAD names the unknown family {word}; known are zero copy"));
+                refuse(format_args!(
+                    "CARRYLINE_PRELOAD names the unknown family {word}; known are zero copy"
+                ));
             }
         }
     }

@@ -42,8 +42,8 @@ impl<'a> Snapshot<'a> {
     /// When they are too few or begin with another header.
     pub fn new(bytes: &'a [u8]) -> Result<Snapshot<'a>, Unreadable> {
         let snapshot = Snapshot { bytes };
-        let right = bytes.len() == Served::FILE_BYTES
-            && [snapshot.word(0), snapshot.word(1)] == Served::HEADER;
+        let right =
+            bytes.len() == Served::FILE_BYTES && [snapshot.word(0), snapshot.word(1)] == Served::HEADER;
         if right { Ok(snapshot) } else { Err(Unreadable) }
     }
 
@@ -146,7 +146,9 @@ mod tests {
 
     #[test]
     fn every_size_lies_in_the_class_that_it_is_counted_in() {
-        let sizes = (0..5).chain(4090..4100).chain((13..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]));
+        let sizes = (0..5)
+            .chain(4090..4100)
+            .chain((13..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]));
         for size in sizes.chain([usize::MAX]) {
             let words = page();
             served(&words).count(Function::Memcpy, size, false);

@@ -188,7 +188,11 @@ impl Variant {
         let own_code = matches!(self.role, Role::Technique | Role::Reference);
         let calls_them = matches!(self.name, "libc_memmove" | "write_bytes");
         let copies_or_zeroes = matches!(self.family(), Family::Zero | Family::Copy);
-        own_code && !calls_them && copies_or_zeroes && self.lengths == Lengths::Any && self.known_bad.is_none()
+        own_code
+            && !calls_them
+            && copies_or_zeroes
+            && self.lengths == Lengths::Any
+            && self.known_bad.is_none()
     }
 }
 

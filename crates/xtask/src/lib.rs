@@ -1,9 +1,9 @@
-//! Jobs around the workspace that cargo has no command for. One so far: [`install`], the C library in the layout that
-//! C programs expect.
+//! Jobs around the workspace that cargo has no command for. One so far: [`install`], the C library and
+//! the interposer in the layout that C programs expect.
 
 mod install;
 
-pub use install::{Install, Installed, install};
+pub use install::{Install, Installed, install, preload};
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,9 +12,10 @@ use std::path::PathBuf;
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
 
-Builds carryline's C library for release and installs it (Linux):
+Builds carryline's C library and its interposer for release and installs it (Linux):
   DIR/include/carryline.h
   DIR/lib/libcarryline.so.0, libcarryline.so (a link to it), libcarryline.a
+  DIR/lib/libcarryline-preload.so, for LD_PRELOAD
   DIR/lib/pkgconfig/carryline.pc
 
   --prefix DIR    where the library will be used from; an absolute path
