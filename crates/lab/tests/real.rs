@@ -70,7 +70,7 @@ fn both_forms_are_run_measured_and_counted() {
     assert!(found["disagreement"].is_null(), "{found}");
     let metrics: Vec<&str> =
         found["figures"].as_array().expect("figures").iter().filter_map(|f| f["metric"].as_str()).collect();
-    assert_eq!(metrics.len(), 8, "{metrics:?}");
+    assert_eq!(metrics.len(), 9, "{metrics:?}");
     let real = &found["figures"][0];
     assert!(real["metric"] == "real_s" && real["without"]["median"].as_f64() > Some(0.0), "{real}");
     assert!(
@@ -100,7 +100,7 @@ fn the_table_says_what_came_of_it() {
     {
         assert!(out.contains(words), "no '{words}' in\n{out}{err}");
     }
-    assert!(err.contains("rounds tell little"), "{err}");
+    assert!(err.contains("tell little"), "{err}");
 }
 
 #[test]
@@ -186,6 +186,25 @@ fn failing_commands_and_their_outputs_are_remarked_upon() {
     assert!(err.contains("status 7") && err.contains("standard error differs"), "{err}");
     let (_, err) = place.expect(&real(&["--quiet"], &["sh", "-c", "exit 7"]), 0);
     assert_eq!(err, "");
+}
+
+#[test]
+fn interrupted_it_shows_what_it_has() {
+    let place = Place::new();
+    let child = place
+        .command(&["real", "--runs", "1000", "--preload", interposer(), "--", "sleep", "0.05"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let pid = i32::try_from(child.id()).expect("a process number");
+    // SAFETY: a child of ours that has not been waited for.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
+    let output = child.wait_with_output().expect("it ends");
+    let (out, err) = support::texts(&output);
+    assert_eq!(output.status.code(), Some(130), "{out}{err}");
+    assert!(out.contains("sleep 0.05") && !out.contains("DISAGREEMENT"), "{out}{err}");
 }
 
 #[test]

@@ -9,12 +9,12 @@
 //! Three variables are read, once, by the library's constructor:
 //! - `CARRYLINE_PRELOAD=zero,copy`: the families to serve; both when it is not set. The functions of another family
 //!   are the C library's own, with a jump in between;
-//! - `CARRYLINE_FORCE_ZERO=movntps`, `CARRYLINE_FORCE_COPY=rep_movsb`: a variant of the collection ([`table`] says which
+//! - `CARRYLINE_FORCE_ZERO=movntps`, `CARRYLINE_FORCE_COPY=rep_movsb`: a variant of the collection (`table` says which
 //!   ones can serve) instead of the library's best for this CPU. Non-zero `memset` is not forced: variants only zero;
 //! - `CARRYLINE_MASK=avx512f`: CPU features to do without when choosing, as the Rust library reads it.
 //!
 //! A fourth, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real`
-//! ([`carryline_served`]). Without it nothing is counted and counting costs nothing.
+//! (the crate `carryline-served`). Without it nothing is counted and counting costs nothing.
 //!
 //! A word that names nothing is an error, never ignored: a message on standard error, and the program ends with
 //! status 2 before its `main`. Programs that run with raised privileges (`AT_SECURE`) get the defaults whatever the
@@ -24,7 +24,7 @@
 //! it (the Flash player was the famous one); two comparisons per call are what not breaking them costs.
 //!
 //! **Before the constructor has run** (constructors of other libraries, resolvers of indirect functions while the
-//! dynamic linker still relocates) calls are served by plain code that reads no relocated data: [`table`].
+//! dynamic linker still relocates) calls are served by plain code that reads no relocated data: `table`.
 //! No function allocates, takes a lock, uses thread-local storage or asks the dynamic linker, so they work in signal handlers, threads
 //! and the child of a `vfork`.
 #![cfg_attr(target_os = "linux", no_std)]

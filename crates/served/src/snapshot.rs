@@ -73,7 +73,7 @@ impl<'a> Snapshot<'a> {
                 return Some(Class { from_bytes: size, to_bytes: size, calls, bytes: size * calls });
             };
             let below = (EXACT_UP_TO_BYTES as u64) << wide;
-            let to_bytes = below.checked_mul(2).unwrap_or(u64::MAX);
+            let to_bytes = below.saturating_mul(2);
             let bytes = snapshot.word(row + CLASSES + wide);
             Some(Class { from_bytes: below + 1, to_bytes, calls, bytes })
         })

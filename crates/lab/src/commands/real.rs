@@ -131,7 +131,7 @@ fn figures(figures: &[Figure]) -> Table {
     ]);
     for figure in figures {
         let value = |estimate: &Estimate| match figure.metric {
-            Metric::RealS | Metric::UserS | Metric::SystemS => {
+            Metric::RealS | Metric::UserS | Metric::SystemS | Metric::CpuS => {
                 format!("{} s", number_with(estimate.median, 3))
             }
             Metric::PeakMemoryBytes => byte_size_rough(estimate.median as u64),
@@ -164,6 +164,9 @@ fn conclusion(work: &RealWork) -> String {
     let Some((figure, ratio, floor)) = real.and_then(|f| Some((f, f.ratio?, f.floor?))) else {
         return "Too little time passes to be compared.".to_owned();
     };
+    if figure.verdict.is_none() {
+        return "One pair of runs cannot say whether they differ.".to_owned();
+    }
     let change = percent_fine((ratio.median - 1.0).abs());
     let floor = percent_fine(floor);
     match figure.verdict {

@@ -26,6 +26,8 @@ pub enum Metric {
     UserS,
     /// Seconds of CPU time in the kernel.
     SystemS,
+    /// Both together, which the kernel knows better than how to divide them.
+    CpuS,
     /// Bytes of memory, at most at once.
     PeakMemoryBytes,
     /// Faults that needed no reading.
@@ -40,10 +42,11 @@ pub enum Metric {
 
 impl Metric {
     /// All of them, in the order of tables.
-    pub const ALL: [Metric; 8] = [
+    pub const ALL: [Metric; 9] = [
         Metric::RealS,
         Metric::UserS,
         Metric::SystemS,
+        Metric::CpuS,
         Metric::PeakMemoryBytes,
         Metric::MinorFaults,
         Metric::MajorFaults,
@@ -57,6 +60,7 @@ impl Metric {
             Metric::RealS => "real time",
             Metric::UserS => "user time",
             Metric::SystemS => "system time",
+            Metric::CpuS => "user + system",
             Metric::PeakMemoryBytes => "peak memory",
             Metric::MinorFaults => "minor faults",
             Metric::MajorFaults => "major faults",
@@ -70,6 +74,7 @@ impl Metric {
             Metric::RealS => usage.real_s,
             Metric::UserS => usage.user_s,
             Metric::SystemS => usage.system_s,
+            Metric::CpuS => usage.user_s + usage.system_s,
             Metric::PeakMemoryBytes => usage.peak_memory_bytes,
             Metric::MinorFaults => usage.minor_faults,
             Metric::MajorFaults => usage.major_faults,
@@ -92,7 +97,7 @@ pub struct Figure {
     pub ratio: Option<Ratio>,
     /// The relative difference that two runs without the interposer show.
     pub floor: Option<f64>,
-    /// `less`, `more` or `tie`: what the interposer makes of it.
+    /// `less`, `more` or `tie`: what the interposer makes of it; `None` where there is no ratio, or one round alone.
     pub verdict: Option<&'static str>,
 }
 
@@ -109,11 +114,15 @@ fn figure(metric: Metric, rounds: &[Round], seed: u64) -> Option<Figure> {
     let (without, with, again) = (samples(|r| &r.without), samples(|r| &r.with), samples(|r| &r.again));
     let ratio = statistics::paired_ratio(&with, &without, seed);
     let floor = statistics::paired_ratio(&again, &without, seed).map(|pair| statistics::noise_floor(&[pair]));
-    let verdict = ratio.zip(floor).map(|(ratio, floor)| match statistics::compare(&ratio, floor) {
-        Order::Faster => "less",
-        Order::Slower => "more",
-        Order::Tie => "tie",
-    });
+    // One round has nothing that it could agree with.
+    let verdict =
+        ratio.zip(floor).filter(|_| rounds.len() > 1).map(|(ratio, floor)| {
+            match statistics::compare(&ratio, floor) {
+                Order::Faster => "less",
+                Order::Slower => "more",
+                Order::Tie => "tie",
+            }
+        });
     Some(Figure {
         metric,
         without: statistics::estimate(&without, seed)?,

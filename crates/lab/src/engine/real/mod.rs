@@ -105,11 +105,15 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
         figures: Vec::new(),
         remarks: Vec::new(),
         served,
-        disagreement: outputs.compare(counted.exit, true)?,
-        interrupted: false,
+        disagreement: None,
+        // Ctrl-C ends the command too, in its own way.
+        interrupted: interrupt::requested(),
     };
+    if !work.interrupted {
+        work.disagreement = outputs.compare(counted.exit, true)?;
+    }
     let mut rounds = Vec::new();
-    if work.disagreement.is_none() {
+    if work.disagreement.is_none() && !work.interrupted {
         let expected = (warm.elapsed + counted.elapsed) * 3 * job.runs / 2;
         let progress = Progress::new(expected, quiet);
         let mut order = Xoshiro256PlusPlus::seed_from_u64(job.seed);
@@ -123,7 +127,6 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     }
     if let Some(disagreement) = &mut work.disagreement
         && disagreement.interposed
-        && !work.interrupted
     {
         // Does the program agree with itself?
         let again = once(Form::Without)?;
@@ -150,8 +153,11 @@ fn round(
     for place in places {
         let interposed = place == 1;
         let run = once(if interposed { Form::With } else { Form::Without })?;
+        if interrupt::requested() {
+            return Ok(None);
+        }
         *disagreement = outputs.compare(run.exit, interposed)?;
-        if disagreement.is_some() || interrupt::requested() {
+        if disagreement.is_some() {
             return Ok(None);
         }
         runs[place] = Some(run.usage);
@@ -193,8 +199,8 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec
                 .to_owned(),
         );
     }
-    if (2..5).contains(&rounds.len()) || rounds.len() == 1 {
-        remarks.push(format!("{} rounds tell little about noise; 7 or more are better", rounds.len()));
+    if (1..5).contains(&rounds.len()) {
+        remarks.push("so few rounds tell little about noise; 7 or more are better (--runs)".to_owned());
     }
     remarks
 }
