@@ -16,15 +16,17 @@ fn are_apart(dst: *mut u8, src: *const u8, len: usize) -> bool {
     dst.wrapping_sub(src) >= len && src.wrapping_sub(dst) >= len
 }
 
+/// Copies, and returns `dst`.
+///
 /// # Safety
 /// `src` is valid for reads and `dst` for writes of `len` bytes.
 #[inline(always)]
-unsafe fn copy(function: Function, dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn copy(dst: *mut u8, src: *const u8, len: usize, function: Function) -> *mut u8 {
     // SAFETY: the caller's obligation; the routine in the table was chosen for this CPU.
     unsafe {
         match FAST.copy() {
             Some(routine) if are_apart(dst, src, len) => routine(dst, src, len),
-            _ => copy_slowly(function, dst, src, len),
+            _ => copy_slowly(dst, src, len, function),
         }
     }
 }
@@ -34,7 +36,7 @@ unsafe fn copy(function: Function, dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// As [`copy`].
 #[inline(never)]
-unsafe fn copy_slowly(function: Function, dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn copy_slowly(dst: *mut u8, src: *const u8, len: usize, function: Function) -> *mut u8 {
     let apart = are_apart(dst, src, len);
     if let Some(page) = record() {
         page.count(function, len, !apart && !core::ptr::eq(dst, src));
@@ -49,15 +51,17 @@ unsafe fn copy_slowly(function: Function, dst: *mut u8, src: *const u8, len: usi
     }
 }
 
+/// Zeroes, and returns `dst`.
+///
 /// # Safety
 /// `dst` is valid for writes of `len` bytes.
 #[inline(always)]
-unsafe fn zero(function: Function, dst: *mut u8, len: usize) {
+unsafe fn zero(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
     // SAFETY: as in `copy`.
     unsafe {
         match FAST.zero() {
             Some(routine) => routine(dst, len),
-            None => zero_slowly(function, dst, len),
+            None => zero_slowly(dst, len, function),
         }
     }
 }
@@ -65,7 +69,7 @@ unsafe fn zero(function: Function, dst: *mut u8, len: usize) {
 /// # Safety
 /// As [`zero`].
 #[inline(never)]
-unsafe fn zero_slowly(function: Function, dst: *mut u8, len: usize) {
+unsafe fn zero_slowly(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
     if let Some(page) = record() {
         page.count(function, len, false);
     }
@@ -81,13 +85,13 @@ unsafe fn zero_slowly(function: Function, dst: *mut u8, len: usize) {
 /// # Safety
 /// As [`zero`].
 #[inline(always)]
-unsafe fn set(dst: *mut u8, byte: c_int, len: usize) {
+unsafe fn set(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
     // ISO C: the value is converted to an unsigned char.
     let byte = byte as u8;
     // SAFETY: as in `copy`.
     unsafe {
         if byte == 0 {
-            return zero(Function::MemsetZero, dst, len);
+            return zero(dst, len, Function::MemsetZero);
         }
         match FAST.fill() {
             Some(routine) => routine(dst, byte, len),
@@ -99,7 +103,7 @@ unsafe fn set(dst: *mut u8, byte: c_int, len: usize) {
 /// # Safety
 /// As [`zero`].
 #[inline(never)]
-unsafe fn fill_slowly(dst: *mut u8, byte: u8, len: usize) {
+unsafe fn fill_slowly(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
     if let Some(page) = record() {
         page.count(Function::MemsetOther, len, false);
     }
@@ -125,8 +129,7 @@ fn check(len: usize, room: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation.
-    unsafe { copy(Function::Memcpy, dst, src, len) };
-    dst
+    unsafe { copy(dst, src, len, Function::Memcpy) }
 }
 
 /// # Safety
@@ -134,8 +137,7 @@ pub unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memmove(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation.
-    unsafe { copy(Function::Memmove, dst, src, len) };
-    dst
+    unsafe { copy(dst, src, len, Function::Memmove) }
 }
 
 /// # Safety
@@ -143,10 +145,7 @@ pub unsafe extern "C" fn memmove(dst: *mut u8, src: *const u8, len: usize) -> *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mempcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation; one past the end of the buffer is an address of it.
-    unsafe {
-        copy(Function::Mempcpy, dst, src, len);
-        dst.add(len)
-    }
+    unsafe { copy(dst, src, len, Function::Mempcpy).add(len) }
 }
 
 /// # Safety
@@ -164,7 +163,7 @@ pub unsafe extern "C" fn __mempcpy(dst: *mut u8, src: *const u8, len: usize) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bcopy(src: *const u8, dst: *mut u8, len: usize) {
     // SAFETY: the caller's obligation.
-    unsafe { copy(Function::Bcopy, dst, src, len) }
+    unsafe { copy(dst, src, len, Function::Bcopy) };
 }
 
 /// # Safety
@@ -172,8 +171,7 @@ pub unsafe extern "C" fn bcopy(src: *const u8, dst: *mut u8, len: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memset(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation.
-    unsafe { set(dst, byte, len) };
-    dst
+    unsafe { set(dst, byte, len) }
 }
 
 /// # Safety
@@ -181,7 +179,7 @@ pub unsafe extern "C" fn memset(dst: *mut u8, byte: c_int, len: usize) -> *mut u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bzero(dst: *mut u8, len: usize) {
     // SAFETY: the caller's obligation.
-    unsafe { zero(Function::Bzero, dst, len) }
+    unsafe { zero(dst, len, Function::Bzero) };
 }
 
 /// # Safety
@@ -199,7 +197,7 @@ pub unsafe extern "C" fn __bzero(dst: *mut u8, len: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn explicit_bzero(dst: *mut u8, len: usize) {
     // SAFETY: the caller's obligation.
-    unsafe { zero(Function::ExplicitBzero, dst, len) }
+    unsafe { zero(dst, len, Function::ExplicitBzero) };
 }
 
 /// # Safety

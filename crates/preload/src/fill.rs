@@ -7,11 +7,11 @@
 use carryline::cpu::Features;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// `fill(dst, byte, len)`.
-pub(crate) type FillFn = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize);
+/// `memset` with a byte that is already one.
+pub(crate) type Fill = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize) -> *mut u8;
 
 /// The kernel for a CPU.
-pub(crate) fn for_features(features: Features) -> FillFn {
+pub(crate) fn for_features(features: Features) -> Fill {
     #[cfg(target_arch = "x86_64")]
     {
         if features.contains(Features::AVX512) {
@@ -76,7 +76,7 @@ impl Block for Block16 {
 ///
 /// # Safety
 /// `dst` is valid for writes of `len` bytes.
-pub(crate) unsafe extern "C" fn portable(dst: *mut u8, byte: u8, len: usize) {
+pub(crate) unsafe extern "C" fn portable(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation.
     unsafe {
         match len {
@@ -86,6 +86,7 @@ pub(crate) unsafe extern "C" fn portable(dst: *mut u8, byte: u8, len: usize) {
             _ => fill_loop::<Block16>(dst, byte, len),
         }
     }
+    dst
 }
 
 /// # Safety
@@ -182,17 +183,19 @@ mod x86_64 {
     /// # Safety
     /// The CPU has AVX2; otherwise as [`super::portable`].
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe extern "C" fn avx2(dst: *mut u8, byte: u8, len: usize) {
+    pub(super) unsafe extern "C" fn avx2(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
         // SAFETY: the caller's obligation.
-        unsafe { avx2_ladder::<false>(dst, byte, len) }
+        unsafe { avx2_ladder::<false>(dst, byte, len) };
+        dst
     }
 
     /// # Safety
     /// As [`avx2`].
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe extern "C" fn avx2_erms(dst: *mut u8, byte: u8, len: usize) {
+    pub(super) unsafe extern "C" fn avx2_erms(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
         // SAFETY: the caller's obligation.
-        unsafe { avx2_ladder::<true>(dst, byte, len) }
+        unsafe { avx2_ladder::<true>(dst, byte, len) };
+        dst
     }
 
     /// # Safety
@@ -223,17 +226,19 @@ mod x86_64 {
     /// # Safety
     /// The CPU has [`Features::AVX512`](carryline::cpu::Features::AVX512); otherwise as [`super::portable`].
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-    pub(super) unsafe extern "C" fn avx512(dst: *mut u8, byte: u8, len: usize) {
+    pub(super) unsafe extern "C" fn avx512(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
         // SAFETY: the caller's obligation.
-        unsafe { avx512_ladder::<false>(dst, byte, len) }
+        unsafe { avx512_ladder::<false>(dst, byte, len) };
+        dst
     }
 
     /// # Safety
     /// As [`avx512`].
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-    pub(super) unsafe extern "C" fn avx512_erms(dst: *mut u8, byte: u8, len: usize) {
+    pub(super) unsafe extern "C" fn avx512_erms(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
         // SAFETY: the caller's obligation.
-        unsafe { avx512_ladder::<true>(dst, byte, len) }
+        unsafe { avx512_ladder::<true>(dst, byte, len) };
+        dst
     }
 
     /// # Safety

@@ -40,6 +40,8 @@ mod entries;
 #[cfg(target_os = "linux")]
 mod fill;
 #[cfg(target_os = "linux")]
+mod kernels;
+#[cfg(target_os = "linux")]
 mod libc_own;
 #[cfg(target_os = "linux")]
 mod overlap;

@@ -29,27 +29,27 @@ pub(crate) fn find(family: Family) -> bool {
 
 /// # Safety
 /// [`find`] has found the copying family; `src` is valid for reads and `dst` for writes of `len` bytes.
-pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: not null by contract, and the function of that name has this type.
     unsafe {
         let memmove = transmute::<*mut c_void, Memmove>(MEMMOVE.load(Ordering::Relaxed));
-        memmove(dst.cast(), src.cast(), len);
+        memmove(dst.cast(), src.cast(), len).cast()
     }
 }
 
 /// # Safety
 /// [`find`] has found the zeroing family; `dst` is valid for writes of `len` bytes.
-pub(crate) unsafe extern "C" fn fill(dst: *mut u8, byte: u8, len: usize) {
+pub(crate) unsafe extern "C" fn fill(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
     // SAFETY: as in `copy`.
     unsafe {
         let memset = transmute::<*mut c_void, Memset>(MEMSET.load(Ordering::Relaxed));
-        memset(dst.cast(), c_int::from(byte), len);
+        memset(dst.cast(), c_int::from(byte), len).cast()
     }
 }
 
 /// # Safety
 /// As [`fill`].
-pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
+pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation.
     unsafe { fill(dst, 0, len) }
 }

@@ -11,12 +11,13 @@
 //! down:  [ kept: first four ]  ...[group][group][kept]
 //! ```
 
+use crate::kernels::Copy;
 use carryline::cpu::Features;
-use carryline::dispatch::CopyFn;
+use core::marker::Copy as Plain;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The kernel for a CPU.
-pub(crate) fn for_features(features: Features) -> CopyFn {
+pub(crate) fn for_features(features: Features) -> Copy {
     #[cfg(target_arch = "x86_64")]
     if features.contains(Features::AVX2) {
         return avx2;
@@ -35,7 +36,7 @@ type Block16 = u128;
 ///
 /// # Safety
 /// `src` is valid for reads and `dst` for writes of `len` bytes.
-pub(crate) unsafe extern "C" fn portable(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe extern "C" fn portable(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation; a Block16 is plain.
     unsafe {
         if len < 32 {
@@ -44,6 +45,7 @@ pub(crate) unsafe extern "C" fn portable(dst: *mut u8, src: *const u8, len: usiz
             move_blocks::<Block16>(dst, src, len);
         }
     }
+    dst
 }
 
 /// With moves of 32 bytes.
@@ -52,7 +54,7 @@ pub(crate) unsafe extern "C" fn portable(dst: *mut u8, src: *const u8, len: usiz
 /// The CPU has AVX2; otherwise as [`portable`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn avx2(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn avx2(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation; the vector is plain.
     unsafe {
         if len < 64 {
@@ -61,6 +63,7 @@ unsafe extern "C" fn avx2(dst: *mut u8, src: *const u8, len: usize) {
             move_blocks::<core::arch::x86_64::__m256i>(dst, src, len);
         }
     }
+    dst
 }
 
 /// # Safety
@@ -85,7 +88,7 @@ unsafe fn move_below_32(dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// Any bytes are a `B`; `N` blocks fit into `len`; otherwise as [`portable`].
 #[inline(always)]
-unsafe fn move_ends<B: Copy, const N: usize>(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn move_ends<B: Plain, const N: usize>(dst: *mut u8, src: *const u8, len: usize) {
     let tail = len - N * size_of::<B>();
     // SAFETY: N blocks from the start and from `tail` on lie within len.
     unsafe {
@@ -99,7 +102,7 @@ unsafe fn move_ends<B: Copy, const N: usize>(dst: *mut u8, src: *const u8, len: 
 /// # Safety
 /// Any bytes are a `B`; `len` is at least two blocks; otherwise as [`portable`].
 #[inline(always)]
-unsafe fn move_blocks<B: Copy>(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn move_blocks<B: Plain>(dst: *mut u8, src: *const u8, len: usize) {
     let block = size_of::<B>();
     // SAFETY: each branch has at least the blocks that it moves.
     unsafe {
@@ -120,7 +123,7 @@ unsafe fn move_blocks<B: Copy>(dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// Any bytes are a `B`; `len` is more than eight blocks; `dst` is not above `src`; otherwise as [`portable`].
 #[inline(always)]
-unsafe fn move_up<B: Copy>(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn move_up<B: Plain>(dst: *mut u8, src: *const u8, len: usize) {
     let group = 4 * size_of::<B>();
     let last = len - group;
     // The first store that is aligned to the block.
@@ -144,7 +147,7 @@ unsafe fn move_up<B: Copy>(dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// As [`move_up`], but `dst` is above `src`.
 #[inline(always)]
-unsafe fn move_down<B: Copy>(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn move_down<B: Plain>(dst: *mut u8, src: *const u8, len: usize) {
     let group = 4 * size_of::<B>();
     // Where the last group ends that is aligned to the block.
     let mut end = len - ((dst.addr() + len) & (size_of::<B>() - 1));
@@ -167,7 +170,7 @@ unsafe fn move_down<B: Copy>(dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// `from` is valid for reads of `N` blocks, and any bytes are a `B`.
 #[inline(always)]
-unsafe fn load<B: Copy, const N: usize>(from: *const u8) -> [B; N] {
+unsafe fn load<B: Plain, const N: usize>(from: *const u8) -> [B; N] {
     // SAFETY: the caller's obligation; unaligned is allowed.
     core::array::from_fn(|i| unsafe { from.cast::<B>().add(i).read_unaligned() })
 }
@@ -175,7 +178,7 @@ unsafe fn load<B: Copy, const N: usize>(from: *const u8) -> [B; N] {
 /// # Safety
 /// `to` is valid for writes of `N` blocks.
 #[inline(always)]
-unsafe fn store<B: Copy, const N: usize>(to: *mut u8, blocks: [B; N]) {
+unsafe fn store<B: Plain, const N: usize>(to: *mut u8, blocks: [B; N]) {
     for (i, block) in blocks.into_iter().enumerate() {
         // SAFETY: the caller's obligation; unaligned is allowed.
         unsafe { to.cast::<B>().add(i).write_unaligned(block) };

@@ -9,10 +9,10 @@
 //! What can serve: the library's kernels (the default, best first), and of the collection every variant that takes any length
 //! and calls none of the functions that are served ([`carryline_variants::Variant::can_interpose`]).
 
-use crate::fill::{self, FillFn};
+use crate::fill::{self, Fill};
+use crate::kernels::{self, Copy, Zero};
 use crate::{libc_own, overlap};
 use carryline::cpu::Features;
-use carryline::dispatch::{CopyFn, Kernel, ZeroFn};
 use carryline_served::Served;
 use carryline_variants::{Family, Routine, Variant};
 use core::mem::transmute;
@@ -36,16 +36,15 @@ pub(crate) static CHOSEN: Table = Table::empty();
 pub(crate) static RECORD: AtomicPtr<Served> = AtomicPtr::new(null_mut());
 
 /// A set of routines that serve everything.
-#[derive(Clone, Copy)]
 pub(crate) struct Routines {
     /// For buffers that do not overlap.
-    pub copy: CopyFn,
+    pub copy: Copy,
     /// For those that do.
-    pub overlapping: CopyFn,
+    pub overlapping: Copy,
     /// For the byte 0.
-    pub zero: ZeroFn,
+    pub zero: Zero,
     /// For other bytes.
-    pub fill: FillFn,
+    pub fill: Fill,
 }
 
 impl Table {
@@ -66,27 +65,27 @@ impl Table {
     }
 
     #[inline(always)]
-    pub(crate) fn copy(&self) -> Option<CopyFn> {
+    pub(crate) fn copy(&self) -> Option<Copy> {
         // SAFETY: only null and functions of this type are ever stored there.
-        unsafe { transmute::<*mut (), Option<CopyFn>>(self.copy.load(Ordering::Relaxed)) }
+        unsafe { transmute::<*mut (), Option<Copy>>(self.copy.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
-    pub(crate) fn overlapping(&self) -> Option<CopyFn> {
+    pub(crate) fn overlapping(&self) -> Option<Copy> {
         // SAFETY: as in `copy`.
-        unsafe { transmute::<*mut (), Option<CopyFn>>(self.overlapping.load(Ordering::Relaxed)) }
+        unsafe { transmute::<*mut (), Option<Copy>>(self.overlapping.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
-    pub(crate) fn zero(&self) -> Option<ZeroFn> {
+    pub(crate) fn zero(&self) -> Option<Zero> {
         // SAFETY: as in `copy`.
-        unsafe { transmute::<*mut (), Option<ZeroFn>>(self.zero.load(Ordering::Relaxed)) }
+        unsafe { transmute::<*mut (), Option<Zero>>(self.zero.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
-    pub(crate) fn fill(&self) -> Option<FillFn> {
+    pub(crate) fn fill(&self) -> Option<Fill> {
         // SAFETY: as in `copy`.
-        unsafe { transmute::<*mut (), Option<FillFn>>(self.fill.load(Ordering::Relaxed)) }
+        unsafe { transmute::<*mut (), Option<Fill>>(self.fill.load(Ordering::Relaxed)) }
     }
 }
 
@@ -101,9 +100,9 @@ impl Routines {
     /// The library's own, for a CPU.
     pub(crate) fn of_the_library(features: Features) -> Routines {
         Routines {
-            copy: first(carryline::copy::KERNELS, features).unwrap_or(overlap::portable),
+            copy: kernels::best_copy(features).unwrap_or(overlap::portable),
             overlapping: overlap::for_features(features),
-            zero: first(carryline::zero::KERNELS, features).unwrap_or(plain_zero),
+            zero: kernels::best_zero(features).unwrap_or(plain_zero),
             fill: fill::for_features(features),
         }
     }
@@ -126,22 +125,16 @@ impl Routines {
     /// Puts a variant in the place of the library's routine of its family. Buffers that overlap stay with the latter.
     pub(crate) fn force(&mut self, variant: &Variant) {
         match variant.routine {
-            Routine::Copy(copy) => self.copy = copy,
-            Routine::Zero(zero) => self.zero = zero,
+            Routine::Copy(copy) => self.copy = kernels::copy_through(copy),
+            Routine::Zero(zero) => self.zero = kernels::zero_through(zero),
             Routine::Checksum(_) | Routine::CopyChecksum(_) => {}
         }
     }
 }
 
-/// The first kernel that a CPU can run. Not through the library's own dispatch: built with `std`, that reads the
-/// environment at the first call, which here may be anywhere.
-fn first<F: Copy>(kernels: &[Kernel<F>], features: Features) -> Option<F> {
-    kernels.iter().find(|kernel| features.contains(kernel.needs)).map(|kernel| kernel.function)
-}
-
 /// # Safety
 /// `dst` is valid for writes of `len` bytes.
-pub(crate) unsafe extern "C" fn plain_zero(dst: *mut u8, len: usize) {
+pub(crate) unsafe extern "C" fn plain_zero(dst: *mut u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's obligation.
     unsafe { fill::portable(dst, 0, len) }
 }
