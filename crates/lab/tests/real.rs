@@ -64,6 +64,7 @@ fn both_forms_are_run_measured_and_counted() {
     let program = busy(&place, &[]);
     let found =
         object(&place, &["--variant", "copy=reference,zero=libc", "--seed", "5"], &[&program, "x"], 0);
+    assert!(found["schema_version"].is_u64() && found["environment"].is_object(), "{found}");
     assert_eq!((found["runs"].as_u64(), found["seed"].as_u64()), (Some(2), Some(5)));
     assert_eq!(found["served_by"], serde_json::json!({ "zero": "libc", "copy": "reference" }));
     assert_eq!(found["exit_status"], serde_json::json!({ "status": 1 }));

@@ -1,12 +1,14 @@
 //! `carryline real`: a whole program with the interposer and without.
 
 use crate::cli::{Common, Format, Real};
+use crate::engine::machine::Here;
 use crate::engine::real::{
     self, Difference, Disagreement, Figure, Interposer, Job, Metric, RealWork, Row, Which,
 };
 use crate::engine::session;
 use crate::failure::{Failure, status, usage};
 use crate::output;
+use carryline_measure::environment::Environment;
 use carryline_measure::results::{Estimate, SCHEMA_VERSION};
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;
@@ -34,10 +36,12 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
             #[derive(Serialize)]
             struct Public<'a> {
                 schema_version: u32,
+                environment: Environment,
                 #[serde(flatten)]
                 work: &'a RealWork,
             }
-            let public = Public { schema_version: SCHEMA_VERSION, work: &work };
+            let environment = Here::look().environment;
+            let public = Public { schema_version: SCHEMA_VERSION, environment, work: &work };
             output::print(&serde_json::to_string_pretty(&public)?)?;
         }
         Format::Table => {
