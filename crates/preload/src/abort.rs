@@ -1,7 +1,7 @@
 //! How a process ends that cannot go on.
 
-/// What ends a program whose buffer is too small for what it asked for: glibc says so on standard error and aborts, as
-/// for its own checked functions.
+/// What ends a program whose buffer is too small for what it asked for: glibc says so on standard error and aborts,
+/// as for its own checked functions.
 #[cold]
 pub(crate) fn buffer_overflow() -> ! {
     #[cfg(target_env = "gnu")]
@@ -26,7 +26,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { libc::abort() }
 }
 
-// Builds whose panics unwind, those of cargo's profiles for development, need what only std has for it. Nothing else of it is used.
+// Builds whose panics unwind, those of cargo's profiles for development, need what only std has for it. Nothing else
+// of it is used.
 #[cfg(panic = "unwind")]
 extern crate std;
 

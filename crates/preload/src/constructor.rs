@@ -130,12 +130,12 @@ fn variable(name: &CStr) -> Option<&'static str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The page of counters, if one is wanted and there. A process that may not open it, in a sandbox or under another user, is not
-/// counted and not disturbed.
+/// The page of counters, if one is wanted and there. A process that may not open it, in a sandbox or under another
+/// user, is not counted and not disturbed.
 fn page() -> Option<&'static Served> {
     variable(RECORD_FILE)?;
-    // SAFETY: the value has just been read; opened, measured and mapped as the manual has it. The mapping stays for good
-    // and has the bytes of a page, which are atomic integers.
+    // SAFETY: the value has just been read; opened, measured and mapped as the manual has it. The mapping stays for
+    // good and has the bytes of a page, which are atomic integers.
     unsafe {
         let file = libc::open(libc::getenv(RECORD_FILE.as_ptr()), libc::O_RDWR | libc::O_CLOEXEC);
         if file < 0 {

@@ -1,7 +1,7 @@
 //! The functions that programs call.
 //!
-//! Each is: look at the table, compare the addresses, jump. All else is in the two functions for the slow way. This is
-//! the only place with exported symbols; a test reads the list from the built library.
+//! Each is: look at the table, compare the addresses, jump. All else is in the two functions for the slow way. This
+//! is the only place with exported symbols; a test reads the list from the built library.
 
 use crate::abort::buffer_overflow;
 use crate::table::{CHOSEN, FAST, plain_zero, record};

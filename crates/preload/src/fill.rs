@@ -1,8 +1,8 @@
 //! Filling with a byte other than zero: `memset`'s other half, in the same size classes as the library's zeroing.
 //!
-//! The byte is spread over a block once; then it is two overlapping stores for the small sizes, an aligned loop, from half a
-//! megabyte on `rep stosb` where the CPU has it fast, and from 16 MiB on stores past the caches. Why at these sizes:
-//! `carryline::zero`'s kernels, whose thresholds these are.
+//! The byte is spread over a block once; then it is two overlapping stores for the small sizes, an aligned loop, from
+//! half a megabyte on `rep stosb` where the CPU has it fast, and from 16 MiB on stores past the caches. Why at these
+//! sizes: `carryline::zero`'s kernels, whose thresholds these are.
 
 use carryline::cpu::Features;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -298,8 +298,8 @@ mod x86_64 {
     #[inline(always)]
     unsafe fn rep_stosb(dst: *mut u8, byte: u8, len: usize) {
         let skip = 64 - (dst.addr() & 63);
-        // SAFETY: the head takes 64 bytes; the rest begins 1 to 64 bytes in and ends at len. The direction flag is clear
-        // on entry to every function.
+        // SAFETY: the head takes 64 bytes; the rest begins 1 to 64 bytes in and ends at len. The direction flag is
+        // clear on entry to every function.
         unsafe {
             fill_ends::<__m256i, 1>(dst, byte, 64);
             asm!(

@@ -1,8 +1,8 @@
 //! The library's kernels and the collection's variants, with the return value of `memcpy` and `memset`.
 //!
-//! Kernels return nothing, the functions that are served return their destination. A kernel that is known by name here when this
-//! library is compiled is inlined into a function that does so, and the entries jump to it. Any other, and every variant, is called through a
-//! pointer: one call more, some cycles.
+//! Kernels return nothing, the functions that are served return their destination. A kernel that is known by name
+//! here when this library is compiled is inlined into a function that does so, and the entries jump to it. Any other,
+//! and every variant, is called through a pointer: one call more, some cycles.
 
 use carryline::cpu::Features;
 use carryline::dispatch::{CopyFn, Kernel, ZeroFn};
@@ -20,8 +20,8 @@ static COPY: AtomicPtr<()> = AtomicPtr::new(null_mut());
 /// What is behind [`pointed_zero`].
 static ZERO: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// The library's best copy for a CPU: the first kernel of its list. Not through the library's own dispatch: built with
-/// `std`, that reads the environment at the first call, which here may be anywhere.
+/// The library's best copy for a CPU: the first kernel of its list. Not through the library's own dispatch: built
+/// with `std`, that reads the environment at the first call, which here may be anywhere.
 pub(crate) fn best_copy(features: Features) -> Option<Copy> {
     let kernel = carryline::copy::KERNELS.iter().find(|kernel| features.contains(kernel.needs))?;
     #[cfg(target_arch = "x86_64")]

@@ -128,8 +128,8 @@ unsafe fn move_up<B: Plain>(dst: *mut u8, src: *const u8, len: usize) {
     let last = len - group;
     // The first store that is aligned to the block.
     let mut at = size_of::<B>() - (dst.addr() & (size_of::<B>() - 1));
-    // SAFETY: a group fits behind `at` while at < last. What a group stores lies below what later groups load, because
-    // dst is not above src; the last four blocks and the first were loaded before anything was stored.
+    // SAFETY: a group fits behind `at` while at < last. What a group stores lies below what later groups load,
+    // because dst is not above src; the last four blocks and the first were loaded before anything was stored.
     unsafe {
         let head = load::<B, 1>(src);
         let tail = load::<B, 4>(src.add(last));

@@ -1,13 +1,13 @@
 //! Which routines serve, and how calls get to them.
 //!
-//! Two tables of function pointers, both empty (null) until the constructor fills them. [`FAST`] is what the entries look at; an
-//! empty pointer sends them the slow way, which counts where counting is wanted, takes the routine from
-//! [`CHOSEN`], and where that is empty too, as the constructor has not run yet, plain code by a direct call. So counting costs
-//! nothing when it is off, and a call that comes before this library is relocated meets no address that is still to
-//! be relocated: the tables are zero bytes in the file, and hold what was computed at run time.
+//! Two tables of function pointers, both empty (null) until the constructor fills them. `FAST` is what the entries
+//! look at; an empty pointer sends them the slow way, which counts where counting is wanted, takes the routine from
+//! `CHOSEN`, and where that is empty too, as the constructor has not run yet, calls plain code directly. So counting
+//! costs nothing when it is off, and a call that comes before this library is relocated meets no address that is still
+//! to be relocated: the tables are zero bytes in the file, and hold what was computed at run time.
 //!
-//! What can serve: the library's kernels (the default, best first), and of the collection every variant that takes any length
-//! and calls none of the functions that are served ([`carryline_variants::Variant::can_interpose`]).
+//! What can serve: the library's kernels (the default, best first), and of the collection every variant that takes
+//! any length and calls none of the functions that are served ([`carryline_variants::Variant::can_interpose`]).
 
 use crate::fill::{self, Fill};
 use crate::kernels::{self, Copy, Zero};

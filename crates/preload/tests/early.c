@@ -1,5 +1,6 @@
-/* Calls before main: from a constructor of the highest priority, from the constructor of a library, and from the resolver of an
-   indirect function while the dynamic linker still relocates. The first call of a process is as right as the last. */
+/* Calls before main: from a constructor of the highest priority, from the constructor of a library, and from the
+   resolver of an indirect function while the dynamic linker still relocates. The first call of a process is as right
+   as the last. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
-/* Threads that copy and fill, storms of signals whose handler does so too on a stack little larger than the kernel needs
-   (compile it with -z now: the dynamic linker's lazy binding wants more), fork and vfork,
-   and a library loaded at run time. Prints "right", or what was wrong. */
+/* Threads that copy and fill, storms of signals whose handler does so too on a stack little larger than the kernel
+   needs (compile it with -z now: the dynamic linker's lazy binding wants more), fork and vfork, and a library loaded at
+   run time. Prints "right", or what was wrong. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

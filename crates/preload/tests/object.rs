@@ -1,5 +1,5 @@
-//! What is in the built library: the promised names and no others, and in the functions behind them no call that leaves the
-//! library.
+//! What is in the built library: the promised names and no others, and in the functions behind them no call that
+//! leaves the library.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -89,8 +89,8 @@ fn it_asks_the_c_library_for_nothing_that_allocates_or_locks() {
     }
 }
 
-/// What a function's code goes to by direct calls and jumps: names, without the function itself; `through` is what it reads
-/// from the table of imported addresses.
+/// What a function's code goes to by direct calls and jumps: names, without the function itself; `through` is what it
+/// reads from the table of imported addresses.
 #[derive(Default, Debug)]
 struct Code {
     direct: BTreeSet<String>,

@@ -1,4 +1,5 @@
-/* Calls the checked form that the argument names with one byte too many: must end with abort and the message of the C library. */
+/* Calls the checked form that the argument names with more bytes than there is room for: must end with abort and the
+   message of the C library. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* A library that a program loads at run time, or one that is preloaded beside the interposer and has a memcpy of its own. */
+/* A library that a program loads at run time, or one that is preloaded beside the interposer and has a memcpy of its
+   own. */
 #include <string.h>
 int call(void) {
     char a[500], b[500];

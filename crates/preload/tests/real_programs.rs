@@ -1,4 +1,5 @@
-//! Programs of the machine that know nothing of this library, with it and without: the same output, the same exit status.
+//! Programs of the machine that know nothing of this library, with it and without: the same output, the same exit
+//! status.
 //!
 //! What is not installed is left out with a remark on standard error.
 #![cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
-/* Every function that is served: all lengths to 600 against pages that must not be touched, overlap both ways at every
-   distance, return values, and the names that only old or fortified programs call. Prints "right" and ends with 0, or names
-   the first call that is wrong. Compiled with -fno-builtin, so that every call is one. */
+/* Every function that is served: all lengths to 600 against pages that must not be touched, overlap both ways at
+   distances to 300, return values, and the names that only old or fortified programs call. Prints "right" and ends
+   with 0, or names the first call that is wrong. Compiled with -fno-builtin, so that every call is one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -181,7 +181,8 @@ fn conclusion(work: &RealWork) -> String {
             format!("The interposer costs {change} of real time, more than the floor of {floor}.")
         }
         _ if ratio.low <= 1.0 && ratio.high >= 1.0 => format!(
-            "No difference in real time: {change} is the median, but the rounds do not agree on which form takes less (floor {floor})."
+            "No difference in real time: {change} is the median, but the rounds do not agree on which form takes less \
+             (floor {floor})."
         ),
         _ => format!(
             "No difference in real time: {change} is not above the floor of {floor}, by which runs of one form differ."
@@ -201,16 +202,17 @@ fn agreement(work: &RealWork) -> String {
             format!("DISAGREEMENT. {form} ends with {found}, the first run, without it, with {expected}.")
         }
         Difference::Output(place) => format!(
-            "DISAGREEMENT. {form} prints something else than the first, without it, from byte {} on (line {}): '{}' instead of '{}'.",
+            "DISAGREEMENT. {form} prints something else than the first, without it, from byte {} on (line {}): '{}' \
+             instead of '{}'.",
             place.byte, place.line, place.found, place.expected
         ),
     };
     let why = if *differs_by_itself {
-        "Without the interposer the command disagrees with itself too, as programs do that print times, process numbers or random names: \
-         this says nothing about the interposer. --ignore-output compares exit statuses alone."
+        "Without the interposer the command disagrees with itself too, as programs do that print times, process \
+         numbers or random names: this says nothing about the interposer. --ignore-output compares exit statuses alone."
     } else {
-        "Runs without the interposer agree: the interposer has changed what the program does, or the program shows its environment or its \
-         libraries."
+        "Runs without the interposer agree: the interposer has changed what the program does, or the program shows its \
+         environment or its libraries."
     };
     format!("{seen} {why}")
 }

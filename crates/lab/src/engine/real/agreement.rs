@@ -20,7 +20,8 @@ pub struct Outputs {
 pub struct Disagreement {
     /// True if the run that differs from the first had the interposer.
     pub interposed: bool,
-    /// True if the command disagrees with itself without the interposer too: then this says nothing about the interposer.
+    /// True if the command disagrees with itself without the interposer too: then this says nothing about the
+    /// interposer.
     pub differs_by_itself: bool,
     /// What differs.
     pub what: Difference,

@@ -1,18 +1,21 @@
-//! A whole program with its memory functions served by the interposer, beside the same program without: what better routines
-//! are worth where it counts.
+//! A whole program with its memory functions served by the interposer, beside the same program without: what better
+//! routines are worth where it counts.
 //!
-//! **The plan.** Two runs first, one of each form, that are not counted: they warm the caches of files, give the outputs that all
-//! others are compared with, and the interposed one counts calls, which the timed ones do not. Then rounds of three runs in random order: without,
-//! with, and without again. The first two are the pair whose ratio is asked for; the third makes with the first the pair of like forms
-//! whose spread is the noise floor. Every round counts as a replicate, since each of its runs is a process of its own.
+//! **The plan.** Two runs first, one of each form, that are not counted: they warm the caches of files, give the
+//! outputs that all others are compared with, and the interposed one counts calls, which the timed ones do not. Then
+//! rounds of three runs in random order: without, with, and without again. The first two are the pair whose ratio is
+//! asked for; the third makes with the first the pair of like forms whose spread is the noise floor. Every round
+//! counts as a replicate, since each of its runs is a process of its own.
 //!
-//! **What is equal.** Arguments, working folder, standard input (empty), where the outputs go, and the size of the environment: the form without
-//! has the interposer's variables under names that nobody reads, as the place of the stack depends on how much lies above it.
+//! **What is equal.** Arguments, working folder, standard input (empty), where the outputs go, and the size of the
+//! environment: the form without has the interposer's variables under names that nobody reads, as the place of the
+//! stack depends on how much lies above it.
 //!
-//! **What must be equal.** Standard output and the exit status of every run; the first difference ends the comparison. Standard error may differ (compilers print
-//! times there) and is only remarked upon.
+//! **What must be equal.** Standard output and the exit status of every run; the first difference ends the
+//! comparison. Standard error may differ (compilers print times there) and is only remarked upon.
 //!
-//! When not to use it: to compare routines. A program spends percents of its time in them; the figures of `measure` are what explains its own.
+//! When not to use it: to compare routines. A program spends percents of its time in them; the figures of `measure`
+//! are what explains its own.
 
 mod agreement;
 mod child;
@@ -78,7 +81,8 @@ pub struct RealWork {
 /// Compares.
 ///
 /// # Errors
-/// A command that cannot be started or an interposer that cannot be loaded ([`Failure::Usage`]); outputs that cannot be kept.
+/// A command that cannot be started or an interposer that cannot be loaded ([`Failure::Usage`]); outputs that cannot
+/// be kept.
 pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     let folder = tempfile::tempdir()?;
     let page = served::Page::create(folder.path())?;
@@ -170,8 +174,8 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec
     let mut remarks = Vec::new();
     if work.served.processes == 0 {
         remarks.push(
-            "no process has loaded the interposer: a static program, one with raised privileges, or one that clears its \
-             environment is not affected by it; both forms are the same"
+            "no process has loaded the interposer: a static program, one with raised privileges, or one that clears \
+             its environment is not affected by it; both forms are the same"
                 .to_owned(),
         );
     } else if work.served.calls == 0 {
@@ -187,15 +191,15 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec
         work.served.rows.iter().filter(|row| row.must_not_overlap()).map(|row| row.overlapping).sum();
     if overlapping > 0 {
         remarks.push(format!(
-            "{overlapping} calls of memcpy or mempcpy have source and destination overlap, which ISO C does not allow; the \
-             interposer serves them as memmove"
+            "{overlapping} calls of memcpy or mempcpy have source and destination overlap, which ISO C does not allow; \
+             the interposer serves them as memmove"
         ));
     }
     let own_peak = child::own_peak_memory_bytes();
     if rounds.iter().any(|round| round.without.peak_memory_bytes <= own_peak) {
         remarks.push(
-            "peak memory is at least that of carryline itself, from whose process the command is started: the figure is an upper \
-             bound"
+            "peak memory is at least that of carryline itself, from whose process the command is started: the figure \
+             is an upper bound"
                 .to_owned(),
         );
     }

@@ -46,8 +46,8 @@ pub enum Form<'a> {
 }
 
 impl Interposer {
-    /// The interposer at `file`, or where it is looked for; `families` are those to serve (all, if none is named), `variants` are
-    /// `FAMILY=NAME`.
+    /// The interposer at `file`, or where it is looked for; `families` are those to serve (all, if none is named),
+    /// `variants` are `FAMILY=NAME`.
     pub fn new(file: Option<&Path>, families: &[String], variants: &[String]) -> Result<Interposer, Failure> {
         if !cfg!(target_os = "linux") {
             return Err(usage("the interposer is for Linux only"));
@@ -80,7 +80,8 @@ impl Interposer {
         ServedBy { zero, copy }
     }
 
-    /// Gives a command the environment of a form. The form without has the same bytes in it, under names that nobody reads.
+    /// Gives a command the environment of a form. The form without has the same bytes in it, under names that nobody
+    /// reads.
     pub(super) fn dress(&self, command: &mut Command, form: &Form<'_>) {
         let before = std::env::var_os("LD_PRELOAD").filter(|value| !value.is_empty());
         let mut preload = self.file.clone().into_os_string();
@@ -182,8 +183,8 @@ fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
             let found = places.into_iter().find(|file| file.is_file());
             let Some(found) = found else {
                 return Err(usage(format!(
-                    "{INSTALLED} is neither beside the program ({}) nor in ../lib; 'cargo build -p carryline-preload' or 'cargo \
-                     xtask install --prefix DIR' builds it, --preload PATH names it",
+                    "{INSTALLED} is neither beside the program ({}) nor in ../lib; 'cargo build -p carryline-preload' \
+                     or 'cargo xtask install --prefix DIR' builds it, --preload PATH names it",
                     folder.display()
                 )));
             };
@@ -193,7 +194,8 @@ fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
     // The dynamic linker takes both for the end of a name.
     if found.to_string_lossy().contains([' ', ':']) {
         return Err(usage(format!(
-            "{}: LD_PRELOAD cannot hold a path with a blank or a colon; copy the file elsewhere and name it with --preload",
+            "{}: LD_PRELOAD cannot hold a path with a blank or a colon; copy the file elsewhere and name it with \
+             --preload",
             found.display()
         )));
     }
