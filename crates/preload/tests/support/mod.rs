@@ -28,6 +28,11 @@ impl Place {
 
     /// Compiles a source of this folder. Every call in it is one: no built-in functions.
     pub fn compile(&self, source: &str, output: &str, flags: &[&str]) -> PathBuf {
+        self.try_compile(source, output, flags).unwrap_or_else(|said| panic!("{said}"))
+    }
+
+    /// The same, or what the compiler said.
+    pub fn try_compile(&self, source: &str, output: &str, flags: &[&str]) -> Result<PathBuf, String> {
         let program = self.path().join(output);
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source);
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
@@ -38,8 +43,10 @@ impl Place {
             .arg(&program)
             .arg(source);
         let output = command.args(flags).output().expect("a C compiler, as building Rust needs one");
-        assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
-        program
+        match output.status.success() {
+            true => Ok(program),
+            false => Err(format!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr))),
+        }
     }
 }
 
