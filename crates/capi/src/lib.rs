@@ -9,13 +9,22 @@
 //! (`cargo build --release -p carryline-capi`) obeys them and needs libgcc_s too. Rust programs want the crate
 //! `carryline` itself.
 //!
+//! Names are those of the Rust library: `carryline::checksum::partial` is `carryline_checksum_partial`, a method of
+//! `Sum` is `carryline_sum_...`, one of `Checksum` `carryline_csum_...`. Both types are passed by value and keep their
+//! layout; what panics in Rust because of an argument is an answer here.
+//!
 //! Nothing here unwinds. Every pointer may be null when the length is 0.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 use core::ffi::{c_char, c_void};
 
+pub mod memory;
 #[cfg(not(feature = "std"))]
 mod panic;
+pub mod protocols;
+pub mod sum;
+pub mod transport;
+pub mod update;
 
 /// Zeroes `len` bytes at `dst`.
 ///

@@ -186,7 +186,8 @@ pub struct Verify {
 #[command(after_help = "\
 Sizes: 40 | 4K | 8M | 1..64 (every size in the range alike) | fleet:memcpy-A (sizes seen in a production fleet)
 | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines)
-| capture:FILE.pcap (the IP payloads of a capture). A list is one cell for each.
+| capture:FILE.pcap (the IP payloads of a capture). A list is one cell for each. Mixed sizes never repeat their order,
+unless told so: fleet:memcpy-A/period:4096 is 4096 of them again and again, for a branch predictor to learn.
 
 Examples:
   carryline measure --family checksum --sizes 40,1500 --offsets 0,1,random --cache hot,cold:clflush
