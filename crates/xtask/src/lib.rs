@@ -1,11 +1,11 @@
-//! Jobs around the workspace that cargo has no command for: [`install`], the C library in the layout that C programs
-//! expect, and [`benchmarks`], the goals of the library held against measurements.
+//! Jobs around the workspace that cargo has no command for: [`install`], the C library and the interposer in the layout
+//! that C programs expect, and [`benchmarks`], the goals of the library held against measurements.
 
 mod benchmarks;
 mod install;
 
 pub use benchmarks::benchmarks;
-pub use install::{Install, Installed, install};
+pub use install::{Install, Installed, install, preload};
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,9 +15,10 @@ pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
        cargo xtask benchmarks run|show|write|goals ...
 
-install builds carryline's C library for release and installs it (Linux):
+install builds carryline's C library and its interposer for release and installs them (Linux):
   DIR/include/carryline.h
   DIR/lib/libcarryline.so.0, libcarryline.so (a link to it), libcarryline.a
+  DIR/lib/libcarryline-preload.so, for LD_PRELOAD
   DIR/lib/pkgconfig/carryline.pc
 
   --prefix DIR    where the library will be used from; an absolute path

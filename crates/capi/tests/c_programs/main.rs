@@ -314,8 +314,11 @@ fn a_big_endian_machine_prints_the_same() {
 fn the_installation_has_the_names_and_needs_that_it_promises() {
     let prefix = Prefix::new();
     let names = ["include/carryline.h", "lib/libcarryline.so.0", "lib/libcarryline.so", "lib/libcarryline.a"];
-    let expected: Vec<PathBuf> =
-        names.into_iter().chain(["lib/pkgconfig/carryline.pc"]).map(|name| prefix.path(name)).collect();
+    let expected: Vec<PathBuf> = names
+        .into_iter()
+        .chain(["lib/libcarryline-preload.so", "lib/pkgconfig/carryline.pc"])
+        .map(|name| prefix.path(name))
+        .collect();
     assert_eq!(prefix.installed.files, expected);
     assert!(expected.iter().all(|file| file.is_file()));
     let link = std::fs::read_link(prefix.path("lib/libcarryline.so")).expect("a link");
@@ -384,5 +387,5 @@ fn destdir_stands_for_the_root_and_an_installation_replaces_an_older_one() {
     assert_eq!(std::fs::read_to_string(&package).expect("the pkg-config file"), text);
     let left: Vec<_> =
         std::fs::read_dir(folder.path().join("opt/carryline/lib")).expect("a folder").collect();
-    assert_eq!(left.len(), 4, "three libraries and a folder: {left:?}");
+    assert_eq!(left.len(), 5, "three libraries, the interposer and a folder: {left:?}");
 }
