@@ -1,7 +1,7 @@
 //! Moving bytes between buffers that may overlap.
 //!
-//! This is the one place to switch once the library's own kernel for overlapping buffers is there: [`portable`] is
-//! what early calls need and stays; [`avx2`] and [`for_features`] go.
+//! Served by calls before this library's constructor has run, and where the C library's own routine is not found; later
+//! calls are the library's kernels' job.
 //!
 //! Up to eight blocks everything is loaded before anything is stored. Above, the blocks at both ends are kept in
 //! registers while a loop goes up (destination below the source) or down, in groups of four blocks, each loaded whole
@@ -11,20 +11,8 @@
 //! down:  [ kept: first four ]  ...[group][group][kept]
 //! ```
 
-use crate::kernels::Copy;
-use carryline::cpu::Features;
 use core::marker::Copy as Plain;
 use core::sync::atomic::{Ordering, compiler_fence};
-
-/// The kernel for a CPU.
-pub(crate) fn for_features(features: Features) -> Copy {
-    #[cfg(target_arch = "x86_64")]
-    if features.contains(Features::AVX2) {
-        return avx2;
-    }
-    let _ = features;
-    portable
-}
 
 /// 16 bytes in whatever moves them best.
 #[cfg(target_arch = "x86_64")]
@@ -43,24 +31,6 @@ pub(crate) unsafe extern "C" fn portable(dst: *mut u8, src: *const u8, len: usiz
             move_below_32(dst, src, len);
         } else {
             move_blocks::<Block16>(dst, src, len);
-        }
-    }
-    dst
-}
-
-/// With moves of 32 bytes.
-///
-/// # Safety
-/// The CPU has AVX2; otherwise as [`portable`].
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn avx2(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the caller's obligation; the vector is plain.
-    unsafe {
-        if len < 64 {
-            portable(dst, src, len);
-        } else {
-            move_blocks::<core::arch::x86_64::__m256i>(dst, src, len);
         }
     }
     dst

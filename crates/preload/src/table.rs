@@ -10,7 +10,7 @@
 //! any length and calls none of the functions that are served ([`carryline_variants::Variant::can_interpose`]).
 
 use crate::fill::{self, Fill};
-use crate::kernels::{self, Copy, Zero};
+use crate::kernels::{self, Copy, Kernels, Zero};
 use crate::{libc_own, overlap};
 use carryline::cpu::Features;
 use carryline_served::Served;
@@ -99,12 +99,8 @@ pub(crate) fn record() -> Option<&'static Served> {
 impl Routines {
     /// The library's own, for a CPU.
     pub(crate) fn of_the_library(features: Features) -> Routines {
-        Routines {
-            copy: kernels::best_copy(features).unwrap_or(overlap::portable),
-            overlapping: overlap::for_features(features),
-            zero: kernels::best_zero(features).unwrap_or(plain_zero),
-            fill: fill::for_features(features),
-        }
+        let Kernels { copy, overlapping, zero } = kernels::best(features);
+        Routines { copy, overlapping, zero, fill: fill::for_features(features) }
     }
 
     /// Leaves a family to the C library; to plain code where the dynamic linker knows no such function.

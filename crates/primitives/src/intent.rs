@@ -101,6 +101,11 @@ impl Intent {
     pub const fn job_bytes(self) -> usize {
         self.job_bytes
     }
+
+    /// True if the caller reads the bytes at once.
+    pub(crate) const fn reads_here(self) -> bool {
+        matches!(self.next, Next::ReadHere)
+    }
 }
 
 impl From<Next> for Intent {
@@ -125,7 +130,7 @@ pub(crate) const AROUND_LEAST_BYTES: usize = 512;
 /// let far = Plan::of_zero(Next::NotSoon.into(), 1 << 20);
 /// assert!(far.around && !far.source_done);
 /// let near = Plan::of_copy(Intent::new(Next::ReadHere).source_done(), usize::MAX);
-/// assert!(!near.around && near.source_done);
+/// assert!(!near.around && near.source_done && near.read_here);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(C)]
@@ -134,6 +139,8 @@ pub struct Plan {
     pub around: bool,
     /// Reading the source should not push other things out of the caches.
     pub source_done: bool,
+    /// The bytes are read at once, perhaps before the last store has reached the cache.
+    pub read_here: bool,
 }
 
 /// Zeroing fewer bytes than this never goes around the caches because of its size.
@@ -146,7 +153,7 @@ pub(crate) const COPY_IN_CACHES_BYTES: usize = *SHARE_BYTES.start() / 2;
 impl Plan {
     /// The plan of a caller without an intent, for sizes that the caches hold.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(crate) const THROUGH: Plan = Plan { around: false, source_done: false };
+    pub(crate) const THROUGH: Plan = Plan { around: false, source_done: false, read_here: false };
 
     /// The plan of zeroing `len` bytes.
     #[must_use]
@@ -175,7 +182,7 @@ impl Plan {
             Next::ReadElsewhere => may_exceed_caches && in_caches_bytes >= caches().last_level_bytes,
             Next::NotSoon | Next::Device => job_bytes >= NOT_SOON_FROM_BYTES,
         };
-        Plan { around, source_done: intent.source_done }
+        Plan { around, source_done: intent.source_done, read_here: intent.reads_here() }
     }
 }
 

@@ -9,11 +9,13 @@ use carryline::dispatch::{CopyCode, ZeroCode};
 use carryline::intent::Plan;
 use carryline::{copy, zero};
 
-const PLANS: [Plan; 4] = [
-    Plan { around: false, source_done: false },
-    Plan { around: false, source_done: true },
-    Plan { around: true, source_done: false },
-    Plan { around: true, source_done: true },
+const PLANS: [Plan; 6] = [
+    Plan { around: false, source_done: false, read_here: false },
+    Plan { around: true, source_done: false, read_here: false },
+    Plan { around: false, source_done: false, read_here: true },
+    Plan { around: false, source_done: true, read_here: false },
+    Plan { around: false, source_done: true, read_here: true },
+    Plan { around: true, source_done: true, read_here: false },
 ];
 
 type Zero<'a> = &'a dyn Fn(*mut u8, usize);
@@ -28,11 +30,11 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
     each("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
     // SAFETY: as above.
     each("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
-    for plan in [PLANS[0], PLANS[2]] {
+    for plan in &PLANS[..3] {
         // SAFETY: as above.
-        each("planned", &|dst, len| unsafe { (code.planned)(dst, len, plan) });
+        each("planned", &|dst, len| unsafe { (code.planned)(dst, len, *plan) });
         // SAFETY: as above.
-        each("unfenced", &|dst, len| unsafe { (code.unfenced)(dst, len, plan) });
+        each("unfenced", &|dst, len| unsafe { (code.unfenced)(dst, len, *plan) });
     }
 }
 

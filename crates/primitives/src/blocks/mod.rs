@@ -228,13 +228,15 @@ pub(crate) unsafe fn zero_up_to_64(dst: *mut u8, len: usize) {
     }
 }
 
-/// True if a 64-byte access at `address` would reach into the next page.
+/// True if a masked 64-byte access at `address` may be slow: where it would reach into the next page, and at the start
+/// of the address space, where null and the pointer of an empty slice without memory point.
 ///
-/// A masked access there is right, as inactive lanes never fault, but if the next page is not mapped, or not
-/// yet touched, the CPU finds that out in microcode: hundreds of cycles. Kernels with masked accesses ask
-/// first and take another way. 4096 is the smallest page of the architecture, so larger ones are covered.
+/// The access is right, as inactive lanes never fault, but if the page of one is not mapped, or not yet touched, the
+/// CPU finds that out in microcode: hundreds of cycles. Kernels with masked accesses ask first and take another way.
+/// 4096 is the smallest page of the architecture, so larger ones are covered. An empty buffer needs no branch of its
+/// own then, which would be foreseen wrongly where sizes vary.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
-pub(crate) fn reaches_next_page(address: *const u8) -> bool {
-    address.addr() & 4095 > 4096 - 64
+pub(crate) fn is_mask_slow(address: *const u8) -> bool {
+    (address.addr() & 4095 > 4096 - 64) | (address.addr() < 64)
 }

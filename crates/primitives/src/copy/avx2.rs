@@ -4,6 +4,9 @@ use super::ladder::above_small;
 use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32};
 use core::arch::x86_64::__m256i;
 
+/// No store here is masked: a load at once finds its data.
+use copy as read_here;
+
 above_small!(
     #[target_feature(enable = "avx2")]
     __m256i
@@ -20,6 +23,7 @@ pub(crate) const REP_MOVSB_FROM_BYTES: usize = 20 << 10;
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`copy_raw`](super::copy_raw).
+#[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is in the bounds that each path asks for.

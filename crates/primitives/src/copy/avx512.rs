@@ -1,7 +1,7 @@
 //! Copying with 64-byte moves: one line each, masked for the smallest sizes.
 
 use super::ladder::above_small;
-use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32, reaches_next_page};
+use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32, is_mask_slow};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
 above_small!(
@@ -20,6 +20,7 @@ pub(crate) const REP_MOVSB_FROM_BYTES: usize = 20 << 10;
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is in the bounds that each path asks for.
@@ -43,10 +44,8 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            1..=128 if reaches_next_page(src) | reaches_next_page(dst) => at_page_end(dst, src, len),
-            1..=128 => two_masked(dst, src, len),
-            // No byte may be at any address, even one that a load without active lanes is slow at.
-            0 => {}
+            ..=128 if is_mask_slow(src) | is_mask_slow(dst) => unmasked(dst, src, len),
+            ..=128 => two_masked(dst, src, len),
             129..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
             _ => copy_head_tail::<__m512i, 4>(dst, src, len),
         }
@@ -74,15 +73,30 @@ unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// The way around masked moves where the lanes behind the end would lie in another page.
+/// As `copy`, for a caller who reads the copy at once: a load does not get its data from a masked store that is still
+/// on its way to the cache, but waits for it.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the same contract; up to 128 bytes for the first.
+    unsafe {
+        match len {
+            ..=128 => unmasked(dst, src, len),
+            _ => copy(dst, src, len),
+        }
+    }
+}
+
+/// The way around masked moves.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
 /// [`overlapping_raw`](super::overlapping_raw).
-#[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn at_page_end(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {

@@ -12,7 +12,7 @@ pub(super) fn is_rep_movsb_fast(dst: *const u8, src: *const u8) -> bool {
     features().contains(Features::ERMS) && (dst.addr().wrapping_sub(src.addr()) as u32) >= 64
 }
 
-/// Makes `CODE` out of a level's own `copy` and `small`, and `large`, the upper part of its ladder. The arguments are
+/// Makes `CODE` out of a level's own `copy`, `read_here` and `small`, and `large`, the upper part of its ladder. The arguments are
 /// the attributes of the level and its block. Of the module come the thresholds too: `small` takes up to
 /// `SMALL_MOST_BYTES`, at least 5 blocks, and loads all before it stores; from `REP_MOVSB_FROM_BYTES` on `rep movsb`
 /// beats a loop of moves on CPUs with ERMS.
@@ -31,6 +31,7 @@ macro_rules! above_small {
             // SAFETY: the same contract; len is what `large` asks for.
             unsafe {
                 match len {
+                    ..$crate::intent::AROUND_LEAST_BYTES if plan.read_here => read_here(dst, src, len),
                     ..$crate::intent::AROUND_LEAST_BYTES => copy(dst, src, len),
                     _ => large(dst, src, len, plan),
                 }

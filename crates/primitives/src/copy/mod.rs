@@ -213,11 +213,12 @@ pub unsafe fn copy_raw(dst: *mut u8, src: *const u8, len: usize) {
 /// ```
 #[inline]
 pub unsafe fn copy_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
-    if len < AROUND_LEAST_BYTES {
+    let intent = intent.into();
+    if len < AROUND_LEAST_BYTES && !intent.reads_here() {
         // SAFETY: the same contract.
         return unsafe { copy_raw(dst, src, len) };
     }
-    let plan = Plan::of_copy(intent.into(), len);
+    let plan = Plan::of_copy(intent, len);
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.copy_planned()(dst, src, len, plan) }
 }

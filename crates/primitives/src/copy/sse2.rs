@@ -4,6 +4,9 @@ use super::ladder::above_small;
 use super::portable::{self, SMALL_MOST_BYTES, small};
 use crate::blocks::Block16;
 
+/// No store here is masked: a load at once finds its data.
+use copy as read_here;
+
 above_small!(Block16);
 
 /// From here on `rep movsb` beats a loop of moves on CPUs with ERMS; it moves more at once than these do.

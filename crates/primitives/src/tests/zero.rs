@@ -10,8 +10,9 @@ use crate::zero::{self, KERNELS};
 /// Zeroes `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);
 
-const AROUND: Plan = Plan { around: true, source_done: false };
-const THROUGH: Plan = Plan { around: false, source_done: false };
+const AROUND: Plan = Plan { around: true, source_done: false, read_here: false };
+const THROUGH: Plan = Plan { around: false, source_done: false, read_here: false };
+const READ_HERE: Plan = Plan { around: false, source_done: false, read_here: true };
 
 /// Every entry of a kernel with every plan. Any CPU that has the kernel's needs may call them with memory of ours.
 fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
@@ -19,6 +20,8 @@ fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
     call("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
     // SAFETY: as above.
     call("planned through", &|dst, len| unsafe { (code.planned)(dst, len, THROUGH) });
+    // SAFETY: as above.
+    call("planned read here", &|dst, len| unsafe { (code.planned)(dst, len, READ_HERE) });
     // SAFETY: as above.
     call("planned around", &|dst, len| unsafe { (code.planned)(dst, len, AROUND) });
     // SAFETY: as above.

@@ -4,6 +4,9 @@ use super::ladder::above_small;
 use crate::blocks::{zero_aligned_loop, zero_head_tail, zero_up_to_32};
 use core::arch::x86_64::__m256i;
 
+/// No store here is masked: a load at once finds its data.
+use zero as read_here;
+
 above_small!(
     #[target_feature(enable = "avx2")]
     __m256i
@@ -17,6 +20,7 @@ pub(crate) const REP_STOSB_FROM_BYTES: usize = 512 << 10;
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
+#[inline]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.

@@ -1,7 +1,7 @@
 //! Zeroing with 64-byte stores: one line each, masked for the smallest sizes.
 
 use super::ladder::above_small;
-use crate::blocks::{reaches_next_page, zero_aligned_loop, zero_head_tail, zero_up_to_32};
+use crate::blocks::{is_mask_slow, zero_aligned_loop, zero_head_tail, zero_up_to_32};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
 
 above_small!(
@@ -17,16 +17,14 @@ pub(crate) const REP_STOSB_FROM_BYTES: usize = 512 << 10;
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            1..=128 if reaches_next_page(dst) => at_page_end(dst, len),
-            1..=128 => two_masked(dst, len),
-            // No byte may be at any address, even one that a store without active lanes is slow at.
-            0 => {}
-            129..=256 => zero_head_tail::<__m512i, 2>(dst, len),
+            ..=256 if is_mask_slow(dst) => unmasked(dst, len),
+            ..=256 => four_masked(dst, len),
             257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
             513..REP_STOSB_FROM_BYTES => zero_aligned_loop::<__m512i>(dst, len),
             _ => large_by_size(dst, len),
@@ -34,40 +32,66 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     }
 }
 
-/// Up to 128 bytes without a branch on the length: the first and the last 64 bytes, both under the same mask.
-/// Up to 64 bytes that is the same store twice; above, the mask is full and the stores overlap.
+/// As `zero`, for a caller who reads the bytes at once: a load does not get its data from a masked store that is still
+/// on its way to the cache, but waits for it.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
-/// [`fill_raw`](super::fill_raw).
-#[inline]
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn two_masked(dst: *mut u8, len: usize) {
-    let mask = _bzhi_u64(u64::MAX, len as u32);
-    let zero = _mm512_setzero_si512();
-    // SAFETY: below 64 both stores write `len` bytes from dst on, as only these lanes are active; from 64 on
-    // they write the first and the last 64 of len bytes.
+unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
+    // SAFETY: the same contract; up to 256 bytes for the first.
     unsafe {
-        _mm512_mask_storeu_epi8(dst.cast(), mask, zero);
-        _mm512_mask_storeu_epi8(dst.add(len.saturating_sub(64)).cast(), mask, zero);
+        match len {
+            ..=256 => unmasked(dst, len),
+            _ => zero(dst, len),
+        }
     }
 }
 
-/// The way around masked stores where the lanes behind the end would lie in another page.
+/// Up to 256 bytes without a branch on the length, as one that is foreseen wrongly costs more than the stores: two from
+/// the start on and two up to the end, all under the same mask. From 64 bytes on the mask is full and the stores
+/// overlap as need be; below, all four are the same store.
+///
+/// ```text
+/// len 150:  [ 0 .. 64 ][ 64 .. 128 ]
+///                   [ 22 .. 86 ][ 86 .. 150 ]
+/// ```
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 256`; otherwise as
 /// [`fill_raw`](super::fill_raw).
-#[cold]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn four_masked(dst: *mut u8, len: usize) {
+    // The instruction looks at eight bits of the count.
+    let mask = _bzhi_u64(u64::MAX, len.min(255) as u32);
+    let zero = _mm512_setzero_si512();
+    let last = len.saturating_sub(64);
+    let step = last.min(64);
+    // SAFETY: below 64 all stores write `len` bytes from dst on, as only these lanes are active. From 64 on they write
+    // 64 bytes from 0, step, last - step and last on, none of which is above last = len - 64.
+    unsafe {
+        for at in [0, step, last - step, last] {
+            _mm512_mask_storeu_epi8(dst.add(at).cast(), mask, zero);
+        }
+    }
+}
+
+/// The way around masked stores.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 256`; otherwise as
+/// [`fill_raw`](super::fill_raw).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn at_page_end(dst: *mut u8, len: usize) {
+unsafe extern "C" fn unmasked(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
             ..=32 => zero_up_to_32(dst, len),
             33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
-            _ => zero_head_tail::<__m512i, 1>(dst, len),
+            65..=128 => zero_head_tail::<__m512i, 1>(dst, len),
+            _ => zero_head_tail::<__m512i, 2>(dst, len),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The upper part of the ladder, the same for all levels of vectors.
 
-/// Makes `CODE` out of a level's own `zero`, and `large`, the upper part of its ladder. The arguments are the
+/// Makes `CODE` out of a level's own `zero` and `read_here`, and `large`, the upper part of its ladder. The arguments are the
 /// attributes of the level and its block; from `REP_STOSB_FROM_BYTES` of the module on `rep stosb` beats a loop of
 /// stores on CPUs with ERMS.
 macro_rules! above_small {
@@ -18,6 +18,7 @@ macro_rules! above_small {
             // SAFETY: the same contract; len is what `large` asks for.
             unsafe {
                 match len {
+                    ..$crate::intent::AROUND_LEAST_BYTES if plan.read_here => read_here(dst, len),
                     ..$crate::intent::AROUND_LEAST_BYTES => zero(dst, len),
                     _ => large(dst, len, plan),
                 }

@@ -219,11 +219,12 @@ pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
 /// ```
 #[inline]
 pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
-    if len < AROUND_LEAST_BYTES {
+    let intent = intent.into();
+    if len < AROUND_LEAST_BYTES && !intent.reads_here() {
         // SAFETY: the same contract.
         return unsafe { fill_raw(dst, len) };
     }
-    let plan = Plan::of_zero(intent.into(), len);
+    let plan = Plan::of_zero(intent, len);
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.zero_planned()(dst, len, plan) }
 }

@@ -4,6 +4,9 @@ use super::ladder::above_small;
 use super::portable;
 use crate::blocks::Block16;
 
+/// No store here is masked: a load at once finds its data.
+use zero as read_here;
+
 above_small!(Block16);
 
 /// From here on `rep stosb` beats a loop of stores on CPUs with ERMS; it stores more at once than these do.

@@ -23,6 +23,7 @@ pub mod avx512_nontemporal;
 pub mod carryline;
 pub mod carryline_not_soon;
 pub mod carryline_overlapping;
+pub mod carryline_read_here;
 pub mod int64_registers;
 pub mod libc_memcpy;
 pub mod libc_memmove;
@@ -56,6 +57,7 @@ pub static VARIANTS: &[&Variant] = &[
     &avx512_nontemporal::VARIANT,
     &carryline::VARIANT,
     &carryline_not_soon::VARIANT,
+    &carryline_read_here::VARIANT,
     &carryline_overlapping::VARIANT,
     #[cfg(feature = "peers")]
     &stringzilla::VARIANT,

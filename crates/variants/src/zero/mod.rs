@@ -22,6 +22,7 @@ pub mod avx512;
 pub mod avx512_nontemporal;
 pub mod carryline;
 pub mod carryline_not_soon;
+pub mod carryline_read_here;
 pub mod carryline_secret;
 #[cfg(target_arch = "x86_64")]
 pub mod clzero;
@@ -68,6 +69,7 @@ pub static VARIANTS: &[&Variant] = &[
     &clzero::VARIANT,
     &carryline::VARIANT,
     &carryline_not_soon::VARIANT,
+    &carryline_read_here::VARIANT,
     &carryline_secret::VARIANT,
     #[cfg(feature = "peers")]
     &zeroize::VARIANT,
