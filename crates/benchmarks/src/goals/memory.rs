@@ -28,6 +28,9 @@ const FLEETS: [(&str, Family, &str, f64); 3] = [
 /// What is told that the data is not needed soon.
 const NOT_SOON: &str = "carryline_not_soon";
 
+/// What is told that the data is read at once.
+const READ_HERE: &str = "carryline_read_here";
+
 const HOT: [&str; 5] = ["2K", "4K", "8K", "16K", "20K"];
 const MIDDLE: [&str; 5] = ["32K", "64K", "128K", "256K", "512K"];
 const BIG: [&str; 3] = ["1M", "4M", "8M"];
@@ -85,9 +88,9 @@ pub fn goals() -> Vec<Goal> {
         goals.push(goal(id, cells, memset, 1.3, LATER).ours(NOT_SOON));
     }
     let at_once = Cells::hot(Zero, ["256", "4K", "64K"]).then(Then::Read);
-    goals.push(goal("zero-read", at_once, memset, 1.0, LATER));
+    goals.push(goal("zero-read", at_once, memset, 1.0, LATER).ours(READ_HERE));
     let loaded = Cells::hot(Copy, ["16", "64", "256", "1500"]).then(Then::Read);
-    goals.push(goal("copy-read", loaded, memcpy, 1.0 / 1.15, LOADED));
+    goals.push(goal("copy-read", loaded, memcpy, 1.0 / 1.15, LOADED).ours(READ_HERE));
     let chained = Cells::hot(Copy, ["16", "64", "256", "1500"]).chained();
     goals.push(goal("copy-chained", chained, memcpy, 1.0 / 1.15, LOADED));
     let cells = Cells::hot(Zero, sweep()).random().only(&["carryline", "libc_memset"]);

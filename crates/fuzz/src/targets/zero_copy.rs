@@ -9,13 +9,14 @@ use carryline::dispatch::{CopyCode, ZeroCode};
 use carryline::intent::Plan;
 use carryline::{copy, zero};
 
-const PLANS: [Plan; 6] = [
-    Plan { around: false, source_done: false, read_here: false },
-    Plan { around: true, source_done: false, read_here: false },
-    Plan { around: false, source_done: false, read_here: true },
-    Plan { around: false, source_done: true, read_here: false },
-    Plan { around: false, source_done: true, read_here: true },
-    Plan { around: true, source_done: true, read_here: false },
+const PLANS: [Plan; 7] = [
+    Plan { around: false, source_done: false, read_here: false, not_soon: true },
+    Plan { around: false, source_done: false, read_here: false, not_soon: false },
+    Plan { around: true, source_done: false, read_here: false, not_soon: false },
+    Plan { around: false, source_done: false, read_here: true, not_soon: false },
+    Plan { around: false, source_done: true, read_here: false, not_soon: false },
+    Plan { around: false, source_done: true, read_here: true, not_soon: false },
+    Plan { around: true, source_done: true, read_here: false, not_soon: false },
 ];
 
 type Zero<'a> = &'a dyn Fn(*mut u8, usize);
@@ -30,7 +31,7 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
     each("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
     // SAFETY: as above.
     each("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
-    for plan in &PLANS[..3] {
+    for plan in &PLANS[..4] {
         // SAFETY: as above.
         each("planned", &|dst, len| unsafe { (code.planned)(dst, len, *plan) });
         // SAFETY: as above.

@@ -17,7 +17,7 @@ const SMALL_MOST_BYTES: usize = 256;
 
 /// From here on `rep movsb` beats a loop of moves on CPUs with ERMS, once its destination is aligned: source and
 /// destination together no longer fit into a first-level cache. Below, its start-up of 20 to 80 cycles shows.
-pub(crate) const REP_MOVSB_FROM_BYTES: usize = 20 << 10;
+pub(crate) const REP_MOVSB_FROM_BYTES: usize = 25 << 10;
 
 /// The ladder.
 ///

@@ -14,7 +14,7 @@ const SMALL_MOST_BYTES: usize = 512;
 
 /// From here on `rep movsb` beats a loop of moves on CPUs with ERMS, once its destination is aligned: source and
 /// destination together no longer fit into a first-level cache. Below, its start-up of 20 to 80 cycles shows.
-pub(crate) const REP_MOVSB_FROM_BYTES: usize = 20 << 10;
+pub(crate) const REP_MOVSB_FROM_BYTES: usize = 25 << 10;
 
 /// The ladder.
 ///
@@ -44,7 +44,7 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            ..=128 if is_mask_slow(src) | is_mask_slow(dst) => unmasked(dst, src, len),
+            ..=128 if is_mask_slow(src) | is_mask_slow(dst) => away_from_page_end(dst, src, len),
             ..=128 => two_masked(dst, src, len),
             129..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
             _ => copy_head_tail::<__m512i, 4>(dst, src, len),
@@ -89,14 +89,26 @@ unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
+/// [`unmasked`], out of the way.
+///
+/// # Safety
+/// As [`unmasked`].
+#[cold]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe extern "C" fn away_from_page_end(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the same contract.
+    unsafe { unmasked(dst, src, len) }
+}
+
 /// The way around masked moves.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
 /// [`overlapping_raw`](super::overlapping_raw).
-#[inline(never)]
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {

@@ -55,7 +55,7 @@ macro_rules! above_small {
                     blocks::fence();
                 } else if read_once {
                     copy_forward::<$block, READ_ONCE>(dst, src, len);
-                } else if len >= REP_MOVSB_FROM_BYTES && is_rep_movsb_fast(dst, src) {
+                } else if (plan.not_soon || len >= REP_MOVSB_FROM_BYTES) && is_rep_movsb_fast(dst, src) {
                     blocks::copy_rep_movsb(dst, src, len);
                 } else {
                     copy_forward::<$block, READ_KEPT>(dst, src, len);
@@ -90,7 +90,7 @@ macro_rules! above_small {
         unsafe extern "C" fn unfenced(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is what `around` asks for where it is called.
             unsafe {
-                if plan.around && len >= $crate::intent::AROUND_LEAST_BYTES {
+                if (plan.around || plan.not_soon) && len >= $crate::intent::AROUND_LEAST_BYTES {
                     around(dst, src, len, plan);
                 } else {
                     planned(dst, src, len, plan);

@@ -16,15 +16,16 @@ fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
     call("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
     // SAFETY: as above.
     call("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
-    for (around, source_done, read_here) in [
-        (false, false, false),
-        (false, false, true),
-        (false, true, false),
-        (false, true, true),
-        (true, false, false),
-        (true, true, false),
+    for (around, source_done, read_here, not_soon) in [
+        (false, false, false, false),
+        (false, false, false, true),
+        (false, false, true, false),
+        (false, true, false, false),
+        (false, true, true, false),
+        (true, false, false, true),
+        (true, true, false, true),
     ] {
-        let plan = Plan { around, source_done, read_here };
+        let plan = Plan { around, source_done, read_here, not_soon };
         // SAFETY: as above.
         call(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
         // SAFETY: as above; nobody else sees the memory.

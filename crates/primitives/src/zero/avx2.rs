@@ -12,9 +12,9 @@ above_small!(
     __m256i
 );
 
-/// From here on `rep stosb` beats a loop of stores on CPUs with ERMS: the buffer no longer fits into a
-/// second-level cache, and a CPU that knows that whole lines are written need not read them first.
-pub(crate) const REP_STOSB_FROM_BYTES: usize = 512 << 10;
+/// From here on `rep stosb` is the better bet on CPUs with ERMS: the buffer does not fit into a first-level cache, and a
+/// CPU that knows that whole lines are written need not read them first.
+pub(crate) const REP_STOSB_FROM_BYTES: usize = 64 << 10;
 
 /// The ladder.
 ///

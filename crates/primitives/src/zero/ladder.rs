@@ -38,7 +38,7 @@ macro_rules! above_small {
                 if plan.around {
                     $crate::blocks::zero_around::<$block>(dst, len);
                     $crate::blocks::fence();
-                } else if len >= REP_STOSB_FROM_BYTES && features().contains(Features::ERMS) {
+                } else if (plan.not_soon || len >= REP_STOSB_FROM_BYTES) && features().contains(Features::ERMS) {
                     $crate::blocks::zero_rep_stosb(dst, len);
                 } else {
                     $crate::blocks::zero_aligned_loop::<$block>(dst, len);
@@ -54,7 +54,7 @@ macro_rules! above_small {
         unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is more than what `zero_around` asks for where it is called.
             unsafe {
-                if plan.around && len >= $crate::intent::AROUND_LEAST_BYTES {
+                if (plan.around || plan.not_soon) && len >= $crate::intent::AROUND_LEAST_BYTES {
                     $crate::blocks::zero_around::<$block>(dst, len);
                 } else {
                     planned(dst, len, plan);
