@@ -5,6 +5,7 @@
 //! no value.
 
 use crate::labels;
+use carryline_measure::claims::ExperimentResult;
 use carryline_measure::results::{Cell, Estimate, Limit, Observed, Ratio, RunResult, Status, Warning};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ struct Run<'a> {
     limits: &'a [Limit],
     warnings: &'a [Warning],
     cells: Vec<PublicCell<'a>>,
+    experiments: &'a [ExperimentResult],
 }
 
 #[derive(Serialize)]
@@ -123,6 +125,7 @@ pub fn run_json(run: &RunResult) -> Result<String, serde_json::Error> {
         limits: &run.limits,
         warnings: &run.warnings,
         cells: run.cells.iter().map(cell).collect(),
+        experiments: &run.experiments,
     })
 }
 
