@@ -244,7 +244,26 @@ mod tests {
     #[test]
     fn published_stands_beside_measured_and_every_claim_has_its_verdict() {
         let text = experiments_text(&[experiment()], Style::default());
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r"
+        times: Two times (evans-2003)
+
+        Times
+        variant   size   here
+                 bytes  ticks
+        ─────────────────────
+        x        4 KiB    300
+        y            -      -
+
+        A note.
+
+        Claims
+        source      claim            published        here                 verdict                  why
+        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        evans-2003  slow | fast      3x               3.00 (3.00 to 3.00)  holds                    'slow' 300 ticks over 'fast' 100 ticks is 3.00 (3.00 to 3.00), noise floor 0.0 %: holds
+        evans-2003  it is seen       -                -                    cannot be measured here  'absent' cannot be had: one CPU alone
+
+        2 claims: holds 1, cannot be measured here 1
+        ");
     }
 
     #[test]

@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn exactly_the_published_fields() {
         let run = value(&fixture::run());
-        let top = "cells complete environment limits noise_floor run_id schema_version seed ticks_per_cycle \
+        let top = "cells complete environment experiments limits noise_floor run_id schema_version seed ticks_per_cycle \
                    ticks_per_ns warnings";
         assert_eq!(keys(&run).join(" "), top);
         let cell = "basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \

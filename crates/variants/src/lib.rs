@@ -7,6 +7,8 @@
 use carryline::cpu::Features;
 use core::fmt;
 
+#[cfg(target_arch = "x86_64")]
+mod chain32;
 pub mod checksum;
 pub mod copy;
 pub mod copy_checksum;
@@ -17,6 +19,8 @@ mod ones_complement;
 mod peer;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod unrolled;
 pub mod zero;
 
 /// `void zero(void *dst, size_t len)`.

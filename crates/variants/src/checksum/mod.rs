@@ -34,15 +34,23 @@ pub mod adx_40;
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512_dot;
+#[cfg(target_arch = "x86_64")]
+pub mod bde1;
 pub mod carryline;
 #[cfg(target_arch = "x86_64")]
 pub mod dead_code_40;
 #[cfg(feature = "dpdk")]
 pub mod dpdk;
+#[cfg(target_arch = "x86_64")]
+pub mod dr1;
 #[cfg(feature = "peers")]
 pub mod etherparse;
 #[cfg(feature = "peers")]
 pub mod internet_checksum;
+#[cfg(target_arch = "x86_64")]
+pub mod myc1;
+#[cfg(target_arch = "x86_64")]
+pub mod myc2;
 pub mod no_odd_40;
 pub mod odd_address_baseline;
 pub mod odd_address_swap;
@@ -68,6 +76,14 @@ pub mod zero_sum_40;
 pub static VARIANTS: &[&Variant] = &[
     &reference::VARIANT,
     &words16_c::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &bde1::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &dr1::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &myc1::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &myc2::VARIANT,
     &adc_1_stream::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &adc_2_streams::VARIANT,
