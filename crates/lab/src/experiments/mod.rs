@@ -63,6 +63,7 @@
 
 use crate::failure::Failure;
 pub mod csum40;
+pub mod zeroing;
 
 pub use crate::reproduce::context::{Basis, Context, In, Measured};
 #[allow(unused_imports, reason = "an experiment may need its type")]
@@ -70,7 +71,7 @@ pub use crate::reproduce::special::Special;
 use carryline_measure::claims::{Claim, Figures, TableResult};
 
 /// The list, in the order in which they run.
-pub static EXPERIMENTS: &[&Experiment] = &[&csum40::EXPERIMENT];
+pub static EXPERIMENTS: &[&Experiment] = &[&zeroing::EXPERIMENT, &csum40::EXPERIMENT];
 
 /// One of the seeds' experiments.
 #[derive(Debug)]

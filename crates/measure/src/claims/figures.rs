@@ -163,8 +163,16 @@ impl Figures {
     /// The name of the smallest of these figures, of those that there are.
     #[must_use]
     pub fn smallest<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
-        let value = |name: &&'n str| self.get(name).map(Figure::value);
-        let there = names.iter().copied().filter_map(|name| Some((name, value(&name)?)));
-        there.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+        self.valued(names).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+    }
+
+    /// The name of the largest of these figures, of those that there are.
+    #[must_use]
+    pub fn largest<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        self.valued(names).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+    }
+
+    fn valued<'n>(&self, names: &[&'n str]) -> impl Iterator<Item = (&'n str, f64)> {
+        names.iter().copied().filter_map(|name| Some((name, self.get(name)?.value())))
     }
 }
