@@ -62,7 +62,9 @@
 //! plus `pub mod zero_twice;` and `&zero_twice::EXPERIMENT,` below.
 
 use crate::failure::Failure;
+pub mod chains;
 pub mod csum40;
+pub mod lockert;
 pub mod zeroing;
 
 pub use crate::reproduce::context::{Basis, Context, In, Measured};
@@ -71,7 +73,8 @@ pub use crate::reproduce::special::Special;
 use carryline_measure::claims::{Claim, Figures, TableResult};
 
 /// The list, in the order in which they run.
-pub static EXPERIMENTS: &[&Experiment] = &[&zeroing::EXPERIMENT, &csum40::EXPERIMENT];
+pub static EXPERIMENTS: &[&Experiment] =
+    &[&zeroing::EXPERIMENT, &csum40::EXPERIMENT, &chains::EXPERIMENT, &lockert::EXPERIMENT];
 
 /// One of the seeds' experiments.
 #[derive(Debug)]

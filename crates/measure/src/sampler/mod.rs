@@ -7,7 +7,7 @@
 
 mod batch;
 mod buffers;
-mod loops;
+pub(crate) mod loops;
 mod prepare;
 mod recheck;
 mod seen;

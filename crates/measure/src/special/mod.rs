@@ -16,6 +16,7 @@
 //!   and not at times;
 //! - a routine of the collection is called only once it is proved: [`Setup::verified`].
 
+mod chains;
 pub mod inlined40;
 mod planted;
 
@@ -29,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The list.
-pub static SPECIALS: &[&Special] = &[&inlined40::SPECIAL, &planted::SPECIAL];
+pub static SPECIALS: &[&Special] = &[&chains::SPECIAL, &inlined40::SPECIAL, &planted::SPECIAL];
 
 /// A special measurement.
 #[derive(Debug)]
