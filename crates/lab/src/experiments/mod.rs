@@ -104,6 +104,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// The figures that claims name.
     pub figures: Figures,
+    /// True if what was run is not what the claims are about: none of them is judged then.
+    pub beside_the_claims: bool,
 }
 
 /// The experiment of that name.

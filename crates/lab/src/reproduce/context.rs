@@ -24,7 +24,8 @@ use std::time::{Duration, Instant};
 pub struct Context<'a> {
     /// The machine.
     pub here: &'a Here,
-    /// True if the user wants it quick: fewer replicates and less time.
+    /// True if the user wants it quick: fewer replicates and less time. For experiments that have rows to leave out.
+    #[allow(dead_code, reason = "not every set of experiments has one that leaves rows out")]
     pub quick: bool,
     /// Time for this experiment.
     pub budget: Duration,
@@ -63,6 +64,7 @@ pub enum Basis {
 }
 
 /// What a time is given in.
+#[allow(dead_code, reason = "experiments choose among them")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum In {
     /// Ticks of the time-stamp counter.
@@ -215,13 +217,9 @@ impl Measured {
         if counted(&self.gathered[situation]) { "cycles pmu" } else { "cycles est." }
     }
 
+    #[allow(dead_code, reason = "experiments choose what they look at")]
     /// The cell of a variant: status, limit share, rank, bytes.
     pub fn cell(&self, situation: usize, variant: &str) -> Option<&Cell> {
         self.summaries.get(situation)?.cells.iter().find(|cell| cell.variant == variant)
-    }
-
-    /// Ticks per nanosecond, as the workers found it.
-    pub fn ticks_per_ns(&self) -> Option<f64> {
-        self.ticks_per_ns
     }
 }

@@ -135,11 +135,8 @@ fn judge(experiment: &Experiment, found: Result<Outcome, Failure>, seed: u64) ->
     if interrupt::requested() {
         outcome.notes.push("Interrupted: what was measured until then.".to_owned());
     }
-    let claims = experiment
-        .claims
-        .iter()
-        .map(|claim| claim.judge(&outcome.figures, experiment.source, seed))
-        .collect();
+    let claims = if outcome.beside_the_claims { &[] } else { experiment.claims };
+    let claims = claims.iter().map(|claim| claim.judge(&outcome.figures, experiment.source, seed)).collect();
     ExperimentResult {
         id: experiment.id.to_owned(),
         source: experiment.source.to_owned(),

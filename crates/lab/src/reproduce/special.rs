@@ -174,6 +174,9 @@ impl Special {
     /// A series as a figure in its own unit, or the reason why there is none.
     pub fn figure(&self, series: &str) -> Result<Figure, String> {
         let reason = || self.reason.clone().unwrap_or_else(|| "nothing was sampled".to_owned());
+        if let Some(reason) = self.unusable(series) {
+            return Err(reason);
+        }
         let index =
             self.series.iter().position(|known| known.name == series).ok_or_else(|| match &self.reason {
                 Some(reason) => reason.clone(),
@@ -182,6 +185,14 @@ impl Special {
         let set = format!("special {} {} {}", self.name, self.parameters, self.series[index].unit);
         Figure::sampled(&self.series[index].unit, self.by_series(index), Some(&set), self.floor(), self.seed)
             .ok_or_else(reason)
+    }
+
+    /// Why what a series begins with takes no part, if the special said so.
+    fn unusable(&self, series: &str) -> Option<String> {
+        let pairs = self.facts.first()?.get("unusable")?.as_array()?;
+        let pair =
+            pairs.iter().find(|pair| pair[0].as_str().is_some_and(|label| series.starts_with(label)))?;
+        pair[1].as_str().map(str::to_owned)
     }
 
     /// A series of ticks in core cycles.

@@ -242,7 +242,8 @@ fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>)) ->
     }
 }
 
-/// Every one must hold. What failed is cited before what is doubtful, and that before what is missing.
+/// Every one must hold. What failed decides before what is doubtful, and that before what is missing; the first of those
+/// that decide is cited.
 fn all(judged: Vec<Judged>) -> Judged {
     let any = |verdict| judged.iter().any(|one: &Judged| one.verdict == verdict);
     let verdict = if any(Verdict::Fails) || any(Verdict::Reversed) {
@@ -255,12 +256,20 @@ fn all(judged: Vec<Judged>) -> Judged {
     } else {
         Verdict::Holds
     };
-    let join = |text: fn(&Judged) -> &str| judged.iter().map(text).collect::<Vec<_>>().join("; ");
+    let decides = |one: &&Judged| {
+        one.verdict == verdict || (verdict == Verdict::Fails && one.verdict == Verdict::Reversed)
+    };
+    let decisive = judged.iter().filter(decides).count();
+    let cited = judged.iter().find(decides).map_or("", |one| one.why.as_str());
+    let why = match decisive {
+        0 | 1 => format!("of {}: {cited}", judged.len()),
+        more => format!("of {}: {cited}; {} more likewise", judged.len(), more - 1),
+    };
     Judged {
         verdict,
-        measured: join(|one| &one.measured),
+        measured: judged.iter().map(|one| one.measured.as_str()).collect::<Vec<_>>().join("; "),
         floor: judged.iter().filter_map(|one| one.floor).reduce(f64::max),
-        why: join(|one| &one.why),
+        why,
     }
 }
 

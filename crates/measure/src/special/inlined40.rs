@@ -82,9 +82,11 @@ mod x86 {
     type Batch = unsafe fn(*const u8, usize) -> u64;
 
     pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-        let mut missing = [false; KERNELS.len()];
+        let mut unusable = Vec::new();
         for (place, name) in VARIANTS.iter().enumerate() {
-            missing[place + 1] = setup.verified(Family::Checksum, name).is_err();
+            if let Err(reason) = setup.verified(Family::Checksum, name) {
+                unusable.push((place + 1, reason.to_string()));
+            }
         }
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
         // Room for an odd start, at a line boundary, on the heap of this process.
@@ -92,7 +94,7 @@ mod x86 {
         rng.fill_bytes(&mut data);
         let wrong = wrong_share(&mut rng)?;
         Ok(Box::new(Inlined {
-            missing,
+            unusable,
             start: data.as_ptr().addr().wrapping_neg() % 64,
             data,
             placement: setup.replicate as usize % PLACEMENTS,
@@ -103,7 +105,8 @@ mod x86 {
     }
 
     struct Inlined {
-        missing: [bool; KERNELS.len()],
+        /// Kernels that take no part, with the reason.
+        unusable: Vec<(usize, String)>,
         data: Vec<u8>,
         start: usize,
         placement: usize,
@@ -144,7 +147,7 @@ mod x86 {
                     }
                     for place in order {
                         let kernel = if place == KERNELS.len() { TWICE } else { place };
-                        if self.missing[kernel] {
+                        if self.unusable.iter().any(|(other, _)| *other == kernel) {
                             continue;
                         }
                         let batch = batch(kernel, mode, self.placement);
@@ -171,6 +174,7 @@ mod x86 {
                 "wrong at odd addresses": self.wrong[0],
                 "wrong two streams": self.wrong[1],
                 "trials": TRIALS,
+                "unusable": self.unusable.iter().map(|(place, why)| (KERNELS[*place], why)).collect::<Vec<_>>(),
             })
         }
     }

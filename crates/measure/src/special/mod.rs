@@ -14,6 +14,8 @@
 //! - what cannot be done on this machine is [`Impossible`], with the reason in words for a user;
 //! - what was set up is a fact ([`Rounds::facts`]): pages that were untouched, sums that agreed; tests look at these
 //!   and not at times;
+//! - what takes no part for a reason of its own stands among the facts, as `unusable`: pairs of what its series begin
+//!   with and the reason;
 //! - a routine of the collection is called only once it is proved: [`Setup::verified`].
 
 mod chains;
