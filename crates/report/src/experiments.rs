@@ -2,13 +2,13 @@
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
-use crate::units::{byte_size, number, percent_fine};
+use crate::units::{byte_size, number, number_with, percent_fine};
 use carryline_measure::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Verdict};
 use carryline_measure::environment::Environment;
 use carryline_measure::results::RunResult;
 
 /// Width of the table of claims where there is no terminal that has one.
-const CLAIMS_WIDTH: u16 = 180;
+const CLAIMS_WIDTH: u16 = 150;
 
 /// All experiments, then one table of all claims.
 #[must_use]
@@ -41,30 +41,39 @@ pub fn experiments_text(experiments: &[ExperimentResult], style: Style) -> Strin
     text
 }
 
-/// One table of all claims, and how many of each verdict there are.
+/// One table of all claims, the sentence that says why for each, and how many of each verdict there are.
 #[must_use]
 pub fn claims_text(experiments: &[ExperimentResult], style: Style) -> String {
-    let claims = || experiments.iter().flat_map(|experiment| &experiment.claims);
-    if claims().next().is_none() {
+    let claims: Vec<&ClaimResult> = experiments.iter().flat_map(|experiment| &experiment.claims).collect();
+    if claims.is_empty() {
         return String::new();
     }
     let mut table = Table::new([
-        ("source", Kind::Name),
+        ("", Kind::Number),
+        ("source", Kind::Text),
         ("claim", Kind::Text),
         ("published", Kind::Text),
         ("here", Kind::Text),
         ("verdict", Kind::Text),
-        ("why", Kind::Text),
     ]);
-    for claim in claims() {
+    let mut sentences = String::new();
+    for (number, claim) in (1..).zip(&claims) {
         let row = [&claim.source, &claim.text, &claim.published, &claim.measured];
         let mut row: Vec<String> = row.map(|text| safe(text)).into();
+        row.insert(0, number_with(f64::from(number), 0));
         row.push(claim.verdict.to_string());
-        row.push(safe(&claim.why));
         table.push(row, emphasis(claim.verdict));
+        sentences.push_str(&wrap(&format!("{number}. {}.", safe(&claim.why)), style.width, 4));
+        sentences.push('\n');
     }
-    let wide = Style { width: Some(style.width.unwrap_or(CLAIMS_WIDTH).max(100)), ..style };
-    format!("{}\n{}\n{}\n", bold("Claims", style), table.render(wide), counts(claims()))
+    let wide = Style { width: Some(style.width.unwrap_or(CLAIMS_WIDTH).max(90)), ..style };
+    format!(
+        "{}\n{}\n{}\n{sentences}\n{}\n",
+        bold("Claims", style),
+        table.render(wide),
+        bold("Why", style),
+        counts(claims.into_iter())
+    )
 }
 
 const fn emphasis(verdict: Verdict) -> Emphasis {
@@ -257,10 +266,14 @@ mod tests {
         A note.
 
         Claims
-        source      claim            published        here                 verdict                  why
-        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-        evans-2003  slow | fast      3x               3.00 (3.00 to 3.00)  holds                    'slow' 300 ticks over 'fast' 100 ticks is 3.00 (3.00 to 3.00), noise floor 0.0 %: holds
-        evans-2003  it is seen       -                -                    cannot be measured here  'absent' cannot be had: one CPU alone
+           source           claim            published        here                 verdict
+        ──────────────────────────────────────────────────────────────────────────────────────────────────
+        1  evans-2003       slow | fast      3x               3.00 (3.00 to 3.00)  holds
+        2  evans-2003       it is seen       -                -                    cannot be measured here
+
+        Why
+        1. 'slow' 300 ticks over 'fast' 100 ticks is 3.00 (3.00 to 3.00), noise floor 0.0 %: holds.
+        2. 'absent' cannot be had: one CPU alone.
 
         2 claims: holds 1, cannot be measured here 1
         ");
