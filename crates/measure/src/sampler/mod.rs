@@ -14,6 +14,7 @@ mod seen;
 mod workload;
 
 pub use buffers::Buffers;
+#[cfg(target_arch = "x86_64")]
 pub(crate) use loops::{PLACEMENTS, place};
 pub use workload::{CacheSizes, buffer_bytes, level_of};
 

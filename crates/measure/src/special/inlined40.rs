@@ -316,11 +316,13 @@ mod x86 {
     mod tests {
         use super::*;
 
+        type Sum = unsafe fn(*const u8, u32) -> u32;
+
         #[test]
         fn the_inlined_kernels_sum_as_the_reference_does() {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(40);
             let mut bytes = [0_u8; BYTES + 1];
-            let kernels: [(&str, unsafe fn(*const u8, u32) -> u32); 7] = [
+            let kernels: [(&str, Sum); 7] = [
                 ("baseline", Baseline::sum),
                 ("specialised", Specialised::sum),
                 ("no odd", NoOdd::sum),
