@@ -108,7 +108,7 @@ fn table_text(result: &TableResult, style: Style) -> String {
     };
     let columns = result.columns.iter().enumerate().map(|(index, column)| {
         let unit = if column.unit.is_empty() { String::new() } else { format!("\n{}", column.unit) };
-        (format!("{}{unit}", column.name), kind(index))
+        (format!("{}{unit}", in_lines(&column.name)), kind(index))
     });
     let mut table = Table::new(columns);
     for row in &result.rows {
@@ -116,6 +116,22 @@ fn table_text(result: &TableResult, style: Style) -> String {
         table.push(cells.collect(), Emphasis::None);
     }
     format!("{}\n{}", bold(&safe(&result.title), style), table.render(style))
+}
+
+/// A column's name over several lines, so that it is no wider than figures are.
+fn in_lines(name: &str) -> String {
+    const WIDE: usize = 11;
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= WIDE => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 fn datum_text(datum: &Datum, unit: &str) -> String {
@@ -200,8 +216,8 @@ fn machine(run: &RunResult) -> String {
 
 fn table_page(result: &TableResult) -> String {
     let header = result.columns.iter().map(|column| match column.unit.as_str() {
-        "" => escape(&column.name.replace('\n', " ")),
-        unit => format!("{}, {unit}", escape(&column.name.replace('\n', " "))),
+        "" => escape(&column.name),
+        unit => format!("{}, {unit}", escape(&column.name)),
     });
     let header: Vec<String> = header.collect();
     let mut page = format!("\n{}\n\n| {} |\n", escape(&result.title), header.join(" | "));
@@ -235,7 +251,8 @@ mod tests {
         figures.add("slow", Figure::exact("ticks", 300.0));
         figures.add("fast", Figure::exact("ticks", 100.0));
         figures.missing("absent", "one CPU alone");
-        let mut table = TableResult::new("Times", &[("variant", ""), ("size", "bytes"), ("here", "ticks")]);
+        let mut table =
+            TableResult::new("Times", &[("variant", ""), ("size", "bytes"), ("time measured here", "ticks")]);
         table.push(vec!["x".into(), 4096.0.into(), figures.get("slow").into()]);
         table.push(vec!["y".into(), Datum::None, Datum::None]);
         ExperimentResult {
@@ -257,11 +274,13 @@ mod tests {
         times: Two times (evans-2003)
 
         Times
-        variant   size   here
-                 bytes  ticks
-        ─────────────────────
-        x        4 KiB    300
-        y            -      -
+        variant   size      time
+                 bytes  measured
+                            here
+                           ticks
+        ────────────────────────
+        x        4 KiB       300
+        y            -         -
 
         A note.
 

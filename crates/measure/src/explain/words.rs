@@ -483,13 +483,4 @@ pub(super) const WORDS: &[Word] = &[
         "An environment variable that takes CPU features away: CARRYLINE_MASK=avx512f,avx2. What builds on a feature goes \
          with it. It lets the path of a weaker CPU be tested and measured on a strong one; nothing can add a feature.",
     ),
-    word(
-        "verdict",
-        &["claim", "holds", "fails", "reversed", "undecided", "cannot be measured here"],
-        "What 'carryline reproduce' says about a claim of the seeds. It is computed from the claim's rule, the 95 % \
-         intervals of the figures that the rule names, and the noise floor of their rounds: 'holds' if the whole \
-         interval, widened by the floor, is within the rule, 'fails' if it is outside, 'reversed' if it is outside and \
-         on the other side of equality, 'undecided' if it is neither, 'cannot be measured here' if a figure cannot be \
-         had on this machine.",
-    ),
 ];
