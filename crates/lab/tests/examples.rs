@@ -37,8 +37,9 @@ fn examples_in_readme() -> Vec<String> {
 /// Options that make an example quick without changing what it shows.
 fn shorter(command: &str) -> &'static str {
     match command.split_whitespace().nth(1) {
-        _ if command.contains('>') => "",
+        _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => "",
         Some("run" | "measure") => "--budget 1s --replicates 1",
+        Some("reproduce") => "--budget 2s",
         Some("selftest") => "--runs 1 --pairs 5 --budget 1s",
         _ => "",
     }
@@ -91,6 +92,7 @@ fn the_examples_of_every_help_run() {
         "machine",
         "verify",
         "measure",
+        "reproduce",
         "real",
         "history",
         "rerun",

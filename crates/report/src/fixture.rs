@@ -200,6 +200,7 @@ pub(crate) fn empty() -> RunResult {
             },
         ],
         cells: vec![],
+        experiments: vec![],
         complete: true,
     }
 }

@@ -8,6 +8,8 @@
 use carryline::cpu::Features;
 use core::fmt;
 
+#[cfg(target_arch = "x86_64")]
+mod chain32;
 pub mod checksum;
 pub mod copy;
 pub mod copy_checksum;
@@ -18,6 +20,8 @@ mod ones_complement;
 mod peer;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod unrolled;
 pub mod zero;
 
 /// `void zero(void *dst, size_t len)`.
@@ -115,6 +119,8 @@ pub enum Role {
     Reference,
     /// A technique.
     Technique,
+    /// A form that one of the seeds measured, kept for its experiment: it takes part elsewhere only when named.
+    Seed,
     /// What a user has today without us; rankings state ratios to the family's one baseline.
     Baseline,
     /// Another project's library.
@@ -144,7 +150,7 @@ pub struct Variant {
     pub known_bad: Option<&'static str>,
 }
 
-/// Which lengths a variant is made for.
+/// Which lengths a variant is made for, and whether it heeds a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lengths {
     /// Any.
@@ -153,6 +159,8 @@ pub enum Lengths {
     UpTo(usize),
     /// Exactly this many bytes.
     Only(usize),
+    /// Exactly this many bytes, and the seed must be 0: it is not looked at.
+    OnlyUnseeded(usize),
 }
 
 impl Lengths {
@@ -162,7 +170,16 @@ impl Lengths {
         match self {
             Lengths::Any => true,
             Lengths::UpTo(most) => len <= most,
-            Lengths::Only(only) => len == only,
+            Lengths::Only(only) | Lengths::OnlyUnseeded(only) => len == only,
+        }
+    }
+
+    /// The seed that a call is to get in the stead of `seed`: the same, unless the variant is made for 0 alone.
+    #[must_use]
+    pub const fn seed(self, seed: u32) -> u32 {
+        match self {
+            Lengths::OnlyUnseeded(_) => 0,
+            Lengths::Any | Lengths::UpTo(_) | Lengths::Only(_) => seed,
         }
     }
 }

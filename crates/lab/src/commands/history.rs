@@ -62,6 +62,12 @@ fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Fai
     };
     match common.format {
         Format::Json => output::print(&carryline_report::json::run_json(&result)?)?,
+        Format::Table if !result.experiments.is_empty() => {
+            output::print(&carryline_report::experiments::experiments_text(
+                &result.experiments,
+                output::style(),
+            ))?;
+        }
         Format::Table => output::print(&ranked_result(&result, unit)?)?,
     }
     output::warn(&result.warnings, common);
@@ -90,6 +96,7 @@ fn from_rounds(store: &Store, id: RunId) -> Result<RunResult, Failure> {
         limits: Vec::new(),
         warnings: Vec::new(),
         cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
+        experiments: Vec::new(),
         complete: false,
     })
 }

@@ -7,13 +7,15 @@
 
 mod batch;
 mod buffers;
-mod loops;
+pub(crate) mod loops;
 mod prepare;
 mod recheck;
 mod seen;
 mod workload;
 
 pub use buffers::Buffers;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use loops::{PLACEMENTS, place};
 pub use workload::{CacheSizes, buffer_bytes, level_of};
 
 use crate::arena::MapError;
@@ -26,7 +28,7 @@ use crate::statistics;
 use crate::status::StatusPage;
 use crate::verify::Verified;
 use batch::WARM_CALLS;
-use carryline_variants::{Family, Routine};
+use carryline_variants::{Family, Lengths, Routine};
 use loops::Call;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -91,6 +93,8 @@ struct Member {
     routine: Routine,
     /// Index of the subject in the worker's job; `u64::MAX` for the null call.
     subject: u64,
+    /// What it is made for.
+    lengths: Lengths,
 }
 
 /// What a round found besides the samples.
@@ -163,14 +167,17 @@ impl<'a> Bench<'a> {
         } else {
             vec![Call::default(); longest_list]
         };
-        let null = Member { routine: carryline_variants::null::routine(family), subject: u64::MAX };
-        let members: Vec<Member> = std::iter::once(null)
-            .chain(
-                members
-                    .iter()
-                    .map(|(proved, subject)| Member { routine: proved.subject().routine, subject: *subject }),
-            )
-            .collect();
+        let null = Member {
+            routine: carryline_variants::null::routine(family),
+            subject: u64::MAX,
+            lengths: Lengths::Any,
+        };
+        let member = |(proved, subject): &(&Verified<'_>, u64)| Member {
+            routine: proved.subject().routine,
+            subject: *subject,
+            lengths: proved.subject().lengths,
+        };
+        let members: Vec<Member> = std::iter::once(null).chain(members.iter().map(member)).collect();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let sizes = SizeSource::new(&condition.sizes);
         if layout.period.is_some() {

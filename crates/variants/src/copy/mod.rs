@@ -31,7 +31,11 @@ pub mod reference;
 #[cfg(target_arch = "x86_64")]
 pub mod rep_movsb;
 #[cfg(target_arch = "x86_64")]
+pub mod rep_movsl;
+#[cfg(target_arch = "x86_64")]
 pub mod rep_movsq;
+#[cfg(target_arch = "x86_64")]
+pub mod rep_movsw;
 #[cfg(target_arch = "x86_64")]
 pub mod sse2;
 #[cfg(feature = "peers")]
@@ -46,6 +50,10 @@ pub static VARIANTS: &[&Variant] = &[
     &rep_movsb::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &rep_movsq::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &rep_movsw::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &rep_movsl::VARIANT,
     &int64_registers::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &sse2::VARIANT,
