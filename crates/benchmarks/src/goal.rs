@@ -240,7 +240,7 @@ pub fn is_peer(family: Family, name: &str) -> bool {
     match carryline_variants::find(family, name).map(|variant| variant.role) {
         None | Some(Role::Baseline | Role::Peer) => true,
         Some(Role::Technique) => SHIPPED.contains(&(family, name)),
-        Some(Role::Reference | Role::Ours) => false,
+        Some(Role::Reference | Role::Ours | Role::Seed) => false,
     }
 }
 
