@@ -56,6 +56,7 @@ fn keep(store: &mut Store, command: &str, all: &[Gathered], killed: bool) {
         limits: limits.clone(),
         warnings: vec![],
         cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
+        experiments: vec![],
         complete: true,
     };
     store.finish_run(id, &result).expect("ended");

@@ -78,6 +78,7 @@ unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract; up to 128 bytes for the first.

@@ -38,6 +38,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
     // SAFETY: the same contract; up to 256 bytes for the first.
