@@ -13,6 +13,7 @@ pub mod forked;
 pub mod gather;
 pub mod limits;
 pub mod nearest;
+pub mod object_loops;
 pub mod planted;
 pub mod plugin;
 pub mod process;

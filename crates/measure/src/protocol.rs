@@ -5,6 +5,7 @@
 //! print what it likes; a line without the token is not the worker's and is ignored.
 
 use crate::condition::Condition;
+use crate::object_loops::{Compared, LoopsJob};
 use crate::results::{Limit, Observed};
 use crate::sampler::CacheSizes;
 use crate::subject::SubjectId;
@@ -40,6 +41,8 @@ pub enum Job {
     },
     /// Be a replicate: prove, then measure.
     Measure(MeasureJob),
+    /// Time the loops of a shared object.
+    Loops(LoopsJob),
 }
 
 /// One replicate's work.
@@ -166,6 +169,13 @@ pub enum Message {
         situation: u32,
         /// Why.
         reason: String,
+    },
+    /// Loops of a shared object were compared, or refused.
+    Compared {
+        /// The comparison's index in the job.
+        comparison: usize,
+        /// What came of it.
+        compared: Compared,
     },
     /// What disturbed the process.
     Disturbance {

@@ -12,7 +12,7 @@ use crate::sampler::{Bench, BenchError, Buffers, MOST_ROUNDS};
 use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
 use crate::verify::{self, Depth, Failure, Verified};
-use crate::{clock, limits, planted};
+use crate::{clock, limits, object_loops, planted};
 use carryline_variants::Family;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -83,6 +83,12 @@ pub fn main() -> Result<u8, WorkerError> {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
         Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
         Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
+        Job::Loops(job) => {
+            object_loops::run(job, &status, &mut |comparison, compared| {
+                channel.send(&Message::Compared { comparison, compared });
+            });
+            true
+        }
         Job::Measure(job) => {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
             deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel, &status))

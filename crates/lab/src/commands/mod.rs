@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod explain;
 pub mod history;
+pub mod inlining;
 pub mod list;
 pub mod machine;
 pub mod measure;
