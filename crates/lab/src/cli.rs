@@ -229,11 +229,17 @@ machine code says what it made of them. Fills are with zero. Answers are kept un
 Examples:
   carryline inlining
   carryline inlining --compiler gcc --limit 32
-  carryline inlining --compiler cc --format json")]
+  carryline inlining --compiler cc --flags '-O2 -mno-sse' --format json")]
 pub struct Inlining {
     /// Ask this compiler only: a path, or a name on PATH; may be given several times.
     #[arg(long, value_name = "PATH")]
     pub compiler: Vec<PathBuf>,
+    /// Compile under these flags, instead of ten usual sets; may be given several times.
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub flags: Vec<String>,
+    /// Time for timing the loops of all compilers.
+    #[arg(long, value_name = "TIME", default_value = "12s", value_parser = parse_duration)]
+    pub budget: std::time::Duration,
     /// The hard-coded limit on inlined sizes whose cost is measured.
     #[arg(long, value_name = "BYTES", default_value_t = crate::inlining::limit::USUAL_LIMIT_BYTES,
         value_parser = clap::value_parser!(u32).range(0..=511))]

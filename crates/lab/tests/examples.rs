@@ -39,6 +39,7 @@ fn shorter(command: &str) -> &'static str {
     match command.split_whitespace().nth(1) {
         _ if command.contains('>') => "",
         Some("run" | "measure") => "--budget 1s --replicates 1",
+        Some("inlining") => "--budget 1s",
         Some("selftest") => "--runs 1 --pairs 5 --budget 1s",
         _ => "",
     }
@@ -66,6 +67,7 @@ fn run_all(commands: &[String]) {
             .env("PATH", &path)
             .env("HOME", place.path())
             .env("XDG_DATA_HOME", place.file("data"))
+            .env("XDG_CACHE_HOME", place.file("cache"))
             .output()
             .expect("a shell");
         let (out, err) = texts(&output);
@@ -87,6 +89,7 @@ fn the_examples_of_every_help_run() {
         "machine",
         "verify",
         "measure",
+        "inlining",
         "history",
         "rerun",
         "explain",

@@ -290,7 +290,8 @@ mod tests {
         };
         let mut refused = 0;
         run(&job, &status, &mut |_, compared| {
-            refused += u32::from(matches!(compared, Compared::Refused(reason) if reason.contains("loops.so")));
+            refused +=
+                u32::from(matches!(compared, Compared::Refused(reason) if reason.contains("loops.so")));
         });
         assert_eq!(refused, 2);
     }

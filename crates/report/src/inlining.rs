@@ -220,8 +220,16 @@ fn compiler_table(rows: &[InliningRow], style: Style) -> String {
         ("call", Kind::Text),
     ]);
     let mut done: Vec<usize> = Vec::new();
+    let mut missing: Vec<(&str, &str, Vec<&str>)> = Vec::new();
     for (index, row) in rows.iter().enumerate() {
         if done.contains(&index) {
+            continue;
+        }
+        if let (Some(function), Some(reason)) = (&row.function, &row.reason) {
+            match missing.iter_mut().find(|(f, r, _)| (*f, *r) == (function.as_str(), reason.as_str())) {
+                Some((_, _, flags)) => flags.push(&row.flags),
+                None => missing.push((function, reason, vec![&row.flags])),
+            }
             continue;
         }
         let alike: Vec<usize> = (index..rows.len())
@@ -234,10 +242,9 @@ fn compiler_table(rows: &[InliningRow], style: Style) -> String {
             Some(reason) => (format!("failed: {reason}"), Emphasis::Bad),
             None => (words(&row.gap_ranges), Emphasis::None),
         };
-        let looped = if row.loop_ranges.is_empty() {
-            String::new()
-        } else {
-            format!(" (as a loop: {})", words(&row.loop_ranges))
+        let looped = match row.loop_ranges.is_empty() {
+            true => String::new(),
+            false => format!("; a loop at {}", words(&row.loop_ranges)),
         };
         table.push(
             vec![
@@ -251,7 +258,15 @@ fn compiler_table(rows: &[InliningRow], style: Style) -> String {
             emphasis,
         );
     }
-    table.render(style)
+    let mut out = table.render(style);
+    let mut all: Vec<&str> = rows.iter().map(|row| row.flags.as_str()).collect();
+    all.dedup();
+    for (function, reason, flags) in missing {
+        let under = if flags == all { "any flags".to_owned() } else { flags.join(", ") };
+        out.push_str(&wrap(&safe(&format!("{function} under {under}: {reason}")), style.width, 2));
+        out.push('\n');
+    }
+    out
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::engine::machine::Here;
 use crate::engine::progress::Progress;
 use crate::engine::session;
 use crate::failure::{Failure, status};
-use crate::inlining::{Question, cache, compilers, limit, survey};
+use crate::inlining::{Language, Question, cache, compilers, limit, survey};
 use crate::{interrupt, output};
 use carryline_report::inlining as report;
 use carryline_report::listing::to_json;
@@ -14,8 +14,6 @@ use std::time::Duration;
 
 /// What a survey without any cache takes on two idle cores, roughly.
 const EXPECTED: Duration = Duration::from_secs(40);
-/// Time for timing one compiler's loops.
-const TIMING: Duration = Duration::from_secs(6);
 
 /// Asks the compilers and prints what they do.
 pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
@@ -37,23 +35,27 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     let folder = tempfile::Builder::new().prefix("carryline-").tempdir()?;
     let progress = Progress::new(EXPECTED, common.quiet);
     let patience = Duration::from_secs(args.patience);
-    let (mut answers, silent) = survey(&Question {
+    let question = Question {
         candidates: &candidates,
+        flags: &args.flags,
         patience,
         cache: &cache,
         refresh: args.refresh,
         folder: folder.path(),
         stop: &interrupt::requested,
         progress: &|step, done, all| progress.say(format!("{step} ({done} of {all})")),
-    });
+    };
+    let (mut answers, silent) = survey(&question);
 
     let here = Here::look();
     let machine = machine(&here);
     let supervisor = session::supervisor(10)?;
     let mut notes = Vec::new();
-    let mut limits = Vec::new();
+    let mut limits: Vec<report::LimitRow> = Vec::new();
+    let timed = answers.iter().filter(|answer| answer.compiler.language == Language::C).count().max(1) as u32;
     for answer in &mut answers {
-        let key = format!("{}|{machine}", args.limit);
+        let flags = question.flag_sets(&answer.compiler).swap_remove(0);
+        let key = format!("{}|{flags}|{machine}", args.limit);
         let known = answer.known.limits.get(&key).cloned();
         if known.iter().flatten().any(|row| !row.sizes.is_empty()) {
             notes.push(format!(
@@ -61,14 +63,15 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
                 answer.compiler.name, answer.compiler.version
             ));
         }
-        let rows = known.unwrap_or_else(|| {
+        let mut rows = known.unwrap_or_else(|| {
             limit::cost(
                 &answer.compiler,
                 &answer.rows,
                 args.limit,
                 &limit::Timing {
                     supervisor: &supervisor,
-                    budget: TIMING,
+                    flags: &flags,
+                    budget: args.budget / timed,
                     patience,
                     cpu: here.cpu(None).ok().flatten(),
                     seed: session::seed(common),
@@ -78,6 +81,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
                 },
             )
         });
+        rows.iter_mut().for_each(|row| row.compiler.clone_from(&answer.compiler.name));
         if rows.iter().all(|row| row.reason.is_none()) {
             answer.known.limits.insert(key, rows.clone());
         }

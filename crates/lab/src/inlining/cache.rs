@@ -76,7 +76,7 @@ impl Cache {
 }
 
 fn key(compiler: &Compiler) -> String {
-    format!("{}|{}|{}", probes::VERSION, compiler.name, compiler.identity)
+    format!("{}|{}", probes::VERSION, compiler.identity)
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ const REPLICATES: u32 = 5;
 pub struct Timing<'a> {
     /// How workers are started.
     pub supervisor: &'a Supervisor,
+    /// The flags that loops are compiled under.
+    pub flags: &'a str,
     /// Time for all of one compiler's loops.
     pub budget: Duration,
     /// How long the compiler may take.
@@ -53,7 +55,7 @@ struct Part {
 /// What the limit costs this compiler's users, function by function. Nothing for a compiler of another language or one
 /// that gave no answer.
 pub fn cost(compiler: &Compiler, rows: &[InliningRow], limit: u32, timing: &Timing<'_>) -> Vec<LimitRow> {
-    let mut parts = parts(compiler, rows, limit);
+    let mut parts = parts(compiler, rows, timing.flags, limit);
     if parts.iter().all(|part| part.sizes.is_empty()) {
         return parts.into_iter().map(|part| part.row).collect();
     }
@@ -66,16 +68,16 @@ pub fn cost(compiler: &Compiler, rows: &[InliningRow], limit: u32, timing: &Timi
     parts.into_iter().map(|part| part.row).collect()
 }
 
-/// The builtins under the plain flags, with what is to be timed of them.
-fn parts(compiler: &Compiler, rows: &[InliningRow], limit: u32) -> Vec<Part> {
+/// The builtins under these flags, with what is to be timed of them.
+fn parts(compiler: &Compiler, rows: &[InliningRow], flags: &str, limit: u32) -> Vec<Part> {
     if compiler.language != Language::C {
         return Vec::new();
     }
-    let plain = compiler.language.flag_sets()[0];
     let mut parts = Vec::new();
     for function in compiler.language.functions() {
         let wanted = matches!(function.name, "__builtin_memmove" | "__builtin_memcpy" | "__builtin_memset");
-        let row = rows.iter().find(|row| row.flags == plain && row.function.as_deref() == Some(function.name));
+        let row =
+            rows.iter().find(|row| row.flags == flags && row.function.as_deref() == Some(function.name));
         let (true, Some(row)) = (wanted, row.filter(|row| row.status == "ok")) else { continue };
         let sizes: Vec<(u32, How)> = (limit + 1..=LARGEST_BYTES)
             .filter_map(|size| match () {
@@ -135,11 +137,11 @@ fn source(parts: &[Part]) -> String {
 fn compile(compiler: &Compiler, parts: &[Part], timing: &Timing<'_>) -> Result<PathBuf, String> {
     (timing.progress)(&format!("compiling loops with {}", compiler.name));
     let scratch = tempfile::tempdir_in(timing.folder).map_err(|error| error.to_string())?.keep();
-    let (c, so) = (scratch.join("loops.c"), scratch.join("loops.so"));
-    std::fs::write(&c, source(parts)).map_err(|error| error.to_string())?;
+    let so = scratch.join("loops.so");
+    std::fs::write(scratch.join("loops.c"), source(parts)).map_err(|error| error.to_string())?;
     let mut command = Command::new(&compiler.path);
-    command.current_dir(&scratch).args(compiler.language.flag_sets()[0].split_whitespace());
-    command.args(["-w", "-fno-builtin", "-fPIC", "-shared", "-o"]).arg(&so).arg(&c);
+    command.current_dir(&scratch).args(timing.flags.split_whitespace());
+    command.args(["-w", "-fno-builtin", "-fPIC", "-shared", "-o", "loops.so", "loops.c"]);
     bounded::run(&mut command, timing.patience, &scratch.join("run"), timing.stop)
         .map_err(|reason| reason.to_string())?;
     let bytes = std::fs::read(&so).map_err(|error| error.to_string())?;
@@ -176,7 +178,11 @@ fn time(file: &Path, parts: &mut [Part], timing: &Timing<'_>) -> Result<(), Stri
     let mut rounds: Vec<Rounds> = comparisons.iter().map(|_| Vec::new()).collect();
     let mut refused = None;
     for replicate in 0..REPLICATES {
-        (timing.progress)(&format!("timing {} sizes, process {} of {REPLICATES}", rounds.len(), replicate + 1));
+        (timing.progress)(&format!(
+            "timing {} sizes, process {} of {REPLICATES}",
+            rounds.len(),
+            replicate + 1
+        ));
         let seed = timing.seed.wrapping_add(u64::from(replicate).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let job = Job::Loops(LoopsJob {
             file: file.to_owned(),

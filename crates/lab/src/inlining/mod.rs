@@ -17,10 +17,11 @@ mod probes;
 mod rows;
 mod survey;
 
+pub use probes::Language;
 pub use survey::{Question, survey};
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Does something with every item, on as many threads as there are CPUs, and returns the results in the items' order.

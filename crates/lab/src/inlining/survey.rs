@@ -16,6 +16,8 @@ use std::time::Duration;
 pub struct Question<'a> {
     /// Whom.
     pub candidates: &'a [Candidate],
+    /// Under which flags, instead of the usual sets.
+    pub flags: &'a [String],
     /// How long a compiler may take for one file.
     pub patience: Duration,
     /// What is known already.
@@ -43,7 +45,17 @@ pub struct Answer {
 /// One run of a compiler.
 struct Task {
     compiler: usize,
-    flags: &'static str,
+    flags: String,
+}
+
+impl Question<'_> {
+    /// The sets of flags for a compiler, the plain one first.
+    pub fn flag_sets(&self, compiler: &Compiler) -> Vec<String> {
+        match self.flags {
+            [] => compiler.language.flag_sets().iter().map(|flags| (*flags).to_owned()).collect(),
+            given => given.to_vec(),
+        }
+    }
 }
 
 /// Asks them all. Beside the answers, the rows of those that do not even say who they are.
@@ -68,7 +80,7 @@ pub fn survey(question: &Question<'_>) -> (Vec<Answer>, Vec<InliningRow>) {
                     version: "unknown".to_owned(),
                     identity: String::new(),
                 };
-                silent.push(rows::of_failure(&nobody, candidate.language.flag_sets()[0], &reason));
+                silent.push(rows::of_failure(&nobody, &question.flag_sets(&nobody)[0], &reason));
             }
         }
     }
@@ -86,8 +98,8 @@ fn compile_all(question: &Question<'_>, compilers: Vec<Compiler>) -> Vec<Answer>
     }
     let mut tasks: Vec<Task> = Vec::new();
     for (compiler, known) in known.iter().enumerate() {
-        let flag_sets = compilers[compiler].language.flag_sets().iter();
-        let unknown = flag_sets.filter(|flags| !known.rows.contains_key(**flags));
+        let flag_sets = question.flag_sets(&compilers[compiler]).into_iter();
+        let unknown = flag_sets.filter(|flags| !known.rows.contains_key(flags));
         tasks.extend(unknown.map(|flags| Task { compiler, flags }));
     }
     let hung: Vec<AtomicBool> = compilers.iter().map(|_| AtomicBool::new(false)).collect();
@@ -99,16 +111,16 @@ fn compile_all(question: &Question<'_>, compilers: Vec<Compiler>) -> Vec<Answer>
                 return Err("not tried: it did not end under other flags".to_owned());
             }
             let scratch = question.folder.join(format!("probe-{index}"));
-            let compiled = compile(compiler, task.flags, &scratch, question);
+            let compiled = compile(compiler, &task.flags, &scratch, question);
             if matches!(compiled, Err(NoResult::TimedOut(_))) {
                 hung[task.compiler].store(true, Ordering::Relaxed);
             }
             compiled.map_err(|reason| reason.to_string())
         },
         &|done| {
-            let task = tasks.get(done).map_or(String::new(), |task| {
-                format!("{} {}", compilers[task.compiler].name, task.flags)
-            });
+            let task = tasks
+                .get(done)
+                .map_or(String::new(), |task| format!("{} {}", compilers[task.compiler].name, task.flags));
             (question.progress)(&format!("compiling probes: {task}"), done, tasks.len());
         },
     );
@@ -116,24 +128,26 @@ fn compile_all(question: &Question<'_>, compilers: Vec<Compiler>) -> Vec<Answer>
     for (task, result) in tasks.iter().zip(results) {
         match result {
             Ok(rows) => {
-                known[task.compiler].rows.insert(task.flags.to_owned(), rows);
+                known[task.compiler].rows.insert(task.flags.clone(), rows);
             }
             Err(reason) => {
-                failed[task.compiler].push(rows::of_failure(&compilers[task.compiler], task.flags, &reason));
+                failed[task.compiler].push(rows::of_failure(&compilers[task.compiler], &task.flags, &reason));
             }
         }
     }
     let answers = compilers.into_iter().zip(known).zip(failed);
-    answers.map(|((compiler, known), failed)| answer(compiler, known, &failed)).collect()
+    answers.map(|((compiler, known), failed)| answer(question, compiler, known, &failed)).collect()
 }
 
 /// Puts rows that are known and rows that failed into the order of the flags.
-fn answer(compiler: Compiler, known: Known, failed: &[InliningRow]) -> Answer {
+fn answer(question: &Question<'_>, compiler: Compiler, known: Known, failed: &[InliningRow]) -> Answer {
     let mut rows = Vec::new();
-    for flags in compiler.language.flag_sets() {
-        rows.extend(known.rows.get(*flags).into_iter().flatten().cloned());
-        rows.extend(failed.iter().filter(|row| row.flags == *flags).cloned());
+    for flags in question.flag_sets(&compiler) {
+        rows.extend(known.rows.get(&flags).into_iter().flatten().cloned());
+        rows.extend(failed.iter().filter(|row| row.flags == flags).cloned());
     }
+    // What is known may have been asked under another name.
+    rows.iter_mut().for_each(|row| row.compiler.clone_from(&compiler.name));
     Answer { compiler, rows, known }
 }
 
@@ -171,22 +185,20 @@ fn attempt(
     question: &Question<'_>,
 ) -> Result<Vec<InliningRow>, NoResult> {
     std::fs::create_dir_all(scratch)?;
-    let source = scratch.join(compiler.language.file_name());
-    let object = scratch.join("probe.o");
-    std::fs::write(&source, compiler.language.source(functions))?;
+    let (source, object) = (compiler.language.file_name(), "probe.o");
+    std::fs::write(scratch.join(source), compiler.language.source(functions))?;
     let mut command = Command::new(&compiler.path);
     command.current_dir(scratch);
     command.args(flags.split_whitespace()).args(compiler.language.object_flags());
-    command.arg("-o").arg(&object).arg(&source);
+    command.args(["-o", object, source]);
     bounded::run(&mut command, question.patience, &scratch.join("run"), question.stop)?;
-    let bytes = match std::fs::read(&object) {
+    let bytes = match std::fs::read(scratch.join(object)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(NoResult::Failed("it ends with success and writes no object".to_owned()));
         }
         Err(error) => return Err(error.into()),
     };
-    let found =
-        object_code::read(&bytes, "probe_").map_err(|error| NoResult::Failed(error.to_string()))?;
+    let found = object_code::read(&bytes, "probe_").map_err(|error| NoResult::Failed(error.to_string()))?;
     Ok(rows::of_object(compiler, flags, functions, &found))
 }
