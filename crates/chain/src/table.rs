@@ -139,10 +139,14 @@ impl Table {
                 table.read(line_text).map_err(|reason| TableError { file, line: index + 1, reason })?;
             }
         }
-        match table.issue_width > 0.0 && !table.title.is_empty() {
-            true => Ok(table),
-            false => Err(TableError { file, line: 0, reason: "no title or no issue width".to_owned() }),
-        }
+        let missing = Class::ALL.iter().find(|class| !table.classes.contains_key(class));
+        let reason = match missing {
+            _ if table.title.is_empty() => "no title".to_owned(),
+            _ if table.issue_width == 0.0 => "no issue width".to_owned(),
+            Some(class) => format!("nothing about class '{}'", class.name()),
+            None => return Ok(table),
+        };
+        Err(TableError { file, line: text.lines().count(), reason })
     }
 
     fn read(&mut self, line: &str) -> Result<(), String> {
@@ -237,12 +241,27 @@ impl Table {
     /// The work that an instruction is to the execution ports.
     #[must_use]
     pub fn work(&self, form: &Form) -> Vec<Ports> {
-        class::classes(form)
-            .into_iter()
-            .flat_map(|class| self.classes.get(&class).or_else(|| generic().classes.get(&class)))
-            .flatten()
-            .copied()
-            .collect()
+        class::classes(form).into_iter().flat_map(|class| self.work_of(class)).copied().collect()
+    }
+
+    /// The work that a class is.
+    #[must_use]
+    pub fn work_of(&self, class: Class) -> &[Ports] {
+        self.classes.get(&class).map_or(&[], Vec::as_slice)
+    }
+
+    /// The issue slots that an instruction takes: one, or as many as its operation is made of.
+    #[must_use]
+    pub fn slots(&self, form: &Form) -> f64 {
+        let operations = |class: Class| self.work_of(class).iter().map(|ports| ports.operations).sum::<f64>();
+        class::classes(form).into_iter().map(operations).fold(1.0, f64::max)
+    }
+
+    /// The names of a set of ports.
+    #[must_use]
+    pub fn names_of(&self, ports: u32) -> Vec<String> {
+        let named = self.port_names.iter().enumerate();
+        named.filter(|(bit, _)| ports & 1 << bit != 0).map(|(_, name)| name.clone()).collect()
     }
 }
 
