@@ -1,0 +1,27 @@
+//! Instructions as text.
+
+use iced_x86::{Formatter, GasFormatter, Instruction, NasmFormatter};
+
+/// An instruction in Intel's order, as NASM writes it.
+#[must_use]
+pub fn instruction(instruction: &Instruction) -> String {
+    let mut formatter = NasmFormatter::new();
+    let options = formatter.options_mut();
+    options.set_hex_prefix("0x");
+    options.set_hex_suffix("");
+    options.set_space_after_operand_separator(true);
+    options.set_show_branch_size(false);
+    options.set_branch_leading_zeros(false);
+    let mut text = String::new();
+    formatter.format(instruction, &mut text);
+    text
+}
+
+/// An instruction as the GNU assembler reads it (AT&T syntax).
+#[must_use]
+pub fn gas(instruction: &Instruction) -> String {
+    let mut formatter = GasFormatter::new();
+    let mut text = String::new();
+    formatter.format(instruction, &mut text);
+    text
+}
