@@ -9,6 +9,7 @@
 
 pub mod analysis;
 pub mod blocks;
+pub mod calibrate;
 pub mod class;
 pub mod decode;
 pub mod effects;
