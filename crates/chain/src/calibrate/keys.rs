@@ -1,13 +1,15 @@
 //! The latencies that a piece of code is made of: every way from an input to an output of each of its instructions.
 
+use crate::class::{self, Class};
 use crate::decode::Function;
 use crate::effects::{Effects, Reader};
 use crate::latency::{Key, Port};
 use crate::table::HighBytes;
+use iced_x86::Register;
 use std::collections::BTreeSet;
 
-/// Every key of a function's instructions, but for those that nobody asks for: idioms, eliminated moves, and instructions
-/// whose time is not modelled.
+/// Every key of a function's instructions, but for those that nobody asks for: idioms, eliminated moves, instructions whose
+/// time is not modelled or that do no work (`vzeroupper`), and what only moves the stack pointer.
 #[must_use]
 pub fn of_function(function: &Function, high_bytes: HighBytes) -> BTreeSet<Key> {
     let mut reader = Reader::new(high_bytes);
@@ -15,14 +17,16 @@ pub fn of_function(function: &Function, high_bytes: HighBytes) -> BTreeSet<Key> 
 }
 
 fn of_effects(effects: &Effects) -> Vec<Key> {
-    if effects.is_idiom || effects.is_move || effects.is_not_modelled {
+    let is_nothing = class::classes(&effects.form) == [Class::Nothing];
+    if effects.is_idiom || effects.is_move || effects.is_not_modelled || is_nothing {
         return Vec::new();
     }
     let memory = |wanted: fn(&crate::effects::Memory) -> bool| {
         effects.memory.iter().any(wanted).then_some(Port::Memory)
     };
     let ports = |known: &[(_, Port)], more: Option<Port>| -> BTreeSet<Port> {
-        known.iter().map(|(_, port)| *port).chain(more).collect()
+        let stack = Port::Implicit(Register::RSP);
+        known.iter().map(|(_, port)| *port).chain(more).filter(|port| *port != stack).collect()
     };
     let inputs = ports(&effects.inputs, memory(|memory| memory.is_read));
     let outputs = ports(&effects.outputs, memory(|memory| memory.is_written));

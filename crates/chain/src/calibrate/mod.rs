@@ -1,7 +1,7 @@
 //! Latencies measured on this machine: dependent chains, assembled at run time.
 //!
-//! For every [`Key`] a loop is assembled whose links wait for each other through that key's input and output ([`units`] says
-//! how the way back is found), and timed against a chain of dependent additions, which are a cycle each, in the same
+//! For every [`Key`] a loop is assembled whose links wait for each other through that key's input and output (a way back is
+//! found by `closers`), and timed against a chain of dependent additions, which are a cycle each, in the same
 //! round: so the figures are core cycles whatever the clock, and a change of frequency hits both alike. Closers are
 //! timed by themselves and taken off.
 //!
@@ -14,12 +14,14 @@
 //! When not to use it: for division, string instructions and whatever else takes a time that depends on the data. Such keys are
 //! left out, each with the reason.
 
-mod instance;
 pub mod keys;
-mod units;
 
 #[cfg(all(target_arch = "x86_64", unix))]
+mod closers;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod features;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod instance;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod mapping;
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -28,6 +30,8 @@ mod program;
 mod run;
 #[cfg(all(test, target_arch = "x86_64", unix))]
 mod tests;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod units;
 
 use crate::latency::Key;
 use std::ops::Range;

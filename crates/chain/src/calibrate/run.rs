@@ -1,12 +1,13 @@
 //! Assembling the chains, running them in rounds, and taking closers off.
 
+use super::closers::{self, Closer};
 use super::mapping::Mapping;
 use super::program::{self, LINKS, Width};
-use super::units::{self, Closer, Unit};
+use super::units;
 use super::{CalibrateError, Calibration, Clock, Measured, features};
 use crate::form::{Form, Masking, Operand};
 use crate::latency::{Key, Port};
-use iced_x86::Mnemonic;
+use iced_x86::{Instruction, Mnemonic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ pub(super) struct Buffer([u8; 4096]);
 /// A batch takes so many core cycles, roughly.
 const BATCH_CYCLES: f64 = 6_000.0;
 const ROUNDS: usize = 41;
-/// Rounds whose median a whole number must be near to be taken for it.
+/// So near to a whole number a median is taken for it, or within a hundredth.
 const NEAR: f64 = 0.06;
 
 /// A chain in memory.
@@ -69,8 +70,8 @@ pub(super) fn calibrate(
         }
     }
     for closer in closers {
-        let Some(unit) = units::circle(closer) else { continue };
-        if let Ok(bytes) = of_links(&vec![unit; LINKS], false) {
+        let Some(circle) = closers::circle(closer) else { continue };
+        if let Ok(bytes) = assemble(&circle.repeat(LINKS), false) {
             place(bytes, Subject::Closer(closer));
         }
     }
@@ -94,7 +95,7 @@ pub(super) fn calibrate(
             }
             (Subject::Closer(closer), Some(chain)) => {
                 let fixed = if matches!(closer, Closer::Select(_)) { 1.0 } else { 0.0 };
-                circles.insert(closer, (median(&chain.rounds) - fixed) / closer.times());
+                circles.insert(closer, (near_whole(median(&chain.rounds)) - fixed) / closer.times());
             }
             (Subject::Key(key, used), Some(chain)) => timed.push((key, used, chain)),
             (Subject::Key(key, _), None) => {
@@ -134,29 +135,35 @@ fn of_key(key: &Key) -> Result<(Vec<u8>, Vec<Closer>), String> {
     let links = program::links(key)?;
     let counts_elsewhere = units::needs_cl(key);
     let closers = links.first().map(|link| link.closers.clone()).unwrap_or_default();
-    of_links(&links, counts_elsewhere).map(|bytes| (bytes, closers))
+    let instructions: Vec<Instruction> = links.into_iter().flat_map(|link| link.instructions).collect();
+    assemble(&instructions, counts_elsewhere).map(|bytes| (bytes, closers))
 }
 
-pub(super) fn of_links(links: &[Unit], counts_elsewhere: bool) -> Result<Vec<u8>, String> {
-    let instructions = || links.iter().flat_map(|link| &link.instructions);
-    if let Some(missing) = instructions().find(|instruction| !features::runs(instruction)) {
+/// The machine code of a chain, unless the machine lacks some of its instructions.
+pub(super) fn assemble(instructions: &[Instruction], counts_elsewhere: bool) -> Result<Vec<u8>, String> {
+    if let Some(missing) = instructions.iter().find(|instruction| !features::runs(instruction)) {
         return Err(format!("this CPU or system lacks {:?}", missing.cpuid_features()));
     }
     let width = Width {
         has_avx: std::arch::is_x86_feature_detected!("avx"),
         has_masks: std::arch::is_x86_feature_detected!("avx512bw"),
     };
-    program::assemble(links, counts_elsewhere, width).map_err(|error| error.to_string())
+    program::assemble(instructions, counts_elsewhere, width).map_err(|error| error.to_string())
 }
 
 /// A latency from the cycles of links that hold more than it.
 fn measured(key: &Key, rounds: &[f64], closers: f64) -> Measured {
     let net: Vec<f64> = rounds.iter().map(|cycles| (cycles - closers).max(0.0)).collect();
     let (median, interval) = (median(&net), interval(&net));
-    let whole = median.round();
-    let bearable = NEAR.max(0.01 * whole);
-    let cycles = if (median - whole).abs() <= bearable { whole } else { (median * 100.0).round() / 100.0 };
+    // A half is what a round trip of odd length leaves.
+    let cycles = (near_whole(2.0 * median) / 2.0 * 100.0).round() / 100.0;
     Measured { key: key.clone(), cycles, median, interval }
+}
+
+/// The whole number that a time is nearest to, where it is near; latencies are whole, clocks are not.
+fn near_whole(cycles: f64) -> f64 {
+    let whole = cycles.round();
+    if (cycles - whole).abs() <= NEAR.max(0.01 * whole) { whole } else { cycles }
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {
@@ -205,7 +212,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The result with a buffer of known content.
-    pub fn from_zero(&mut self, offset: usize, turns: u64) -> u64 {
+    pub fn call_anew(&mut self, offset: usize, turns: u64) -> u64 {
         self.buffer.0[..64].fill(0);
         self.call(offset, turns)
     }
@@ -219,7 +226,7 @@ impl<'a> Bench<'a> {
 
     /// A chain with turns to fill a batch; `None` if it does not return the same twice.
     fn load(&mut self, offset: usize) -> Option<Loaded> {
-        if self.from_zero(offset, 2) != self.from_zero(offset, 2) {
+        if self.call_anew(offset, 2) != self.call_anew(offset, 2) {
             return None;
         }
         let mut turns = 1;

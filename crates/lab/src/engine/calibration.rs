@@ -1,0 +1,81 @@
+//! Measuring the latencies that the collection's machine code is made of.
+
+use super::progress::Progress;
+use carryline_chain::calibrate::{self, CalibrateError, Calibration, Clock, keys};
+use carryline_chain::decode::{self, Stop};
+use carryline_chain::table::HighBytes;
+use carryline_chain::{Image, Key};
+use carryline_measure::clock;
+use carryline_variants::{Routine, Variant};
+use std::collections::BTreeSet;
+
+/// Where a variant's code begins.
+fn entry(variant: &Variant) -> u64 {
+    match variant.routine {
+        Routine::Zero(routine) => routine as usize as u64,
+        Routine::Copy(routine) => routine as usize as u64,
+        Routine::Checksum(routine) => routine as usize as u64,
+        Routine::CopyChecksum(routine) => routine as usize as u64,
+    }
+}
+
+/// How deep calls are followed: to a kernel and to what it shares with others, not into what panics.
+const DEPTH: u32 = 2;
+
+/// Adds every latency that occurs in the code at an address, and in what it calls. Code that cannot be read adds none.
+fn collect(address: u64, depth: u32, seen: &mut BTreeSet<u64>, keys: &mut BTreeSet<Key>) {
+    if !seen.insert(address) {
+        return;
+    }
+    let Ok(image) = Image::from_this_program(address) else { return };
+    let Ok(function) = decode::follow(&image) else { return };
+    keys.extend(keys::of_function(&function, HighBytes::Merged));
+    for stop in function.stops.iter().filter(|_| depth > 0) {
+        let Stop::Call(offset) = stop else { continue };
+        let called = function.index_of(function.entry.wrapping_add_signed(*offset));
+        if let Some(call) = called.map(|index| &function.instructions[index]) {
+            let target = function.offset(call.near_branch_target());
+            collect(address.wrapping_add_signed(target), depth - 1, seen, keys);
+        }
+    }
+}
+
+/// Every latency that occurs in the code of a variant.
+pub fn keys_of_collection() -> BTreeSet<Key> {
+    let (mut seen, mut keys) = (BTreeSet::new(), BTreeSet::new());
+    for variant in carryline_variants::all() {
+        collect(entry(variant), DEPTH, &mut seen, &mut keys);
+    }
+    keys
+}
+
+/// Measures them, and these besides.
+pub fn calibrate(more: BTreeSet<Key>, progress: &Progress) -> Result<Calibration, CalibrateError> {
+    let keys: Vec<Key> =
+        keys_of_collection().into_iter().chain(more).collect::<BTreeSet<_>>().into_iter().collect();
+    let clock = Clock { start: clock::start, stop: clock::stop, overhead_ticks: clock::overhead_ticks() };
+    calibrate::calibrate(&keys, clock, &mut |done, all| {
+        progress.say(format!("measuring latencies ({done} of {all})"));
+    })
+}
+
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn every_latency_of_the_collection_is_measured_or_left_out_with_a_reason() {
+        let keys = keys_of_collection();
+        assert!(keys.len() > 200, "{}", keys.len());
+        let calibration = match calibrate(BTreeSet::new(), &Progress::new(Duration::from_secs(5), true)) {
+            Ok(calibration) => calibration,
+            Err(CalibrateError::Forbidden(_)) => return,
+            Err(error) => panic!("{error}"),
+        };
+        let measured = calibration.measured.iter().map(|measured| &measured.key);
+        let answered: BTreeSet<&Key> =
+            measured.chain(calibration.left_out.iter().map(|(key, _)| key)).collect();
+        assert_eq!(answered, keys.iter().collect());
+    }
+}
