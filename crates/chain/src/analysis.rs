@@ -86,7 +86,7 @@ pub struct InputPath {
 }
 
 /// A loop's bounds.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LoopBound {
     /// Of the first instruction.
     pub offset: i64,
@@ -102,6 +102,10 @@ pub struct LoopBound {
     pub throughput: Throughput,
     /// How far the memory read (or else written) moves in an iteration.
     pub bytes_per_iteration: Option<u64>,
+    /// The graph of two iterations.
+    pub graph: Graph,
+    /// The first vertex of the second iteration.
+    pub second: VertexId,
 }
 
 impl LoopBound {
@@ -454,6 +458,8 @@ fn loops(function: &Function, effects: &[Effects], blocks: &Blocks, model: Model
             recurrence_cycles: recurrence.cycles,
             chain: recurrence.chain,
             bytes_per_iteration: recurrence.stride,
+            graph: recurrence.graph,
+            second: recurrence.second,
         });
         latencies.extend(recurrence.used);
     }

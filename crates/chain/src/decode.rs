@@ -132,7 +132,12 @@ fn decode(image: &Image, address: u64, from: u64) -> Result<Instruction, ChainEr
     let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
     let instruction = decoder.decode();
     if instruction.is_invalid() {
-        if decoder.last_error() == DecoderError::NoMoreBytes {
+        // With more bytes behind it, would it be one?
+        let mut padded = [0; 15];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        let is_cut = decoder.last_error() == DecoderError::NoMoreBytes
+            && !Decoder::with_ip(64, &padded, address, DecoderOptions::NONE).decode().is_invalid();
+        if is_cut {
             return Err(ChainError::RunsOut { offset: offset + bytes.len() as u64 });
         }
         let bytes: Vec<String> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();

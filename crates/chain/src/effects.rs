@@ -74,10 +74,10 @@ impl Location {
         Location(index as u8)
     }
 
-    /// True for the general registers and their high bytes.
+    /// True for a high byte that is renamed apart.
     #[must_use]
-    pub const fn is_general(self) -> bool {
-        self.0 < VECTOR
+    pub const fn is_high(self) -> bool {
+        self.0 >= HIGH && self.0 < VECTOR
     }
 
     /// True for a flag.

@@ -202,11 +202,18 @@ impl<'a> Builder<'a> {
     ) {
         let step = self.steps;
         self.steps += 1;
-        let inputs: Vec<(VertexId, Location, Port)> = effects
+        let mut inputs: Vec<(VertexId, Location, Port)> = effects
             .inputs
             .iter()
             .map(|(location, port)| (self.value(state, *location), *location, *port))
             .collect();
+        // A register written as a whole is one value, its high byte included.
+        let known: Vec<VertexId> = inputs
+            .iter()
+            .filter(|(_, location, _)| !location.is_high())
+            .map(|(vertex, ..)| *vertex)
+            .collect();
+        inputs.retain(|(vertex, location, _)| !location.is_high() || !known.contains(vertex));
         let places: Vec<Place> = effects
             .memory
             .iter()

@@ -11,6 +11,7 @@ pub mod analysis;
 pub mod blocks;
 pub mod class;
 pub mod decode;
+pub mod draw;
 pub mod effects;
 pub mod error;
 pub mod form;

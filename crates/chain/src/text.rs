@@ -25,3 +25,9 @@ pub fn gas(instruction: &Instruction) -> String {
     formatter.format(instruction, &mut text);
     text
 }
+
+/// Cycles: whole ones as such, others with two decimals.
+#[must_use]
+pub fn cycles(cycles: f64) -> String {
+    if (cycles - cycles.round()).abs() < 1e-9 { format!("{cycles:.0}") } else { format!("{cycles:.2}") }
+}
