@@ -20,7 +20,7 @@ fn the_serial_chain_is_one_red_line() {
         picture.nodes.iter().filter(|node| node.is_critical).map(|node| node.text.as_str()).collect();
     assert_eq!(critical.len(), 12, "ten instructions, the sum and the result: {critical:?}");
     assert_eq!(picture.left_out, 1, "the return");
-    assert_eq!(picture.groups, ["carry chain, 64 bits", "fold the upper half into the lower"]);
+    assert_eq!(picture.groups, ["chain", "fold"]);
     // Parallel edges are one arrow with both labels.
     let both = picture.arrows.iter().filter(|arrow| arrow.labels == ["rdx", "CF"]);
     assert_eq!(both.count(), 5);

@@ -51,12 +51,10 @@ pub(crate) fn group(picture: &mut Picture, function: &Function, effects: &[Effec
     let mut number = 0;
     for (chain, is_fold) in chains {
         let name = match is_fold {
-            true => "fold the upper half into the lower".to_owned(),
+            true => "fold".to_owned(),
             false => {
                 number += 1;
-                let bits = chain.iter().filter_map(|node| code(*node)).map(width).max().unwrap_or(64);
-                let which = if count > 1 { format!(" {number}") } else { String::new() };
-                format!("carry chain{which}, {bits} bits")
+                if count > 1 { format!("chain {number}") } else { "chain".to_owned() }
             }
         };
         picture.groups.push(name);

@@ -8,21 +8,25 @@ use crate::draw::picture::{Arrow, Kind, Node, Picture};
 use std::fmt::Write;
 
 const STYLE: &str = "
-:root { --ink: #1c2024; --dim: #5b6470; --ground: #ffffff; --box: #f4f6f8; --line: #8b95a1; --hot: #c4161c; --warm: #fdeceb; --group: #b9c2cc; }
+:root { --ink: #1c2024; --dim: #5b6470; --ground: #ffffff; --box: #f4f6f8; --line: #8b95a1; --hot: #c4161c; --warm: #fdeceb; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ec; --dim: #9aa5b1; --ground: #14171a; --box: #1d2226; --line: #76808b; --hot: #ff6b63; --warm: #3a1d1d; --group: #454e57; }
+  :root { --ink: #e6e9ec; --dim: #9aa5b1; --ground: #14171a; --box: #1d2226; --line: #76808b; --hot: #ff6b63; --warm: #3a1d1d; }
 }
 svg { background: var(--ground); }
 text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: var(--ink); }
 text.title { font: 600 14px system-ui, sans-serif; }
-text.small, text.group, text.ready { font: 10px system-ui, sans-serif; fill: var(--dim); }
+text.small, text.ready { font: 10px system-ui, sans-serif; fill: var(--dim); }
+text.group { font: italic 10px system-ui, sans-serif; fill: var(--dim); stroke: var(--ground); stroke-width: 3px; paint-order: stroke; }
 text.label { font: 10px system-ui, sans-serif; fill: var(--dim); stroke: var(--ground); stroke-width: 4px; paint-order: stroke; }
 text.label.critical { fill: var(--hot); font-weight: 600; }
 rect.box { fill: var(--box); stroke: var(--line); }
 rect.box.critical { fill: var(--warm); stroke: var(--hot); stroke-width: 2; }
 rect.input, rect.output { fill: var(--ground); stroke: var(--ink); }
 rect.input.critical, rect.output.critical { stroke: var(--hot); stroke-width: 2; }
-rect.group { fill: none; stroke: var(--group); stroke-dasharray: 4 3; }
+g.group { opacity: 0.28; }
+g.group rect { fill: var(--tint); }
+g.group path { fill: none; stroke: var(--tint); stroke-width: 34; stroke-linecap: round; stroke-linejoin: round; }
+.tint-0 { --tint: #7fb0e6; } .tint-1 { --tint: #e6c27f; } .tint-2 { --tint: #93cf9a; } .tint-3 { --tint: #c3a0e0; }
 path.arrow { fill: none; stroke: var(--line); stroke-width: 1.2; marker-end: url(#tip); }
 path.arrow.critical { stroke: var(--hot); stroke-width: 3; marker-end: url(#hot-tip); }
 path.arrow.carried { stroke-dasharray: 6 4; }
@@ -30,12 +34,15 @@ marker path { fill: var(--line); }
 marker#hot-tip path { fill: var(--hot); }
 ";
 
+const LEGEND: &str = "red: the critical chain; at a box's right: the cycle in which it is ready if all arguments come at \
+                      0; dashed: to the next iteration";
+
 /// The picture as an SVG document.
 #[must_use]
 pub fn to_svg(picture: &Picture) -> String {
     let layout = lay_out(picture);
     let title = format!("{}{}", picture.title, left_out(picture.left_out));
-    let width = layout.width.max(title.chars().count() as f64 * 7.2 + 48.0);
+    let width = layout.width.max(title.chars().count() as f64 * 8.3 + 48.0).max(LEGEND.len() as f64 * 5.4 + 48.0);
     let legend = layout.height + 8.0;
     let height = layout.height + 24.0;
     let mut out = String::new();
@@ -69,11 +76,7 @@ pub fn to_svg(picture: &Picture) -> String {
     for (arrow, points) in picture.arrows.iter().zip(&layout.arrows) {
         label(&mut out, arrow, points);
     }
-    let _ = writeln!(
-        out,
-        "<text class=\"small\" x=\"24\" y=\"{legend:.0}\">red: the critical chain; at a box's right: the cycle in which it \
-         is ready; dashed: to the next iteration</text>"
-    );
+    let _ = writeln!(out, "<text class=\"small\" x=\"24\" y=\"{legend:.0}\">{LEGEND}</text>");
     let _ = writeln!(out, "</svg>");
     out
 }
@@ -86,31 +89,38 @@ fn left_out(count: usize) -> String {
     }
 }
 
-/// A frame around each group that no other box stands in.
+/// A tinted ground under the boxes of each group and the arrows between them, with its name above the first.
 fn groups(out: &mut String, picture: &Picture, layout: &Layout) {
     for (group, name) in picture.groups.iter().enumerate() {
-        let own = picture.nodes.iter().zip(&layout.nodes).filter(|(node, _)| node.group == Some(group));
-        let Some(frame) = own.map(|(_, place)| *place).reduce(|a, b| a.with(&b)) else { continue };
-        let frame = Rectangle {
-            left: frame.left - 9.0,
-            top: frame.top - 18.0,
-            width: (frame.width + 18.0).max(name.chars().count() as f64 * 5.4 + 12.0),
-            height: frame.height + 26.0,
-        };
-        let mut others =
-            picture.nodes.iter().zip(&layout.nodes).filter(|(node, _)| node.group != Some(group));
-        if others.any(|(_, place)| place.overlaps(&frame)) {
-            continue;
+        let is_own = |node: usize| picture.nodes[node].group == Some(group);
+        let _ = writeln!(out, "<g class=\"group tint-{}\">", group % 4);
+        for (arrow, points) in picture.arrows.iter().zip(&layout.arrows) {
+            if is_own(arrow.from) && is_own(arrow.to) && !arrow.is_carried {
+                let _ = writeln!(out, "<path d=\"{}\"/>", path(points));
+            }
         }
-        let Rectangle { left, top, width, height } = frame;
-        let _ = writeln!(
-            out,
-            "<rect class=\"group\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"8\"/>\
-             <text class=\"group\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            left + 6.0,
-            top + 11.0,
-            escaped(name)
-        );
+        for index in (0..picture.nodes.len()).filter(|index| is_own(*index)) {
+            let Rectangle { left, top, width, height } = layout.nodes[index];
+            let _ = writeln!(
+                out,
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"10\"/>",
+                left - 9.0,
+                top - 9.0,
+                width + 18.0,
+                height + 18.0
+            );
+        }
+        let _ = writeln!(out, "</g>");
+        let own = (0..picture.nodes.len()).filter(|index| is_own(*index)).map(|index| layout.nodes[index]);
+        if let Some(first) = own.min_by(|a, b| a.top.total_cmp(&b.top)) {
+            let _ = writeln!(
+                out,
+                "<text class=\"group\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                first.left - 4.0,
+                first.top - 12.0,
+                escaped(name)
+            );
+        }
     }
 }
 
@@ -175,15 +185,17 @@ fn label(out: &mut String, arrow: &Arrow, points: &[Point]) {
         return;
     }
     let text = arrow.labels.join(" ");
-    let (x, y) = match arrow.is_carried {
-        true => (points[3].0, (points[2].1 + points[3].1) / 2.0),
-        false => ((before.0 + 2.0 * end.0) / 3.0, before.1 + (end.1 - before.1) * 0.6),
+    // Beside a straight arrow; on a bent one, whose ground is left out around the letters.
+    let is_straight = (before.0 - end.0).abs() < 3.0;
+    let (x, y, anchor) = match arrow.is_carried {
+        true => (points[3].0, (points[2].1 + points[3].1) / 2.0, "middle"),
+        false if is_straight => (end.0 + 7.0, before.1 + (end.1 - before.1) * 0.55, "start"),
+        false => ((before.0 + 2.0 * end.0) / 3.0, before.1 + (end.1 - before.1) * 0.6, "middle"),
     };
     let critical = if arrow.is_critical { " critical" } else { "" };
     let _ = writeln!(
         out,
-        "<text class=\"label{critical}\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{}</text>",
-        x,
+        "<text class=\"label{critical}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
         escaped(&text)
     );
 }
