@@ -8,6 +8,7 @@ use crate::condition::Condition;
 use crate::results::{Limit, Observed};
 use crate::sampler::CacheSizes;
 use crate::subject::SubjectId;
+use crate::trace::Executed;
 use crate::verify::{Counterexample, ProofSummary};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,13 @@ pub enum Job {
         subject: SubjectId,
         /// Decides the random part of the proof.
         seed: u64,
+    },
+    /// Follow a call of one subject, instruction by instruction.
+    Trace {
+        /// What to call.
+        subject: SubjectId,
+        /// With how many bytes.
+        len: usize,
     },
     /// Be a replicate: prove, then measure.
     Measure(MeasureJob),
@@ -114,6 +122,8 @@ pub enum Message {
         /// Why.
         reason: String,
     },
+    /// What a call executed.
+    Traced(Executed),
     /// The machine's limits.
     Limits(Vec<Limit>),
     /// What is to be known of the process itself.

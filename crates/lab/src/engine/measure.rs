@@ -244,7 +244,11 @@ impl Run<'_> {
                         outcome.involuntary_switches += involuntary_switches;
                         outcome.stolen = outcome.stolen.max(stolen);
                     }
-                    Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}
+                    Message::Loaded
+                    | Message::Proved { .. }
+                    | Message::Traced(_)
+                    | Message::Panicked(_)
+                    | Message::Done => {}
                 }
             })?;
             for (id, verdict) in lost {
