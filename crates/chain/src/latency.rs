@@ -106,6 +106,17 @@ impl Source {
     }
 }
 
+impl Source {
+    /// The sources of a sum, or the one that it is.
+    #[must_use]
+    pub fn parts(&self) -> Vec<&Source> {
+        match self {
+            Source::Sum(parts) => parts.iter().flat_map(Source::parts).collect(),
+            one => vec![one],
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

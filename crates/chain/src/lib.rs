@@ -20,6 +20,7 @@ pub mod image;
 pub mod latency;
 pub mod recurrence;
 pub mod signature;
+pub mod suggest;
 pub mod symbol;
 pub mod table;
 pub mod text;

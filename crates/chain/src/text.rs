@@ -31,3 +31,9 @@ pub fn gas(instruction: &Instruction) -> String {
 pub fn cycles(cycles: f64) -> String {
     if (cycles - cycles.round()).abs() < 1e-9 { format!("{cycles:.0}") } else { format!("{cycles:.2}") }
 }
+
+/// True for jumps, calls and returns.
+#[must_use]
+pub fn is_branch(instruction: &Instruction) -> bool {
+    instruction.flow_control() != iced_x86::FlowControl::Next
+}

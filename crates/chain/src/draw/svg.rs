@@ -42,7 +42,8 @@ const LEGEND: &str = "red: the critical chain; at a box's right: the cycle in wh
 pub fn to_svg(picture: &Picture) -> String {
     let layout = lay_out(picture);
     let title = format!("{}{}", picture.title, left_out(picture.left_out));
-    let width = layout.width.max(title.chars().count() as f64 * 8.3 + 48.0).max(LEGEND.len() as f64 * 5.4 + 48.0);
+    let width =
+        layout.width.max(title.chars().count() as f64 * 8.3 + 48.0).max(LEGEND.len() as f64 * 5.4 + 48.0);
     let legend = layout.height + 8.0;
     let height = layout.height + 24.0;
     let mut out = String::new();
