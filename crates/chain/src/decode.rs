@@ -2,7 +2,7 @@
 
 use crate::error::ChainError;
 use crate::image::{Image, MOST_BYTES};
-use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction};
+use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,6 +54,21 @@ impl Function {
     #[must_use]
     pub fn offset(&self, address: u64) -> i64 {
         address.wrapping_sub(self.entry) as i64
+    }
+
+    /// An instruction as text; the targets of branches, and addresses relative to the code, are offsets from the entry.
+    #[must_use]
+    pub fn text(&self, index: usize) -> String {
+        let mut instruction = self.instructions[index];
+        if instruction.is_ip_rel_memory_operand() {
+            let target = instruction.ip_rel_memory_address();
+            instruction.set_memory_displacement64(target.wrapping_sub(self.entry));
+        }
+        let is_near = matches!(instruction.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32);
+        if is_near && instruction.op_count() > 0 {
+            instruction.set_near_branch64(instruction.near_branch_target().wrapping_sub(self.entry));
+        }
+        crate::text::instruction(&instruction)
     }
 
     /// The place of the instruction at an address.

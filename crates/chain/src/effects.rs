@@ -147,6 +147,20 @@ pub struct Effects {
     pub is_not_modelled: bool,
 }
 
+impl Effects {
+    fn nothing(instruction: &Instruction) -> Effects {
+        Effects {
+            form: Form::of(instruction),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            memory: Vec::new(),
+            is_idiom: false,
+            is_move: false,
+            is_not_modelled: false,
+        }
+    }
+}
+
 /// Works out effects under the rules of a microarchitecture.
 pub struct Reader {
     factory: InstructionInfoFactory,
@@ -171,14 +185,15 @@ impl Reader {
 
     /// The effects of one instruction.
     pub fn read(&mut self, instruction: &Instruction) -> Effects {
+        if instruction.mnemonic() == Mnemonic::Vzeroupper {
+            // Only a state of the register file: nothing waits for it, and the lower halves stay.
+            return Effects::nothing(instruction);
+        }
         let mut effects = Effects {
-            form: Form::of(instruction),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            memory: Vec::new(),
             is_idiom: is_idiom(instruction),
             is_move: is_renaming(instruction),
             is_not_modelled: is_not_modelled(instruction),
+            ..Effects::nothing(instruction)
         };
         self.explicit(instruction, &mut effects);
         self.implicit(instruction, &mut effects);

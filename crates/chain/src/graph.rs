@@ -178,7 +178,7 @@ impl<'a> Builder<'a> {
     }
 
     fn cycles(&mut self, effects: &Effects, from: Port, to: Port) -> f64 {
-        if effects.is_move && self.model.eliminates_moves {
+        if effects.is_not_modelled || effects.is_move && self.model.eliminates_moves {
             return 0.0;
         }
         let key = Key { form: effects.form.clone(), from, to };

@@ -10,7 +10,6 @@ use crate::draw::steps;
 use crate::effects::{Effects, Location};
 use crate::graph::{Edge, Graph, Vertex, VertexId, Via};
 use crate::latency::Port;
-use crate::text;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a box stands for.
@@ -237,7 +236,7 @@ impl<'a> Maker<'a> {
             *known = known.map(|known| known.max(ready));
             return;
         }
-        let text = text::instruction(&self.function.instructions[instruction]);
+        let text = self.function.text(instruction);
         let node = self.push(text, Kind::Instruction, Some(ready), Some(instruction));
         self.of_step.insert(step, node);
     }

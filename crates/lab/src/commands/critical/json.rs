@@ -2,7 +2,6 @@
 
 use super::show::Shown;
 use carryline_chain::analysis::InputPath;
-use carryline_chain::text::instruction;
 use carryline_chain::{Analysis, Latencies};
 use carryline_measure::condition::Dependence;
 use carryline_measure::results::SCHEMA_VERSION;
@@ -49,7 +48,7 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
         },
         "loops": prediction.loops().iter().map(|found| {
             let code = prediction.code.as_ref().unwrap_or(call);
-            let text = |index: usize| instruction(&code.function.instructions[index]);
+            let text = |index: usize| code.function.text(index);
             json!({
                 "offset": found.offset,
                 "innermost": found.is_innermost,
@@ -63,13 +62,15 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
         }).collect::<Vec<_>>(),
         "bounds": by_dependence(|dependence| prediction.bound(dependence)),
         "measured": shown.measured.as_ref().map(|measured| {
-            let mut object = by_dependence(|dependence| measured.of(dependence));
+            let mut object = by_dependence(|dependence| measured.of(dependence).map(|cycles| cycles.compared()));
+            object.insert("gross".to_owned(), json!(by_dependence(|d| measured.of(d).map(|cycles| cycles.gross))));
+            object.insert("null_call".to_owned(), json!(by_dependence(|d| measured.of(d).map(|cycles| cycles.null))));
             object.insert("basis".to_owned(), json!(measured.basis));
             object.insert("missing".to_owned(), json!(measured.missing));
             object
         }),
         "unexplained": shown.measured.as_ref().map(|measured| by_dependence(|dependence| {
-            Some(measured.of(dependence)? - prediction.bound(dependence)?)
+            measured.of(dependence)?.unexplained(prediction.bound(dependence))
         })),
         "latencies": sources,
         "latency_keys": keys,
@@ -110,5 +111,5 @@ fn path(call: &Analysis, input: &InputPath) -> Value {
 
 fn line(call: &Analysis, index: usize) -> Value {
     let found = &call.function.instructions[index];
-    json!({ "offset": call.function.offset(found.ip()), "text": instruction(found) })
+    json!({ "offset": call.function.offset(found.ip()), "text": call.function.text(index) })
 }

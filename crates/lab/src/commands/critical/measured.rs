@@ -18,18 +18,46 @@ const BUDGET_EACH: Duration = Duration::from_secs(3);
 /// What was measured of a routine.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// Core cycles per call less the null call's, by dependence.
-    pub cycles: Vec<(Dependence, f64)>,
+    /// By dependence.
+    pub cycles: Vec<Cycles>,
     /// How they were found: `pmu` or `est`.
     pub basis: Option<String>,
     /// Why there is nothing.
     pub missing: Option<String>,
 }
 
+/// Core cycles of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cycles {
+    /// How calls depend on each other.
+    pub dependence: Dependence,
+    /// With everything.
+    pub gross: f64,
+    /// Of the null call, gross.
+    pub null: f64,
+}
+
+impl Cycles {
+    /// The figure to hold against a bound. A chain goes from call to call, past the call and return instructions: gross. Calls that
+    /// overlap share one front end with their call and return: gross. Fences and what they wait for add up: net.
+    pub fn compared(&self) -> f64 {
+        match self.dependence {
+            Dependence::Chained | Dependence::Independent => self.gross,
+            Dependence::Fenced => self.gross - self.null,
+        }
+    }
+
+    /// What a bound does not explain; no independent call takes less than the null call.
+    pub fn unexplained(&self, bound: Option<f64>) -> Option<f64> {
+        let least = if self.dependence == Dependence::Independent { self.null } else { 0.0 };
+        bound.map(|bound| self.compared() - bound.max(least))
+    }
+}
+
 impl Measured {
     /// The cycles of calls that depend on each other in this way.
-    pub fn of(&self, dependence: Dependence) -> Option<f64> {
-        self.cycles.iter().find(|(known, _)| *known == dependence).map(|(_, cycles)| *cycles)
+    pub fn of(&self, dependence: Dependence) -> Option<Cycles> {
+        self.cycles.iter().find(|known| known.dependence == dependence).copied()
     }
 }
 
@@ -53,9 +81,9 @@ impl Measurements {
         let mut any = false;
         for cell in own {
             any = true;
-            match (cell.cycles_per_call, cell.status) {
-                (Some(cycles), Status::Ok) => {
-                    found.cycles.push((cell.condition.dependence, cycles));
+            match (gross_and_null(cell), cell.status) {
+                (Some((gross, null)), Status::Ok) => {
+                    found.cycles.push(Cycles { dependence: cell.condition.dependence, gross, null });
                     found.basis.clone_from(&cell.basis);
                 }
                 _ => {
@@ -66,6 +94,13 @@ impl Measurements {
         }
         any.then_some(found)
     }
+}
+
+/// Core cycles of a cell, gross, and of the null call in the same rounds.
+fn gross_and_null(cell: &Cell) -> Option<(f64, f64)> {
+    let gross = cell.bytes_per_call / cell.bytes_per_cycle.filter(|rate| *rate > 0.0)?;
+    // A call of no bytes has no rate.
+    (cell.bytes_per_call > 0.0).then_some((gross, gross - cell.cycles_per_call?))
 }
 
 /// Measures every routine of the collection at its size.
@@ -106,4 +141,20 @@ pub fn measure(
     };
     output::warn(&finished.result.warnings, common);
     Ok(Measurements { cells: finished.result.cells })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dependence_is_held_against_its_bound() {
+        let cycles = |dependence| Cycles { dependence, gross: 20.0, null: 7.0 };
+        assert_eq!(cycles(Dependence::Chained).unexplained(Some(17.0)), Some(3.0));
+        // The null call is a bound too.
+        assert_eq!(cycles(Dependence::Independent).unexplained(Some(2.0)), Some(13.0));
+        assert_eq!(cycles(Dependence::Independent).unexplained(Some(18.0)), Some(2.0));
+        assert_eq!(cycles(Dependence::Fenced).unexplained(Some(12.0)), Some(1.0));
+        assert_eq!(cycles(Dependence::Fenced).unexplained(None), None);
+    }
 }

@@ -6,7 +6,7 @@ use super::opinion::Opinion;
 use super::predict::Prediction;
 use carryline_chain::analysis::InputPath;
 use carryline_chain::suggest::Suggestion;
-use carryline_chain::text::{cycles, instruction};
+use carryline_chain::text::cycles;
 use carryline_chain::{Analysis, Latencies, Scope};
 use carryline_measure::condition::Dependence;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
@@ -27,6 +27,11 @@ pub struct Shown<'a> {
     /// Suggestions were asked for.
     pub is_asked: bool,
 }
+
+/// What the last column means.
+const UNEXPLAINED: &str = "Unexplained: chained, above the bound (the chain runs past call and return); independent, above the \
+                           bound and the null call; fenced, net of the null call and above the bound: the null call's own \
+                           call and return run beside the chain, so less than nothing may be left";
 
 /// Lines of a listing that are printed.
 const MOST_LINES: usize = 160;
@@ -84,7 +89,7 @@ fn routine(out: &mut String, shown: &Shown<'_>, style: Style) {
             if let Some(basis) = &measured.basis {
                 line(
                     out,
-                    &format!("measured: median core cycles ({basis}), hot, without the null call"),
+                    &format!("measured: gross median core cycles ({basis}), hot. {UNEXPLAINED}"),
                     style,
                 );
             }
@@ -161,7 +166,7 @@ fn listing(out: &mut String, call: &Analysis, chained: Option<&str>, style: Styl
         let found = &call.function.instructions[*index];
         let star = if is_critical { '*' } else { ' ' };
         let offset = format!("{:#x}", call.function.offset(found.ip()));
-        let text = format!("{star} {marks}  {offset:>8}  {}", instruction(found));
+        let text = format!("{star} {marks}  {offset:>8}  {}", call.function.text(*index));
         let emphasis = if is_critical { Emphasis::Strong } else { Emphasis::None };
         out.push_str(&emphasise(text.trim_end(), emphasis, style));
         out.push('\n');
@@ -225,11 +230,7 @@ fn loops(out: &mut String, prediction: &Prediction, style: Style) {
     out.push('\n');
     out.push_str(&table.render(style));
     if let Some((code, main)) = prediction.main_loop().filter(|(_, main)| !main.chain.is_empty()) {
-        let chain: Vec<String> = main
-            .chain
-            .iter()
-            .map(|link| instruction(&code.function.instructions[link.instruction]))
-            .collect();
+        let chain: Vec<String> = main.chain.iter().map(|link| code.function.text(link.instruction)).collect();
         line(out, &format!("carried from iteration to iteration: {}", chain.join("; ")), style);
     }
 }
@@ -239,6 +240,7 @@ fn bounds(prediction: &Prediction, measured: Option<&Measured>) -> Table {
         ("calls", Kind::Name),
         ("bound", Kind::Number),
         ("measured", Kind::Number),
+        ("null call", Kind::Number),
         ("unexplained", Kind::Number),
     ]);
     for dependence in Dependence::ALL {
@@ -248,8 +250,9 @@ fn bounds(prediction: &Prediction, measured: Option<&Measured>) -> Table {
             vec![
                 dependence.word().to_owned(),
                 bound.map_or("-".into(), number),
-                found.map_or("-".into(), number),
-                bound.zip(found).map_or("-".into(), |(bound, found)| signed(found - bound)),
+                found.map_or("-".into(), |found| number(found.gross)),
+                found.map_or("-".into(), |found| number(found.null)),
+                found.and_then(|found| found.unexplained(bound)).map_or("-".into(), signed),
             ],
             Emphasis::None,
         );
@@ -276,7 +279,7 @@ fn overview(shown: &[Shown<'_>]) -> Table {
         for dependence in Dependence::ALL {
             let found = one.measured.as_ref().and_then(|measured| measured.of(dependence));
             row.push(one.prediction.bound(dependence).map_or("-".into(), number));
-            row.push(found.map_or("-".into(), number));
+            row.push(found.map_or("-".into(), |found| number(found.compared())));
         }
         table.push(row, Emphasis::None);
     }
