@@ -56,14 +56,10 @@ impl Function {
         address.wrapping_sub(self.entry) as i64
     }
 
-    /// An instruction as text; the targets of branches, and addresses relative to the code, are offsets from the entry.
+    /// An instruction as text; the targets of branches are offsets from the entry.
     #[must_use]
     pub fn text(&self, index: usize) -> String {
         let mut instruction = self.instructions[index];
-        if instruction.is_ip_rel_memory_operand() {
-            let target = instruction.ip_rel_memory_address();
-            instruction.set_memory_displacement64(target.wrapping_sub(self.entry));
-        }
         let is_near = matches!(instruction.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32);
         if is_near && instruction.op_count() > 0 {
             instruction.set_near_branch64(instruction.near_branch_target().wrapping_sub(self.entry));

@@ -80,6 +80,12 @@ impl Location {
         self.0 >= HIGH && self.0 < VECTOR
     }
 
+    /// The register that a high byte is part of; any other location is itself.
+    #[must_use]
+    pub const fn whole(self) -> Location {
+        if self.is_high() { Location(GENERAL + (self.0 - HIGH)) } else { self }
+    }
+
     /// True for a flag.
     #[must_use]
     pub const fn is_flag(self) -> bool {

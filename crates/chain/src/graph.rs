@@ -169,6 +169,8 @@ impl<'a> Builder<'a> {
         if let Some(vertex) = state.value(location) {
             return vertex;
         }
+        // A high byte that nobody wrote is part of what its register held.
+        let location = location.whole();
         if let Some(vertex) = self.graph.inputs.get(&location) {
             return *vertex;
         }

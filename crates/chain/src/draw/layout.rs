@@ -72,6 +72,8 @@ const LAYER: f64 = 58.0;
 pub const CHARACTER: f64 = 7.3;
 /// Between boxes.
 const GAP: f64 = 26.0;
+/// How far an arrow from a box to itself stands out.
+const SELF_ARROW: f64 = 14.0;
 /// Around everything.
 const MARGIN: f64 = 24.0;
 
@@ -82,7 +84,10 @@ pub fn lay_out(picture: &Picture) -> Layout {
     let count = picture.nodes.len();
     let mut sizes: Vec<(u32, (f64, f64))> = Vec::new();
     for (index, node) in picture.nodes.iter().enumerate() {
-        sizes.push((index as u32, (box_width(&node.text, node.kind) + GAP, BOX_HEIGHT)));
+        // Room for an arrow to itself and its label, on both sides so that the box stays in the middle.
+        let has_own = picture.arrows.iter().any(|arrow| arrow.from == index && arrow.to == index);
+        let room = if has_own { 2.0 * (SELF_ARROW + 20.0) } else { 0.0 };
+        sizes.push((index as u32, (box_width(&node.text, node.kind) + GAP + room, BOX_HEIGHT)));
     }
     let mut edges: Vec<(u32, u32)> = Vec::new();
     // The vertices that each arrow goes through.
@@ -106,7 +111,7 @@ pub fn lay_out(picture: &Picture) -> Layout {
     let top = |vertex: usize| MARGIN + 34.0 + layer_of[vertex] as f64 * LAYER;
     let nodes: Vec<Rectangle> = (0..count)
         .map(|index| {
-            let width = sizes[index].1.0 - GAP;
+            let width = box_width(&picture.nodes[index].text, picture.nodes[index].kind);
             Rectangle {
                 left: MARGIN + across[index] - width / 2.0,
                 top: top(index),
@@ -204,23 +209,34 @@ fn places_across(sizes: &[(u32, (f64, f64))], edges: &[(u32, u32)]) -> Vec<f64> 
 
 /// Arrows from one iteration to the next leave at the bottom and come back at the top, along the right side.
 fn carry_around(picture: &Picture, layout: &mut Layout) {
-    let carried: Vec<usize> =
-        (0..picture.arrows.len()).filter(|index| picture.arrows[*index].is_carried).collect();
+    let (own, carried): (Vec<usize>, Vec<usize>) = (0..picture.arrows.len())
+        .filter(|index| picture.arrows[*index].is_carried)
+        .partition(|index| picture.arrows[*index].from == picture.arrows[*index].to);
+    for index in own {
+        let place = layout.nodes[picture.arrows[index].from];
+        let (right, y) = (place.left + place.width, place.middle().1);
+        let out = right + SELF_ARROW;
+        layout.arrows[index] = vec![(right, y + 7.0), (out, y + 7.0), (out, y - 7.0), (right, y - 7.0)];
+        layout.width = layout.width.max(out + 2.0 * MARGIN);
+    }
     let edge = layout.width - MARGIN + 12.0;
+    let bottom = layout.nodes.iter().map(|node| node.top + node.height).fold(0.0, f64::max);
     for (lane, index) in carried.iter().enumerate() {
         let arrow = &picture.arrows[*index];
         let x = edge + lane as f64 * 12.0;
         let (from, to) = (layout.nodes[arrow.from], layout.nodes[arrow.to]);
         let (start, end) = (from.top + from.height, to.top);
+        // Between the layers, each in a lane of its own; along the edge outside everything.
+        let (low, high) = (start + 10.0 + 3.0 * (lane % 4) as f64, end - 14.0 - 3.0 * (lane % 4) as f64);
         layout.arrows[*index] = vec![
-            (from.middle().0 + 8.0, start),
-            (from.middle().0 + 8.0, start + 10.0),
-            (x, start + 10.0),
-            (x, end - 12.0),
-            (to.middle().0 + 8.0, end - 12.0),
-            (to.middle().0 + 8.0, end),
+            (from.middle().0 + 10.0, start),
+            (from.middle().0 + 10.0, low),
+            (x, low),
+            (x, high),
+            (to.middle().0 + 10.0, high),
+            (to.middle().0 + 10.0, end),
         ];
-        layout.width = layout.width.max(x + MARGIN);
-        layout.height = layout.height.max(start + 10.0 + MARGIN);
+        layout.width = layout.width.max(x + 2.0 * MARGIN);
+        layout.height = layout.height.max(low.max(bottom) + MARGIN);
     }
 }

@@ -1,8 +1,8 @@
 //! What is drawn: instructions as boxes, what waits for what as arrows; before anything has a place.
 //!
-//! Left out is what no result waits for (comparisons, branches, counters), and the arrows from an argument to the
-//! addresses computed from it, which would go to every load: the longest path of each argument is drawn, whatever
-//! it goes through.
+//! Left out is what no result waits for (comparisons, branches, counters), the stack pointer, and the arrows from an argument
+//! or a loop's pointer to addresses, which would go to every load: the longest path of each argument is drawn,
+//! whatever it goes through.
 
 use crate::analysis::{Analysis, LoopBound};
 use crate::decode::Function;
@@ -100,7 +100,7 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>) -> P
         .map(|input| input.vertices.windows(2).map(|pair| (pair[0], pair[1])).collect())
         .unwrap_or_default();
     let wanted = reaching(graph, analysis.outputs.iter().map(|(vertex, _)| *vertex));
-    let mut maker = Maker::new(&analysis.function, graph);
+    let mut maker = Maker::new(&analysis.function, graph, 0);
     let named: HashMap<&str, &str> =
         analysis.inputs.iter().map(|input| (input.register.as_str(), input.name.as_str())).collect();
     for vertex in 0..graph.vertices.len() {
@@ -109,14 +109,15 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>) -> P
         }
     }
     for (vertex, incoming) in graph.incoming.iter().enumerate() {
-        if !wanted[vertex] || !matches!(graph.vertices[vertex], Vertex::Value { .. }) {
+        let Vertex::Value { instruction, .. } = graph.vertices[vertex] else { continue };
+        if !wanted[vertex] {
             continue;
         }
-        for edge in incoming {
+        for edge in incoming.iter().filter(|edge| !is_stack_pointer(edge)) {
             for (from, is_critical, is_path) in maker.sources(edge.from, vertex, &critical, &paths) {
                 if let Vertex::Input(location) = graph.vertices[from] {
                     let name = named.get(location.name().as_str());
-                    let is_address = is_address(analysis, vertex, location);
+                    let is_address = is_address(&analysis.effects[instruction], location);
                     let Some(name) = name.filter(|_| !is_address || is_path) else { continue };
                     maker.input(location, name);
                 }
@@ -134,7 +135,7 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>) -> P
 #[must_use]
 pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str) -> Picture {
     let (graph, second) = (&bound.graph, bound.second);
-    let mut maker = Maker::new(&analysis.function, graph);
+    let mut maker = Maker::new(&analysis.function, graph, second);
     // Drawn is the second iteration; of the first, where its values come from.
     let steps_in_one = bound.instructions.len();
     let links: BTreeSet<usize> = bound.chain.iter().map(|link| link.instruction).collect();
@@ -164,7 +165,7 @@ pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str) -> Picture {
     let none = BTreeSet::new();
     for vertex in (second..graph.vertices.len()).filter(|vertex| wanted[*vertex]) {
         let Vertex::Value { instruction, .. } = graph.vertices[vertex] else { continue };
-        for edge in &graph.incoming[vertex] {
+        for edge in graph.incoming[vertex].iter().filter(|edge| !is_stack_pointer(edge)) {
             for (from, _, _) in maker.sources(edge.from, vertex, &none, &none) {
                 let is_carried = from < second;
                 let Some(shown) = (if is_carried { second_of(from) } else { Some(from) }) else { continue };
@@ -173,12 +174,39 @@ pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str) -> Picture {
                     _ => continue,
                 };
                 let is_critical = follows(&bound.chain, before, instruction) && links.contains(&before);
+                let is_pointer = match edge.via {
+                    Via::Location(location) => is_address(&analysis.effects[instruction], location),
+                    Via::Memory => false,
+                };
+                if is_carried && is_pointer && !links.contains(&before) {
+                    continue;
+                }
                 maker.arrow(shown, vertex, edge, is_critical, is_carried);
             }
         }
     }
-    let drawn = maker.nodes.len();
-    maker.finish(title, steps_in_one.saturating_sub(drawn), &analysis.effects)
+    let mut picture = maker.finish(title, 0, &analysis.effects);
+    drop_counters(&mut picture);
+    picture.left_out = steps_in_one.saturating_sub(picture.nodes.len());
+    picture
+}
+
+/// Takes out what waits for nothing but its own last value, and nothing else in the picture for it: the counters of branches.
+fn drop_counters(picture: &mut Picture) {
+    let is_needed = |node: usize| {
+        let mut others = picture.arrows.iter().filter(|arrow| (arrow.from == node) != (arrow.to == node));
+        picture.nodes[node].is_critical || others.next().is_some()
+    };
+    let kept: Vec<usize> = (0..picture.nodes.len()).filter(|node| is_needed(*node)).collect();
+    let new_place = |node: usize| kept.iter().position(|known| *known == node);
+    picture.arrows = picture
+        .arrows
+        .iter()
+        .filter_map(|arrow| {
+            Some(Arrow { from: new_place(arrow.from)?, to: new_place(arrow.to)?, ..arrow.clone() })
+        })
+        .collect();
+    picture.nodes = kept.iter().map(|node| picture.nodes[*node].clone()).collect();
 }
 
 /// True if the chain goes from one instruction right to the other.
@@ -193,23 +221,29 @@ fn reaching(graph: &Graph, ends: impl Iterator<Item = VertexId>) -> Vec<bool> {
     let mut open: Vec<VertexId> = ends.collect();
     while let Some(vertex) = open.pop() {
         if !std::mem::replace(&mut wanted[vertex], true) {
-            open.extend(graph.incoming[vertex].iter().map(|edge| edge.from));
+            let incoming = graph.incoming[vertex].iter();
+            open.extend(incoming.filter(|edge| !is_stack_pointer(edge)).map(|edge| edge.from));
         }
     }
     wanted
 }
 
+/// Where the stack lies is no part of a computation.
+fn is_stack_pointer(edge: &Edge) -> bool {
+    edge.via == Via::Location(Location::RSP)
+}
+
 /// True if an instruction uses the location for addresses alone.
-fn is_address(analysis: &Analysis, vertex: VertexId, location: Location) -> bool {
-    let Vertex::Value { instruction, .. } = analysis.graph.vertices[vertex] else { return false };
-    let uses = analysis.effects[instruction].inputs.iter().filter(|(known, _)| *known == location);
+fn is_address(effects: &Effects, location: Location) -> bool {
+    let uses = effects.inputs.iter().filter(|(known, _)| *known == location);
     uses.clone().count() > 0 && uses.into_iter().all(|(_, port)| *port == Port::Address)
 }
 
 impl<'a> Maker<'a> {
-    fn new(function: &'a Function, graph: &'a Graph) -> Maker<'a> {
+    /// Everything before the vertex `first` is ready at 0.
+    fn new(function: &'a Function, graph: &'a Graph, first: VertexId) -> Maker<'a> {
         let mut ready = vec![0.0_f64; graph.vertices.len()];
-        for (vertex, incoming) in graph.incoming.iter().enumerate() {
+        for (vertex, incoming) in graph.incoming.iter().enumerate().skip(first) {
             ready[vertex] = incoming.iter().map(|edge| ready[edge.from] + edge.cycles).fold(0.0, f64::max);
         }
         Maker {

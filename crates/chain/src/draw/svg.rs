@@ -189,6 +189,9 @@ fn label(out: &mut String, arrow: &Arrow, points: &[Point]) {
     // Beside a straight arrow; on a bent one, whose ground is left out around the letters.
     let is_straight = (before.0 - end.0).abs() < 3.0;
     let (x, y, anchor) = match arrow.is_carried {
+        true if arrow.from == arrow.to => {
+            (points[1].0 + 4.0, (points[1].1 + points[2].1) / 2.0 + 3.0, "start")
+        }
         true => (points[3].0, (points[2].1 + points[3].1) / 2.0, "middle"),
         false if is_straight => (end.0 + 7.0, before.1 + (end.1 - before.1) * 0.55, "start"),
         false => ((before.0 + 2.0 * end.0) / 3.0, before.1 + (end.1 - before.1) * 0.6, "middle"),

@@ -12,6 +12,7 @@ use crate::engine::select;
 use crate::failure::{Failure, usage};
 use crate::output;
 use carryline_chain::draw::{self, Picture};
+use carryline_chain::text::in_cycles;
 use carryline_chain::{Latencies, Scope, table};
 use carryline_measure::nearest::{did_you_mean, nearest};
 use predict::Prediction;
@@ -123,14 +124,14 @@ fn picture(prediction: &Prediction, drawing: Drawing) -> Result<Picture, Failure
     let title = prediction.title();
     match drawing {
         Drawing::Call => {
-            let cycles = prediction.call.longest().and_then(|input| input.path_cycles);
-            let what = match (prediction.call.scope, cycles) {
-                (_, None) => title,
-                (Scope::Branching, Some(cycles)) => {
-                    format!("{title}: at most {} cycles", carryline_chain::text::cycles(cycles))
-                }
-                (_, Some(cycles)) => format!("{title}: {} cycles", carryline_chain::text::cycles(cycles)),
-            };
+            let at_most = if prediction.call.scope == Scope::Branching { "at most " } else { "" };
+            let inputs = prediction.call.inputs.iter();
+            let paths = inputs.filter_map(|input| {
+                let cycles = in_cycles(input.path_cycles?);
+                Some(format!("{at_most}{cycles} through {}", input.name))
+            });
+            let paths: Vec<String> = paths.collect();
+            let what = if paths.is_empty() { title } else { format!("{title}: {}", paths.join(", ")) };
             Ok(draw::of_analysis(&prediction.call, &what, prediction.signature.chained))
         }
         Drawing::Loop => {
@@ -138,10 +139,10 @@ fn picture(prediction: &Prediction, drawing: Drawing) -> Result<Picture, Failure
                 .main_loop()
                 .ok_or_else(|| usage(format!("{title}: no loop to draw; try --draw call")))?;
             let what = format!(
-                "{}: one iteration of the loop at {:#x}, {} cycles carried",
+                "{}: one iteration of the loop at {:#x}, {} carried",
                 prediction.name,
                 found.offset,
-                carryline_chain::text::cycles(found.recurrence_cycles)
+                in_cycles(found.recurrence_cycles)
             );
             Ok(draw::of_loop(code, found, &what))
         }
