@@ -86,7 +86,7 @@ pub struct InputPath {
 }
 
 /// A loop's bounds.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LoopBound {
     /// Of the first instruction.
     pub offset: i64,
@@ -102,6 +102,10 @@ pub struct LoopBound {
     pub throughput: Throughput,
     /// How far the memory read (or else written) moves in an iteration.
     pub bytes_per_iteration: Option<u64>,
+    /// The graph of two iterations.
+    pub graph: Graph,
+    /// The first vertex of the second iteration.
+    pub second: VertexId,
 }
 
 impl LoopBound {
@@ -271,27 +275,25 @@ fn finish(found: Found, signature: &Signature) -> Analysis {
         latencies,
         mut notes,
     } = found;
-    for (instruction, effects) in function.instructions.iter().zip(&effects) {
-        if effects.is_not_modelled && !is_call(instruction) {
-            notes.push(format!(
-                "offset {:#x}: '{}' takes a time that depends on data or on the machine's state: not modelled",
-                function.offset(instruction.ip()),
-                crate::text::instruction(instruction)
-            ));
+    let at = |index: usize| {
+        let offset = function.offset(function.instructions[index].ip());
+        format!("offset {offset:#x}: '{}'", function.text(index))
+    };
+    for (index, effects) in effects.iter().enumerate() {
+        if effects.is_not_modelled && !is_call(&function.instructions[index]) {
+            let why =
+                "takes a time that depends on data or on the machine's state: not modelled, taken as nothing";
+            notes.push(format!("{} {why}", at(index)));
         }
     }
-    let mut blocked = graph.blocked_forwards.clone();
+    let mut blocked: Vec<usize> =
+        graph.blocked_forwards.iter().filter_map(|step| order.get(*step).copied()).collect();
     blocked.sort_unstable();
     blocked.dedup();
-    for step in blocked.into_iter().take(3) {
-        if let Some(instruction) = order.get(step).map(|index| &function.instructions[*index]) {
-            notes.push(format!(
-                "offset {:#x}: '{}' reads bytes of which only some were just stored: no forwarding, a stall that is \
-                 not modelled",
-                function.offset(instruction.ip()),
-                crate::text::instruction(instruction)
-            ));
-        }
+    for index in blocked.into_iter().take(3) {
+        let why =
+            "reads bytes of which only some were just stored: no forwarding, a stall that is not modelled";
+        notes.push(format!("{} {why}", at(index)));
     }
     let inputs = input_paths(&graph, &outputs, signature);
     Analysis {
@@ -454,6 +456,8 @@ fn loops(function: &Function, effects: &[Effects], blocks: &Blocks, model: Model
             recurrence_cycles: recurrence.cycles,
             chain: recurrence.chain,
             bytes_per_iteration: recurrence.stride,
+            graph: recurrence.graph,
+            second: recurrence.second,
         });
         latencies.extend(recurrence.used);
     }

@@ -2,7 +2,7 @@
 
 use crate::error::ChainError;
 use crate::image::{Image, MOST_BYTES};
-use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction};
+use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,6 +54,17 @@ impl Function {
     #[must_use]
     pub fn offset(&self, address: u64) -> i64 {
         address.wrapping_sub(self.entry) as i64
+    }
+
+    /// An instruction as text; the targets of branches are offsets from the entry.
+    #[must_use]
+    pub fn text(&self, index: usize) -> String {
+        let mut instruction = self.instructions[index];
+        let is_near = matches!(instruction.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32);
+        if is_near && instruction.op_count() > 0 {
+            instruction.set_near_branch64(instruction.near_branch_target().wrapping_sub(self.entry));
+        }
+        crate::text::instruction(&instruction)
     }
 
     /// The place of the instruction at an address.
@@ -132,7 +143,12 @@ fn decode(image: &Image, address: u64, from: u64) -> Result<Instruction, ChainEr
     let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
     let instruction = decoder.decode();
     if instruction.is_invalid() {
-        if decoder.last_error() == DecoderError::NoMoreBytes {
+        // With more bytes behind it, would it be one?
+        let mut padded = [0; 15];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        let is_cut = decoder.last_error() == DecoderError::NoMoreBytes
+            && !Decoder::with_ip(64, &padded, address, DecoderOptions::NONE).decode().is_invalid();
+        if is_cut {
             return Err(ChainError::RunsOut { offset: offset + bytes.len() as u64 });
         }
         let bytes: Vec<String> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();

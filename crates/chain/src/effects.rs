@@ -74,10 +74,16 @@ impl Location {
         Location(index as u8)
     }
 
-    /// True for the general registers and their high bytes.
+    /// True for a high byte that is renamed apart.
     #[must_use]
-    pub const fn is_general(self) -> bool {
-        self.0 < VECTOR
+    pub const fn is_high(self) -> bool {
+        self.0 >= HIGH && self.0 < VECTOR
+    }
+
+    /// The register that a high byte is part of; any other location is itself.
+    #[must_use]
+    pub const fn whole(self) -> Location {
+        if self.is_high() { Location(GENERAL + (self.0 - HIGH)) } else { self }
     }
 
     /// True for a flag.
@@ -147,6 +153,20 @@ pub struct Effects {
     pub is_not_modelled: bool,
 }
 
+impl Effects {
+    fn nothing(instruction: &Instruction) -> Effects {
+        Effects {
+            form: Form::of(instruction),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            memory: Vec::new(),
+            is_idiom: false,
+            is_move: false,
+            is_not_modelled: false,
+        }
+    }
+}
+
 /// Works out effects under the rules of a microarchitecture.
 pub struct Reader {
     factory: InstructionInfoFactory,
@@ -171,14 +191,15 @@ impl Reader {
 
     /// The effects of one instruction.
     pub fn read(&mut self, instruction: &Instruction) -> Effects {
+        if instruction.mnemonic() == Mnemonic::Vzeroupper {
+            // Only a state of the register file: nothing waits for it, and the lower halves stay.
+            return Effects::nothing(instruction);
+        }
         let mut effects = Effects {
-            form: Form::of(instruction),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            memory: Vec::new(),
             is_idiom: is_idiom(instruction),
             is_move: is_renaming(instruction),
             is_not_modelled: is_not_modelled(instruction),
+            ..Effects::nothing(instruction)
         };
         self.explicit(instruction, &mut effects);
         self.implicit(instruction, &mut effects);

@@ -169,6 +169,8 @@ impl<'a> Builder<'a> {
         if let Some(vertex) = state.value(location) {
             return vertex;
         }
+        // A high byte that nobody wrote is part of what its register held.
+        let location = location.whole();
         if let Some(vertex) = self.graph.inputs.get(&location) {
             return *vertex;
         }
@@ -178,7 +180,7 @@ impl<'a> Builder<'a> {
     }
 
     fn cycles(&mut self, effects: &Effects, from: Port, to: Port) -> f64 {
-        if effects.is_move && self.model.eliminates_moves {
+        if effects.is_not_modelled || effects.is_move && self.model.eliminates_moves {
             return 0.0;
         }
         let key = Key { form: effects.form.clone(), from, to };
@@ -202,11 +204,18 @@ impl<'a> Builder<'a> {
     ) {
         let step = self.steps;
         self.steps += 1;
-        let inputs: Vec<(VertexId, Location, Port)> = effects
+        let mut inputs: Vec<(VertexId, Location, Port)> = effects
             .inputs
             .iter()
             .map(|(location, port)| (self.value(state, *location), *location, *port))
             .collect();
+        // A register written as a whole is one value, its high byte included.
+        let known: Vec<VertexId> = inputs
+            .iter()
+            .filter(|(_, location, _)| !location.is_high())
+            .map(|(vertex, ..)| *vertex)
+            .collect();
+        inputs.retain(|(vertex, location, _)| !location.is_high() || !known.contains(vertex));
         let places: Vec<Place> = effects
             .memory
             .iter()

@@ -22,7 +22,7 @@
 //! - `X -> memory`, of an instruction that stores, is the whole way from the register through a forwarded store to
 //!   the register of a plain load of the same width: forwarding is charged to the store, and `memory -> X` of a plain load is 0.
 //! - `flags` is any one flag; where flags differ in latency the key names the carry and the others alike.
-//! - An eliminated move and a zero idiom are not asked for at all: the graph knows them.
+//! - An eliminated move, a zero idiom, a call and whatever is not modelled are not asked for at all: the graph knows them.
 
 use crate::form::{Form, Masking, Operand};
 use crate::table::Table;
@@ -102,6 +102,17 @@ impl Source {
             Source::Assumed(_) => true,
             Source::Measured | Source::Table(_) => false,
             Source::Sum(parts) => parts.iter().any(Source::is_assumed),
+        }
+    }
+}
+
+impl Source {
+    /// The sources of a sum, or the one that it is.
+    #[must_use]
+    pub fn parts(&self) -> Vec<&Source> {
+        match self {
+            Source::Sum(parts) => parts.iter().flat_map(Source::parts).collect(),
+            one => vec![one],
         }
     }
 }

@@ -54,7 +54,8 @@ impl Place {
     #[must_use]
     pub fn is_on_stack(&self, stack: &std::ops::Range<u64>) -> bool {
         let is_known = self.base == Root::Zero && self.index == Root::Zero;
-        self.base == Root::Input(Location::RSP) || is_known && stack.contains(&(self.offset as u64))
+        let is_pointer = |root| root == Root::Input(Location::RSP);
+        is_pointer(self.base) || is_pointer(self.index) || is_known && stack.contains(&(self.offset as u64))
     }
 }
 
@@ -93,7 +94,8 @@ impl Symbols {
         let (mut base, mut index) = (self.of(memory.base), self.of(memory.index));
         let scale = if index.root == Root::Zero { 1 } else { memory.scale.max(1) };
         let offset = base.offset.wrapping_add(index.offset.wrapping_mul(i64::from(memory.scale)));
-        if scale == 1 && index.root < base.root {
+        // Two operands without a scale may stand either way round; a known part comes last.
+        if scale == 1 && base.root < index.root {
             std::mem::swap(&mut base, &mut index);
         }
         Place { base: base.root, index: index.root, scale, offset: offset.wrapping_add(memory.displacement) }

@@ -40,6 +40,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Machine(_)) => commands::machine::run(common),
         Some(Command::Verify(args)) => commands::verify::run(args, common),
         Some(Command::Measure(args)) => commands::measure::run(args, common),
+        Some(Command::Critical(args)) => commands::critical::run(args, common),
         Some(Command::Inlining(args)) => commands::inlining::run(args, common),
         Some(Command::History(args)) => commands::history::run(args, common),
         Some(Command::Rerun(args)) => commands::rerun::run(args, common),

@@ -39,6 +39,7 @@ fn shorter(command: &str) -> &'static str {
     match command.split_whitespace().nth(1) {
         _ if command.contains('>') => "",
         Some("run" | "measure") => "--budget 1s --replicates 1",
+        Some("critical") if !command.contains("--no-measure") => "--budget 1s --replicates 1",
         Some("inlining") => "--budget 1s --flags -O2",
         Some("selftest") => "--runs 1 --pairs 5 --budget 1s",
         _ => "",
@@ -89,6 +90,7 @@ fn the_examples_of_every_help_run() {
         "machine",
         "verify",
         "measure",
+        "critical",
         "inlining",
         "history",
         "rerun",

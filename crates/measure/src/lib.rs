@@ -26,6 +26,7 @@ pub mod status;
 pub mod store;
 pub mod subject;
 pub mod supervise;
+pub mod trace;
 pub mod verify;
 pub mod warning;
 pub mod worker;

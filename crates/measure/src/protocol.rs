@@ -9,6 +9,7 @@ use crate::object_loops::{Compared, LoopsJob};
 use crate::results::{Limit, Observed};
 use crate::sampler::CacheSizes;
 use crate::subject::SubjectId;
+use crate::trace::Executed;
 use crate::verify::{Counterexample, ProofSummary};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,13 @@ pub enum Job {
         subject: SubjectId,
         /// Decides the random part of the proof.
         seed: u64,
+    },
+    /// Follow a call of one subject, instruction by instruction.
+    Trace {
+        /// What to call.
+        subject: SubjectId,
+        /// With how many bytes.
+        len: usize,
     },
     /// Be a replicate: prove, then measure.
     Measure(MeasureJob),
@@ -117,6 +125,8 @@ pub enum Message {
         /// Why.
         reason: String,
     },
+    /// What a call executed.
+    Traced(Executed),
     /// The machine's limits.
     Limits(Vec<Limit>),
     /// What is to be known of the process itself.

@@ -83,6 +83,7 @@ pub fn main() -> Result<u8, WorkerError> {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
         Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
         Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
+        Job::Trace { subject, len } => trace(subject, *len, &channel, &status),
         Job::Loops(job) => {
             object_loops::run(job, &status, &mut |comparison, compared| {
                 channel.send(&Message::Compared { comparison, compared });
@@ -174,6 +175,17 @@ fn prove(plugins: &[String], id: &SubjectId, seed: u64, channel: &Channel, statu
     let subjects = find(std::slice::from_ref(id), plugins, channel, status);
     let Some(Some(subject)) = subjects.into_iter().next() else { return false };
     let _done = try_prove(&subject, 0, Depth::Full, seed, channel, status);
+    true
+}
+
+fn trace(id: &SubjectId, len: usize, channel: &Channel, status: &StatusPage) -> bool {
+    let subjects = find(std::slice::from_ref(id), &[], channel, status);
+    let Some(Some(subject)) = subjects.into_iter().next() else { return false };
+    status.set(Now { phase: Phase::Prove as u64, len: len as u64, ..Now::default() });
+    channel.send(&match crate::trace::follow(subject.routine, len) {
+        Ok(executed) => Message::Traced(executed),
+        Err(error) => Message::Unproved { subject: 0, reason: error.to_string() },
+    });
     true
 }
 

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod completions;
+pub mod critical;
 pub mod explain;
 pub mod history;
 pub mod inlining;

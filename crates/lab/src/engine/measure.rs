@@ -246,6 +246,7 @@ impl Run<'_> {
                     }
                     Message::Loaded
                     | Message::Proved { .. }
+                    | Message::Traced(_)
                     | Message::Compared { .. }
                     | Message::Panicked(_)
                     | Message::Done => {}
