@@ -231,6 +231,7 @@ of --size bytes.
 Examples:
   carryline critical adc_1_stream --size 40
   carryline critical adx_2_streams adc_2_streams --no-measure --suggest
+  carryline critical adc_2_streams --calibrate
   carryline critical checksum/avx2 --size 1500 --draw loop --svg loop.svg --no-measure
   carryline critical --bytes '4801f8 4883d000 c3' --microarchitecture haswell --dot chain.dot")]
 pub struct Critical {
@@ -255,6 +256,9 @@ pub struct Critical {
     /// Whose latencies to take: zen5, zen4, skylake_x, haswell, generic [default: this CPU's].
     #[arg(long, value_name = "NAME")]
     pub microarchitecture: Option<String>,
+    /// Measure the latencies on this machine first; what is measured is used before any table.
+    #[arg(long, conflicts_with = "microarchitecture")]
+    pub calibrate: bool,
     /// Whether moves between registers take time [default: as the CPU does it].
     #[arg(long, value_enum, value_name = "HOW")]
     pub moves: Option<Moves>,

@@ -36,12 +36,20 @@ pub(super) struct Filling {
 /// An instruction of that form; `None` where no encoding has these registers.
 pub(super) fn of(form: &Form, filling: &Filling) -> Option<Instruction> {
     let codes = Code::values().filter(|code| code.mnemonic() == form.mnemonic);
-    codes
-        .into_iter()
-        .find_map(|code| IMMEDIATE_KINDS.iter().find_map(|kind| attempt(code, *kind, form, filling)))
+    let mut ways = codes.flat_map(|code| IMMEDIATE_KINDS.map(|kind| (code, kind)));
+    ways.find_map(|(code, kind)| {
+        [false, true].into_iter().find_map(|all| attempt(code, kind, all, form, filling))
+    })
 }
 
-fn attempt(code: Code, immediate: OpKind, form: &Form, filling: &Filling) -> Option<Instruction> {
+/// One way to encode it: with this code, this kind of immediate, and one element of memory for all or a whole vector.
+fn attempt(
+    code: Code,
+    immediate: OpKind,
+    is_broadcast: bool,
+    form: &Form,
+    filling: &Filling,
+) -> Option<Instruction> {
     let mut instruction = Instruction::default();
     instruction.set_code(code);
     if instruction.op_count() as usize != form.operands.len() {
@@ -59,6 +67,7 @@ fn attempt(code: Code, immediate: OpKind, form: &Form, filling: &Filling) -> Opt
             Operand::Memory(_) => {
                 instruction.try_set_op_kind(place, OpKind::Memory).ok()?;
                 instruction.set_memory_base(filling.base);
+                instruction.set_is_broadcast(is_broadcast);
             }
             Operand::Address { registers, scaled, displaced } => {
                 instruction.try_set_op_kind(place, OpKind::Memory).ok()?;
@@ -171,6 +180,9 @@ mod tests {
             index: Register::None,
             mask: Register::K3,
         };
+        let broadcast = [0x62, 0xf2, 0x75, 0x58, 0x52, 0x07]; // vpdpwssd zmm0, zmm1, [rdi]{1to16}
+        let form = Form::of(&Decoder::new(64, &broadcast, DecoderOptions::NONE).decode());
+        assert!(of(&form, &filling).expect("an encoding").is_broadcast());
         let masked_load = [0x62, 0xf1, 0x7f, 0xc9, 0x6f, 0x07]; // vmovdqu8 zmm0{k1}{z}, [rdi]
         let form = Form::of(&Decoder::new(64, &masked_load, DecoderOptions::NONE).decode());
         let made = of(&form, &filling).expect("an encoding");

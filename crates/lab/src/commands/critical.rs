@@ -1,5 +1,6 @@
 //! `carryline critical`: why a routine takes the time it takes: its critical chain, the bounds, and what was measured.
 
+mod calibration;
 mod json;
 mod measured;
 mod opinion;
@@ -21,8 +22,14 @@ use std::path::Path;
 /// Predicts, draws, measures and prints.
 pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
-    let latencies = latencies(args, &here)?;
-    let predictions = predictions(args, &latencies)?;
+    let mut latencies = latencies(args, &here)?;
+    let mut predictions = predictions(args, &latencies)?;
+    let mut calibration = None;
+    if args.calibrate {
+        let keys = predictions.iter().flat_map(Prediction::keys).cloned().collect();
+        calibration = calibration::overlay(&mut latencies, keys, here.cpu(args.cpu)?, common);
+        predictions = self::predictions(args, &latencies)?;
+    }
     draw_all(args, &predictions, common)?;
     let measurements = match args.no_measure || predictions.iter().all(|p| p.variant.is_none()) {
         true => measured::Measurements::default(),
@@ -39,15 +46,17 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
         })
         .collect();
     match common.format {
-        Format::Json => output::print(&json::render(&shown, &latencies)?)?,
-        Format::Table => output::print(&show::render(&shown, &latencies, output::style()))?,
+        Format::Json => output::print(&json::render(&shown, &latencies, calibration.as_ref())?)?,
+        Format::Table => {
+            output::print(&show::render(&shown, &latencies, calibration.as_ref(), output::style()))?
+        }
     }
     Ok(if crate::interrupt::requested() { crate::failure::status::INTERRUPTED } else { 0 })
 }
 
 /// The latencies of the microarchitecture asked for, or of this machine's.
 ///
-/// This is the place where measured ones are laid over the table ([`Latencies::overlay`]).
+/// [`calibration::overlay`] lays measured ones over them.
 fn latencies(args: &Critical, here: &Here) -> Result<Latencies, Failure> {
     let table = match &args.microarchitecture {
         Some(name) => table::by_name(name).ok_or_else(|| {

@@ -1,6 +1,5 @@
 //! From a plan to a result: prove every subject, run the replicates, store each round, put the cells together.
 
-pub mod calibration;
 pub mod doubts;
 pub mod machine;
 pub mod measure;

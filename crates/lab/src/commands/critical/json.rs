@@ -2,19 +2,46 @@
 
 use super::show::Shown;
 use carryline_chain::analysis::InputPath;
+use carryline_chain::calibrate::Calibration;
 use carryline_chain::{Analysis, Latencies};
 use carryline_measure::condition::Dependence;
 use carryline_measure::results::SCHEMA_VERSION;
 use serde_json::{Map, Value, json};
 
 /// One routine as an object, several as a list in one.
-pub fn render(shown: &[Shown<'_>], latencies: &Latencies) -> serde_json::Result<String> {
+pub fn render(
+    shown: &[Shown<'_>],
+    latencies: &Latencies,
+    calibration: Option<&Calibration>,
+) -> serde_json::Result<String> {
     let mut all: Vec<Value> = shown.iter().map(|one| routine(one, latencies)).collect();
-    let object = match all.len() {
+    let mut object = match all.len() {
         1 => all.remove(0),
         _ => json!({ "schema_version": SCHEMA_VERSION, "variants": all }),
     };
+    object["calibration"] = calibration.map_or(Value::Null, calibrated);
     serde_json::to_string_pretty(&object)
+}
+
+/// What was measured, what was not and why, and what the method's own checks said.
+fn calibrated(calibration: &Calibration) -> Value {
+    let figures = calibration.measured.iter().map(|measured| {
+        json!({
+            "key": measured.key,
+            "cycles": measured.cycles,
+            "median": measured.median,
+            "low": measured.interval.start,
+            "high": measured.interval.end,
+        })
+    });
+    let left_out = calibration.left_out.iter().map(|(key, why)| json!({ "key": key, "reason": why }));
+    let checks = calibration.checks.iter().map(|(name, cycles)| ((*name).to_owned(), json!(cycles)));
+    json!({
+        "used": calibration.doubts().is_empty(),
+        "checks": checks.collect::<Map<String, Value>>(),
+        "measured": figures.collect::<Vec<_>>(),
+        "left_out": left_out.collect::<Vec<_>>(),
+    })
 }
 
 fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {

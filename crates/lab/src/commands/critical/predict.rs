@@ -6,7 +6,7 @@ use crate::failure::{Failure, usage};
 use carryline_chain::analysis::{self, LoopBound};
 use carryline_chain::suggest::{self, Suggestion};
 use carryline_chain::trace::{Trace, TraceStep};
-use carryline_chain::{Analysis, ChainError, Image, Latencies, Options, Scope, Signature, decode};
+use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
 use carryline_measure::condition::Dependence;
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::subject::SubjectId;
@@ -89,7 +89,7 @@ impl Prediction {
         let size = size(variant, args.size)?;
         let signature = signature(variant.family());
         let mut notes = Vec::new();
-        let code = code(variant)
+        let code = code(address(variant))
             .and_then(|image| decode::follow(&image))
             .map(|function| analysis::of_function(function, &signature, options(args, latencies)));
         let needs_trace = match &code {
@@ -115,6 +115,11 @@ impl Prediction {
             (None, Err(error)) => return Err(usage(format!("{id}: {error}"))),
         };
         Ok(Prediction { name, variant: Some(variant), size: Some(size), signature, call, code, notes })
+    }
+
+    /// Every latency that the analysis used.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.call.latencies.keys().chain(self.code.iter().flat_map(|code| code.latencies.keys()))
     }
 
     /// The routine and the call in a few words.
@@ -197,19 +202,26 @@ fn size(variant: &Variant, asked: Option<usize>) -> Result<usize, Failure> {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn code(variant: &Variant) -> Result<Image, ChainError> {
-    let entry = match variant.routine {
+/// Where a variant's code begins in this program.
+pub fn address(variant: &Variant) -> u64 {
+    let address = match variant.routine {
         Routine::Zero(f) => f as usize,
         Routine::Copy(f) => f as usize,
         Routine::Checksum(f) => f as usize,
         Routine::CopyChecksum(f) => f as usize,
     };
-    Image::from_this_program(entry as u64)
+    address as u64
 }
 
+/// This program's code from an address on.
+#[cfg(target_os = "linux")]
+pub fn code(address: u64) -> Result<Image, ChainError> {
+    Image::from_this_program(address)
+}
+
+/// This program's code from an address on.
 #[cfg(not(target_os = "linux"))]
-fn code(_variant: &Variant) -> Result<Image, ChainError> {
+pub fn code(_address: u64) -> Result<Image, ChainError> {
     let reason = "its own code is read on Linux only; give --object and --symbol".to_owned();
     Err(ChainError::Object { file: "this program".to_owned(), reason })
 }

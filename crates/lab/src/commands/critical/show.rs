@@ -5,6 +5,7 @@ use super::measured::Measured;
 use super::opinion::Opinion;
 use super::predict::Prediction;
 use carryline_chain::analysis::InputPath;
+use carryline_chain::calibrate::Calibration;
 use carryline_chain::suggest::Suggestion;
 use carryline_chain::text::cycles;
 use carryline_chain::{Analysis, Latencies, Scope};
@@ -37,11 +38,28 @@ const UNEXPLAINED: &str = "Unexplained: chained, above the bound (the chain runs
 const MOST_LINES: usize = 160;
 
 /// All routines, and a table of them if there are several.
-pub fn render(shown: &[Shown<'_>], latencies: &Latencies, style: Style) -> String {
+pub fn render(
+    shown: &[Shown<'_>],
+    latencies: &Latencies,
+    calibration: Option<&Calibration>,
+    style: Style,
+) -> String {
     let mut out = String::new();
     let assumed = latencies.table();
     out.push_str(&bold(&format!("{}; latencies in core cycles", assumed.title), style));
-    out.push_str("\n\n");
+    out.push('\n');
+    if let Some(calibration) = calibration {
+        let checks = calibration.checks.iter().map(|(name, cycles)| format!("{name} {cycles:.2}"));
+        let text = format!(
+            "{} latencies measured on this machine{}, {} not; chains that must take 1.00: {}",
+            calibration.measured.len(),
+            if calibration.doubts().is_empty() { "" } else { " (and not used)" },
+            calibration.left_out.len(),
+            checks.collect::<Vec<_>>().join(", ")
+        );
+        line(&mut out, &text, style);
+    }
+    out.push('\n');
     for one in shown {
         routine(&mut out, one, style);
     }

@@ -1,23 +1,16 @@
-//! Measuring the latencies that the collection's machine code is made of.
+//! `--calibrate`: measuring the latencies that the code in question, and all of the collection, is made of.
 
-use super::progress::Progress;
+use super::predict;
+use crate::cli::Common;
+use crate::engine::progress::Progress;
+use crate::output;
 use carryline_chain::calibrate::{self, CalibrateError, Calibration, Clock, keys};
 use carryline_chain::decode::{self, Stop};
 use carryline_chain::table::HighBytes;
-use carryline_chain::{Image, Key};
+use carryline_chain::{Key, Latencies};
 use carryline_measure::{clock, process};
-use carryline_variants::{Routine, Variant};
 use std::collections::BTreeSet;
-
-/// Where a variant's code begins.
-fn entry(variant: &Variant) -> u64 {
-    match variant.routine {
-        Routine::Zero(routine) => routine as usize as u64,
-        Routine::Copy(routine) => routine as usize as u64,
-        Routine::Checksum(routine) => routine as usize as u64,
-        Routine::CopyChecksum(routine) => routine as usize as u64,
-    }
-}
+use std::time::Duration;
 
 /// How deep calls are followed: to a kernel and to what it shares with others, not into what panics.
 const DEPTH: u32 = 2;
@@ -27,7 +20,7 @@ fn collect(address: u64, depth: u32, seen: &mut BTreeSet<u64>, keys: &mut BTreeS
     if !seen.insert(address) {
         return;
     }
-    let Ok(image) = Image::from_this_program(address) else { return };
+    let Ok(image) = predict::code(address) else { return };
     let Ok(function) = decode::follow(&image) else { return };
     keys.extend(keys::of_function(&function, HighBytes::Merged));
     for stop in function.stops.iter().filter(|_| depth > 0) {
@@ -41,16 +34,16 @@ fn collect(address: u64, depth: u32, seen: &mut BTreeSet<u64>, keys: &mut BTreeS
 }
 
 /// Every latency that occurs in the code of a variant.
-pub fn keys_of_collection() -> BTreeSet<Key> {
+fn keys_of_collection() -> BTreeSet<Key> {
     let (mut seen, mut keys) = (BTreeSet::new(), BTreeSet::new());
     for variant in carryline_variants::all() {
-        collect(entry(variant), DEPTH, &mut seen, &mut keys);
+        collect(predict::address(variant), DEPTH, &mut seen, &mut keys);
     }
     keys
 }
 
 /// Measures them, and these besides, on a CPU if one is named.
-pub fn calibrate(
+fn calibrate(
     more: BTreeSet<Key>,
     cpu: Option<usize>,
     progress: &Progress,
@@ -71,10 +64,42 @@ pub fn calibrate(
     })
 }
 
+/// What a calibration takes, roughly.
+const EXPECTED: Duration = Duration::from_secs(4);
+
+/// Measures, and lays what was measured over the table. Where nothing can be measured, or the method's own check fails, a
+/// remark says so and the table stands alone.
+pub fn overlay(
+    latencies: &mut Latencies,
+    keys: BTreeSet<Key>,
+    cpu: Option<usize>,
+    common: &Common,
+) -> Option<Calibration> {
+    let progress = Progress::new(EXPECTED, common.quiet);
+    let found = calibrate(keys, cpu, &progress);
+    progress.finish();
+    match found {
+        Err(error) => {
+            output::note(&error.to_string(), common);
+            None
+        }
+        Ok(calibration) => {
+            let doubts = calibration.doubts();
+            match doubts.is_empty() {
+                true => latencies.overlay(calibration.overlay()),
+                false => {
+                    let why = doubts.join("; ");
+                    output::note(&format!("{why}: the measured latencies are not used"), common);
+                }
+            }
+            Some(calibration)
+        }
+    }
+}
+
 #[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn every_latency_of_the_collection_is_measured_or_left_out_with_a_reason() {
