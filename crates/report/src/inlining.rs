@@ -196,6 +196,9 @@ impl Inlining {
             );
         }
         out.push_str(&table.render(style));
+        if self.limits.iter().all(|row| row.sizes.is_empty()) {
+            return out;
+        }
         let legend = "Measured: calls that do not wait for each other, buffers in the first-level cache at random \
                       offsets; x is the call's time over the time in place, loop included.";
         out.push_str(&format!("{}\n", wrap(legend, style.width, 0)));

@@ -82,7 +82,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
             )
         });
         rows.iter_mut().for_each(|row| row.compiler.clone_from(&answer.compiler.name));
-        if rows.iter().all(|row| row.reason.is_none()) {
+        if !rows.is_empty() && rows.iter().all(|row| row.reason.is_none()) {
             answer.known.limits.insert(key, rows.clone());
         }
         limits.extend(rows);

@@ -10,6 +10,7 @@ use super::compilers::Compiler;
 use super::object_code::{self, How};
 use super::probes::{C_DECLARATIONS, Function, LARGEST_BYTES, Language, c_call};
 use carryline_measure::object_loops::{Compared, Comparison, LoopsJob};
+use carryline_measure::process;
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::statistics::{self, Order};
 use carryline_measure::supervise::{End, Supervisor};
@@ -177,6 +178,7 @@ fn time(file: &Path, parts: &mut [Part], timing: &Timing<'_>) -> Result<(), Stri
         .collect();
     let mut rounds: Vec<Rounds> = comparisons.iter().map(|_| Vec::new()).collect();
     let mut refused = None;
+    let _kept_off = timing.cpu.map(process::keep_off);
     for replicate in 0..REPLICATES {
         (timing.progress)(&format!(
             "timing {} sizes, process {} of {REPLICATES}",
