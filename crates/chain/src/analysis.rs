@@ -372,10 +372,9 @@ fn outputs(signature: &Signature, ends: &[State]) -> Vec<(VertexId, String)> {
         // A piece of code that returns nothing: whatever it leaves in registers.
         for end in ends {
             for location in (0..Location::COUNT).map(Location::at) {
-                if !location.is_flag() && !location.is_callee_saved() {
-                    if let Some(vertex) = end.value(location) {
-                        found.push((vertex, location.name()));
-                    }
+                let is_result = !location.is_flag() && !location.is_callee_saved();
+                if let Some(vertex) = end.value(location).filter(|_| is_result) {
+                    found.push((vertex, location.name()));
                 }
             }
         }

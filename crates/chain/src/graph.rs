@@ -4,7 +4,7 @@
 //! flow meets (which costs nothing: branches are predicted). An edge says that the one waits for the other through
 //! a register, a flag or memory, and for how many cycles. Vertices are made in the order of execution, so the graph
 //! has no cycle and the longest path is found in one pass; what a loop carries from one iteration to the next
-//! is found by laying two iterations one after the other (see [`loops`](crate::loops)).
+//! is found by laying two iterations one after the other (see [`recurrence`](crate::recurrence)).
 //!
 //! Memory: a load waits for an earlier store whose address is the same expression (the same root values plus
 //! constants), or the same address where a trace gives addresses. Other stores are taken to be elsewhere.
