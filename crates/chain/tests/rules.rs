@@ -215,6 +215,34 @@ fn the_classic_loop_is_bound_by_its_carry_chain() {
 }
 
 #[test]
+fn a_pointer_made_of_two_registers_moves_with_either() {
+    let code = assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again)?;
+        a.mov(r8, rdi)?;
+        a.add(r8, rcx)?;
+        a.add(rax, qword_ptr(r8 + 8))?;
+        a.add(rcx, 32)?;
+        a.cmp(rcx, rsi)?;
+        a.jb(again)?;
+        a.ret()
+    });
+    let found = analyse(code, "skylake_x", &Signature::unknown());
+    assert_eq!(found.loops[0].bytes_per_iteration, Some(32));
+    let code = assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again)?;
+        a.add(rax, qword_ptr(rdi + rcx * 8))?;
+        a.add(rcx, 2)?;
+        a.cmp(rcx, rsi)?;
+        a.jb(again)?;
+        a.ret()
+    });
+    let found = analyse(code, "skylake_x", &Signature::unknown());
+    assert_eq!(found.loops[0].bytes_per_iteration, Some(16));
+}
+
+#[test]
 fn a_chain_through_memory_and_one_through_a_branch_are_carried() {
     // A counter in memory.
     let code = assemble(|a| {
