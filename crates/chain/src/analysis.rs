@@ -206,8 +206,7 @@ pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> A
     let function = trace.function();
     let effects: Vec<Effects> = function.instructions.iter().map(|i| reader.read(i)).collect();
     let blocks = Blocks::of(&function);
-    let mut builder = Builder::new(model);
-    builder.stack = trace.stack();
+    let mut builder = Builder::of_trace(model, trace.stack());
     let mut state = State::new();
     let mut order = Vec::with_capacity(trace.steps.len());
     for step in &trace.steps {
