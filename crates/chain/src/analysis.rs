@@ -206,8 +206,7 @@ pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> A
     let function = trace.function();
     let effects: Vec<Effects> = function.instructions.iter().map(|i| reader.read(i)).collect();
     let blocks = Blocks::of(&function);
-    let mut builder = Builder::new(model);
-    builder.stack = trace.stack();
+    let mut builder = Builder::of_trace(model, trace.stack());
     let mut state = State::new();
     let mut order = Vec::with_capacity(trace.steps.len());
     for step in &trace.steps {
@@ -372,10 +371,9 @@ fn outputs(signature: &Signature, ends: &[State]) -> Vec<(VertexId, String)> {
         // A piece of code that returns nothing: whatever it leaves in registers.
         for end in ends {
             for location in (0..Location::COUNT).map(Location::at) {
-                if !location.is_flag() && !location.is_callee_saved() {
-                    if let Some(vertex) = end.value(location) {
-                        found.push((vertex, location.name()));
-                    }
+                let is_result = !location.is_flag() && !location.is_callee_saved();
+                if let Some(vertex) = end.value(location).filter(|_| is_result) {
+                    found.push((vertex, location.name()));
                 }
             }
         }

@@ -104,7 +104,7 @@ pub fn classes(form: &Form) -> Vec<Class> {
             _ => (Class::VectorLoad, Class::VectorStore),
         };
         let is_written = memory == 0 && !only_reads(form.mnemonic);
-        if memory > 0 || !is_move && is_written || !is_written {
+        if memory > 0 || !is_written || !is_move {
             found.push(load);
         }
         if is_written {

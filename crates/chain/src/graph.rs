@@ -4,7 +4,7 @@
 //! flow meets (which costs nothing: branches are predicted). An edge says that the one waits for the other through
 //! a register, a flag or memory, and for how many cycles. Vertices are made in the order of execution, so the graph
 //! has no cycle and the longest path is found in one pass; what a loop carries from one iteration to the next
-//! is found by laying two iterations one after the other (see [`loops`](crate::loops)).
+//! is found by laying two iterations one after the other (see [`recurrence`](crate::recurrence)).
 //!
 //! Memory: a load waits for an earlier store whose address is the same expression (the same root values plus
 //! constants), or the same address where a trace gives addresses. Other stores are taken to be elsewhere.
@@ -91,8 +91,10 @@ struct Stored {
     is_on_stack: bool,
 }
 
-/// Stores that are remembered; a CPU's store queue is about as long.
+/// Stores that are remembered where several states must be; a CPU's store queue is about as long.
 const STORE_QUEUE: usize = 64;
+/// Stores of a trace that are remembered: what they hold may be loaded long after it has left the queue.
+const STORES_OF_TRACE: usize = 8192;
 const UNTOUCHED: VertexId = VertexId::MAX;
 
 /// What every location holds at some point of the code.
@@ -139,9 +141,10 @@ pub struct Builder<'a> {
     /// The memory operands met: which instruction, which operand, and its address.
     pub places: Vec<(usize, usize, Place)>,
     /// Where the stack lies, for addresses that a trace gives.
-    pub stack: std::ops::Range<u64>,
+    stack: std::ops::Range<u64>,
     steps: usize,
     meetings: usize,
+    most_stores: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -156,7 +159,14 @@ impl<'a> Builder<'a> {
             stack: 0..0,
             steps: 0,
             meetings: 0,
+            most_stores: STORE_QUEUE,
         }
+    }
+
+    /// A graph of one path alone, with the stack where a trace found it.
+    #[must_use]
+    pub fn of_trace(model: Model<'a>, stack: std::ops::Range<u64>) -> Builder<'a> {
+        Builder { stack, most_stores: STORES_OF_TRACE, ..Builder::new(model) }
     }
 
     fn vertex(&mut self, vertex: Vertex, incoming: Vec<Edge>) -> VertexId {
@@ -252,7 +262,7 @@ impl<'a> Builder<'a> {
         let find = |port: Port| made.iter().find(|(known, _)| *known == port).map(|(_, vertex)| *vertex);
         for (memory, place) in effects.memory.iter().zip(places) {
             if let (true, Some(vertex)) = (memory.is_written, find(Port::Memory)) {
-                if state.stores.len() == STORE_QUEUE {
+                if state.stores.len() == self.most_stores {
                     state.stores.remove(0);
                 }
                 let is_on_stack = place.is_on_stack(&self.stack);

@@ -214,11 +214,13 @@ struct Mapping {
 #[cfg(target_os = "linux")]
 fn mapping_of(address: u64) -> Option<Mapping> {
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let own = std::fs::read_link("/proc/self/exe").ok()?;
     std::fs::read_to_string("/proc/self/maps").ok()?.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         let (start, end) = words.next()?.split_once('-')?;
         let (start, end) = (hex(start)?, hex(end)?);
         let (_rights, offset) = (words.next()?, hex(words.next()?)?);
-        (start..end).contains(&address).then_some(Mapping { start, offset })
+        let file = line.find('/').map(|at| Path::new(&line[at..]));
+        ((start..end).contains(&address) && file == Some(&own)).then_some(Mapping { start, offset })
     })
 }

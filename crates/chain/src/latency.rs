@@ -58,6 +58,12 @@ pub struct Key {
 }
 
 impl Key {
+    /// True for what pushes, calls and returns do to the stack pointer, which CPUs do apart.
+    #[must_use]
+    pub fn is_of_stack_pointer(&self) -> bool {
+        self.to == Port::Implicit(Register::RSP)
+    }
+
     fn port(&self, port: Port) -> String {
         match port {
             Port::Operand(index) => self.form.operand_name(usize::from(index)),

@@ -49,7 +49,7 @@ pub fn bound<'a>(
     let mut before: Option<&Instruction> = None;
     for (instruction, effects) in steps {
         let is_fused = instruction.flow_control() == FlowControl::ConditionalBranch
-            && before.is_some_and(|before| fuses_with_branch(before));
+            && before.is_some_and(fuses_with_branch);
         let is_free = effects.is_idiom || effects.is_move && eliminates_moves;
         issued += if is_fused { 0.0 } else { table.slots(&effects.form) };
         if !is_free {

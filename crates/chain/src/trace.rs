@@ -4,7 +4,7 @@
 //! so a trace knows exactly which load reads which store.
 
 use crate::decode::Function;
-use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Register};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Register};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -50,6 +50,24 @@ impl Trace {
     /// Leaves one step of each run of repetitions of one instruction.
     pub fn join_repetitions(&mut self) {
         self.steps.dedup_by_key(|step| step.address);
+    }
+
+    /// The functions that the call entered by calls and indirect jumps, relative to its first instruction, each once, in order.
+    #[must_use]
+    pub fn entered(&self) -> Vec<i64> {
+        let function = self.function();
+        let is_transfer = |address: u64| {
+            let flow = function.index_of(address).map(|index| function.instructions[index].flow_control());
+            matches!(flow, Some(FlowControl::Call | FlowControl::IndirectCall | FlowControl::IndirectBranch))
+        };
+        let mut found = Vec::new();
+        for pair in self.steps.windows(2).filter(|pair| is_transfer(pair[0].address)) {
+            let to = function.offset(pair[1].address);
+            if !found.contains(&to) {
+                found.push(to);
+            }
+        }
+        found
     }
 
     /// The addresses that belong to the stack.

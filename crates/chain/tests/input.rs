@@ -4,7 +4,7 @@ mod support;
 
 use carryline_chain::analysis::{self, Options};
 use carryline_chain::latency::Latencies;
-use carryline_chain::{ChainError, Image, Signature, decode, table};
+use carryline_chain::{ChainError, Image, Signature, decode, draw, suggest, table};
 use std::time::{Duration, Instant};
 
 fn refused(hex: &str) -> ChainError {
@@ -62,9 +62,24 @@ fn random(seed: u64, len: usize) -> Vec<u8> {
 fn survives(bytes: Vec<u8>, latencies: &Latencies) -> bool {
     let Ok(image) = Image::from_bytes(bytes) else { return false };
     let Ok(function) = decode::follow(&image) else { return false };
-    let found = analysis::of_function(function, &Signature::unknown(), Options::new(latencies));
+    let signature =
+        if function.instructions.len() % 2 == 0 { Signature::unknown() } else { Signature::checksum() };
+    let found = analysis::of_function(function, &signature, Options::new(latencies));
+    let options = Options::new(latencies);
+    for suggestion in suggest::for_call(&found, &signature, options) {
+        assert!(!suggestion.what.is_empty());
+    }
+    let mut pictures = vec![draw::of_analysis(&found, "code", None)];
+    for bound in found.loops.iter().take(3) {
+        pictures.push(draw::of_loop(&found, bound, "loop"));
+        assert!(suggest::for_loop(&found, bound, options).len() < 2);
+    }
+    for picture in pictures.iter().filter(|picture| picture.nodes.len() <= 120) {
+        assert!(draw::to_svg(picture).ends_with("</svg>\n"));
+        assert!(draw::to_dot(picture).ends_with("}\n"));
+    }
     for input in &found.inputs {
-        assert!(input.path_cycles.is_some_and(f64::is_finite));
+        assert!(input.path_cycles.is_none_or(f64::is_finite));
         let sum: f64 = input.steps.iter().map(|step| step.cycles).sum();
         assert!((sum - input.path_cycles.unwrap_or(0.0)).abs() < 1e-6);
     }

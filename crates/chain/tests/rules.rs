@@ -215,6 +215,34 @@ fn the_classic_loop_is_bound_by_its_carry_chain() {
 }
 
 #[test]
+fn a_pointer_made_of_two_registers_moves_with_either() {
+    let code = assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again)?;
+        a.mov(r8, rdi)?;
+        a.add(r8, rcx)?;
+        a.add(rax, qword_ptr(r8 + 8))?;
+        a.add(rcx, 32)?;
+        a.cmp(rcx, rsi)?;
+        a.jb(again)?;
+        a.ret()
+    });
+    let found = analyse(code, "skylake_x", &Signature::unknown());
+    assert_eq!(found.loops[0].bytes_per_iteration, Some(32));
+    let code = assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again)?;
+        a.add(rax, qword_ptr(rdi + rcx * 8))?;
+        a.add(rcx, 2)?;
+        a.cmp(rcx, rsi)?;
+        a.jb(again)?;
+        a.ret()
+    });
+    let found = analyse(code, "skylake_x", &Signature::unknown());
+    assert_eq!(found.loops[0].bytes_per_iteration, Some(16));
+}
+
+#[test]
 fn a_chain_through_memory_and_one_through_a_branch_are_carried() {
     // A counter in memory.
     let code = assemble(|a| {
@@ -316,4 +344,35 @@ fn what_is_behind_an_indirect_jump_or_a_call_is_left_out_and_said() {
         a.ret()
     });
     assert!(found.notes.iter().any(|note| note.contains("indirect call")), "{:?}", found.notes);
+}
+
+/// What a trace says of memory is exact: addresses that no expression tells apart.
+#[test]
+fn a_trace_knows_which_load_reads_which_store() {
+    use carryline_chain::trace::{Trace, TraceStep};
+    let code = assemble(|a| {
+        a.mov(qword_ptr(rdi), rdx)?;
+        a.mov(rax, qword_ptr(rsi + rcx * 8))?;
+        a.ret()
+    });
+    let follow = |second: u64| {
+        let mut registers = [0; 16];
+        // rcx, rsp, rsi, rdi by their numbers.
+        (registers[1], registers[4], registers[6], registers[7]) = (4, 0x7fff_0000, second, 0x1000);
+        let starts: Vec<u64> = {
+            let image = carryline_chain::Image::from_bytes(code.clone()).expect("some bytes");
+            let function = carryline_chain::decode::follow(&image).expect("code with an end");
+            function.instructions.iter().map(iced_x86::Instruction::ip).collect()
+        };
+        let trace = Trace {
+            steps: starts.iter().map(|address| TraceStep { address: *address, registers }).collect(),
+            code: starts.iter().map(|at| (*at, code[*at as usize..].to_vec())).collect(),
+            is_cut: false,
+        };
+        let latencies = Latencies::of_table(table::by_name("skylake_x").expect("a table"));
+        let options = carryline_chain::Options::new(&latencies);
+        carryline_chain::analysis::of_trace(&trace, &Signature::checksum(), options)
+    };
+    assert_eq!(path(&follow(0x1000 - 32), "sum"), Some(5.0), "the same address, written in two ways");
+    assert_eq!(path(&follow(0x1000), "sum"), None);
 }

@@ -103,10 +103,8 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>) -> P
     let mut maker = Maker::new(&analysis.function, graph, 0);
     let named: HashMap<&str, &str> =
         analysis.inputs.iter().map(|input| (input.register.as_str(), input.name.as_str())).collect();
-    for vertex in 0..graph.vertices.len() {
-        if wanted[vertex] {
-            maker.value(vertex);
-        }
+    for vertex in (0..graph.vertices.len()).filter(|vertex| wanted[*vertex]) {
+        maker.value(vertex);
     }
     for (vertex, incoming) in graph.incoming.iter().enumerate() {
         let Vertex::Value { instruction, .. } = graph.vertices[vertex] else { continue };

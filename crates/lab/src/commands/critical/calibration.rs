@@ -20,7 +20,7 @@ fn collect(address: u64, depth: u32, seen: &mut BTreeSet<u64>, keys: &mut BTreeS
     if !seen.insert(address) {
         return;
     }
-    let Ok(image) = predict::code(address) else { return };
+    let Ok(image) = predict::code_at(address) else { return };
     let Ok(function) = decode::follow(&image) else { return };
     keys.extend(keys::of_function(&function, HighBytes::Merged));
     for stop in function.stops.iter().filter(|_| depth > 0) {
@@ -37,7 +37,7 @@ fn collect(address: u64, depth: u32, seen: &mut BTreeSet<u64>, keys: &mut BTreeS
 fn keys_of_collection() -> BTreeSet<Key> {
     let (mut seen, mut keys) = (BTreeSet::new(), BTreeSet::new());
     for variant in carryline_variants::all() {
-        collect(predict::address(variant), DEPTH, &mut seen, &mut keys);
+        collect(predict::entry(variant), DEPTH, &mut seen, &mut keys);
     }
     keys
 }

@@ -89,7 +89,7 @@ impl Prediction {
         let size = size(variant, args.size)?;
         let signature = signature(variant.family());
         let mut notes = Vec::new();
-        let code = code(address(variant))
+        let code = code(variant)
             .and_then(|image| decode::follow(&image))
             .map(|function| analysis::of_function(function, &signature, options(args, latencies)));
         let needs_trace = match &code {
@@ -104,6 +104,13 @@ impl Prediction {
             }
         }
         let name = variant.name.to_owned();
+        // A dispatcher has no loop of its own; the function that it chose may.
+        let code = match (&trace, code) {
+            (Some(trace), Ok(code)) if code.loops.is_empty() => {
+                Ok(entered(variant, trace, &signature, args, latencies).unwrap_or(code))
+            }
+            (_, code) => code,
+        };
         let of_trace = trace.map(|trace| analysis::of_trace(&trace, &signature, options(args, latencies)));
         let (call, code) = match (of_trace, code) {
             (Some(call), Ok(code)) => (call, Some(code)),
@@ -202,8 +209,24 @@ fn size(variant: &Variant, asked: Option<usize>) -> Result<usize, Failure> {
     }
 }
 
+/// The code of the function that a call went into, of those that move through memory in a loop.
+fn entered(
+    variant: &Variant,
+    trace: &Trace,
+    signature: &Signature,
+    args: &Critical,
+    latencies: &Latencies,
+) -> Option<Analysis> {
+    let analyses = trace.entered().into_iter().filter_map(|distance| {
+        let function = decode::follow(&code_at(entry(variant).wrapping_add_signed(distance)).ok()?).ok()?;
+        Some(analysis::of_function(function, signature, options(args, latencies)))
+    });
+    let with_loops = analyses.filter(|found| found.main_loop().is_some());
+    with_loops.max_by_key(|found| found.main_loop().and_then(|main| main.bytes_per_iteration))
+}
+
 /// Where a variant's code begins in this program.
-pub fn address(variant: &Variant) -> u64 {
+pub fn entry(variant: &Variant) -> u64 {
     let address = match variant.routine {
         Routine::Zero(f) => f as usize,
         Routine::Copy(f) => f as usize,
@@ -213,15 +236,19 @@ pub fn address(variant: &Variant) -> u64 {
     address as u64
 }
 
+fn code(variant: &Variant) -> Result<Image, ChainError> {
+    code_at(entry(variant))
+}
+
 /// This program's code from an address on.
 #[cfg(target_os = "linux")]
-pub fn code(address: u64) -> Result<Image, ChainError> {
+pub fn code_at(address: u64) -> Result<Image, ChainError> {
     Image::from_this_program(address)
 }
 
 /// This program's code from an address on.
 #[cfg(not(target_os = "linux"))]
-pub fn code(_address: u64) -> Result<Image, ChainError> {
+pub fn code_at(_address: u64) -> Result<Image, ChainError> {
     let reason = "its own code is read on Linux only; give --object and --symbol".to_owned();
     Err(ChainError::Object { file: "this program".to_owned(), reason })
 }

@@ -12,7 +12,7 @@ use carryline_chain::{Analysis, Latencies, Scope};
 use carryline_measure::condition::Dependence;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use carryline_report::text::wrap;
-use carryline_report::units::number;
+use carryline_report::units::{number, percent};
 use std::collections::BTreeMap;
 
 /// Everything about a routine.
@@ -283,21 +283,24 @@ fn signed(value: f64) -> String {
 }
 
 fn overview(shown: &[Shown<'_>]) -> Table {
-    let mut table = Table::new([
-        ("\nroutine", Kind::Name),
-        ("chained\nbound", Kind::Number),
-        ("\nmeasured", Kind::Number),
-        ("independent\nbound", Kind::Number),
-        ("\nmeasured", Kind::Number),
-        ("fenced\nbound", Kind::Number),
-        ("\nmeasured", Kind::Number),
-    ]);
+    let mut columns = vec![("\nroutine".to_owned(), Kind::Name)];
+    for dependence in Dependence::ALL {
+        columns.push((format!("{}\nbound", dependence.word()), Kind::Number));
+        columns.push(("\nmeasured".to_owned(), Kind::Number));
+        columns.push(("\noff".to_owned(), Kind::Number));
+    }
+    let mut table = Table::new(columns);
     for one in shown {
         let mut row = vec![one.prediction.title()];
         for dependence in Dependence::ALL {
             let found = one.measured.as_ref().and_then(|measured| measured.of(dependence));
-            row.push(one.prediction.bound(dependence).map_or("-".into(), number));
+            let bound = one.prediction.bound(dependence);
+            row.push(bound.map_or("-".into(), number));
             row.push(found.map_or("-".into(), |found| number(found.compared())));
+            let off = found.and_then(|found| Some(found.unexplained(bound)? / found.compared()));
+            // A fenced call's chain runs beside the null call's return: below nothing is no miss.
+            let is_told = |off: &f64| off.is_finite() && (dependence != Dependence::Fenced || *off >= 0.0);
+            row.push(off.filter(is_told).map_or("-".into(), percent));
         }
         table.push(row, Emphasis::None);
     }
@@ -324,7 +327,8 @@ fn sources(out: &mut String, prediction: &Prediction, style: Style) {
     let mut by_source: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let both =
         prediction.call.latencies.iter().chain(prediction.code.iter().flat_map(|code| &code.latencies));
-    for (key, latency) in both {
+    // What pushes and returns do to the stack pointer costs nothing and interests nobody.
+    for (key, latency) in both.filter(|(key, _)| !key.is_of_stack_pointer()) {
         for source in latency.source.parts() {
             let known = by_source.entry(source.to_string()).or_default();
             let mnemonic = key.form.mnemonic_name();
