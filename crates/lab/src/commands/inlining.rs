@@ -56,7 +56,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     for answer in &mut answers {
         let flags = question.flag_sets(&answer.compiler).swap_remove(0);
         let key = format!("{}|{flags}|{machine}", args.limit);
-        let known = answer.known.limits.get(&key).cloned();
+        let known = answer.known.limits.get(&key).filter(|rows| !rows.is_empty()).cloned();
         if known.iter().flatten().any(|row| !row.sizes.is_empty()) {
             notes.push(format!(
                 "the times of {} {} are from an earlier run; --refresh takes them anew",
