@@ -5,6 +5,7 @@ mod commands;
 mod engine;
 mod experiments;
 mod failure;
+mod inlining;
 mod interrupt;
 mod output;
 mod reproduce;
@@ -43,6 +44,8 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Measure(args)) => commands::measure::run(args, common),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, common),
         Some(Command::Real(args)) => commands::real::run(args, common),
+        Some(Command::Critical(args)) => commands::critical::run(args, common),
+        Some(Command::Inlining(args)) => commands::inlining::run(args, common),
         Some(Command::History(args)) => commands::history::run(args, common),
         Some(Command::Rerun(args)) => commands::rerun::run(args, common),
         Some(Command::Explain(args)) => commands::explain::run(args, common),

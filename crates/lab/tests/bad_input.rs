@@ -26,6 +26,18 @@ fn a_wrong_word_is_named_with_the_nearest_right_one() {
         (&["measure", "--family", "checksum", "--then", "read"], &["--then read", "checksum"]),
         (&["measure", "--unit", "furlongs"], &["'furlongs'", "GB/s"]),
         (&["measure", "--cpu", "9999"], &["9999"]),
+        (&["critical"], &["VARIANT", "--bytes"]),
+        (&["critical", "adc_1_strem"], &["'adc_1_strem'", "'adc_1_stream'"]),
+        (&["critical", "two_streams_article", "--size", "41"], &["41", "exactly 40"]),
+        (&["critical", "adc_1_stream", "--microarchitecture", "zen9"], &["'zen9'", "zen4"]),
+        (&["critical", "--bytes", "48 0g"], &["'g'", "character 5"]),
+        (&["critical", "--bytes", "480"], &["3"]),
+        (&["critical", "--bytes", "90 06"], &["0x1", "06"]),
+        (&["critical", "--bytes", "4801f8"], &["0x3", "c3"]),
+        (&["critical", "--bytes", "ebfe"], &["0x0", "return"]),
+        (&["critical", "--object", "nowhere.o", "--symbol", "f"], &["nowhere.o"]),
+        (&["critical", "--bytes", "c3", "--draw", "loop", "--svg", "f.svg"], &["no loop"]),
+        (&["critical", "--bytes", "c3", "--svg", "no/such/folder/f.svg"], &["no/such/folder/f.svg"]),
         (&["explain", "gros"], &["'gros'", "'gross'"]),
         (&["history", "--show", "12345"], &["12345"]),
         (&["worker"], &["by hand"]),
@@ -88,5 +100,28 @@ fn environment_variables_with_wrong_words_are_refused() {
         let (_, err) = support::texts(&output);
         assert_eq!(output.status.code(), Some(2), "{err}");
         assert!(err.contains(variable) && err.contains(value), "{err}");
+    }
+}
+
+#[test]
+fn objects_that_cannot_be_analysed_are_refused_with_the_reason() {
+    let place = Place::new();
+    place.write("text.o", b"no object at all");
+    place.shared_object("mine", support::RIGHT_SUM);
+    // The 64-bit ELF header of an empty object for AArch64.
+    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 183, 0, 1, 0, 0, 0];
+    elf.resize(64, 0);
+    elf[52] = 64;
+    elf[58] = 64;
+    place.write("arm.o", &elf);
+    for (object, symbol, wanted) in [
+        ("text.o", "f", &["text.o", "not an object file"][..]),
+        ("arm.o", "f", &["arm.o", "Aarch64", "x86-64"]),
+        ("mine.so", "my_summ", &["mine.so", "'my_summ'", "my_sum"]),
+    ] {
+        let (_, err) = place.expect(&["critical", "--object", object, "--symbol", symbol], 2);
+        for word in wanted {
+            assert!(err.contains(word), "{object}: no {word} in: {err}");
+        }
     }
 }

@@ -40,6 +40,8 @@ fn shorter(command: &str) -> &'static str {
         _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => "",
         Some("run" | "measure") => "--budget 1s --replicates 1",
         Some("reproduce") => "--budget 2s",
+        Some("critical") if !command.contains("--no-measure") => "--budget 1s --replicates 1",
+        Some("inlining") => "--budget 1s --flags -O2",
         Some("selftest") => "--runs 1 --pairs 5 --budget 1s",
         _ => "",
     }
@@ -71,6 +73,7 @@ fn run_all(commands: &[String]) {
             .env("PATH", &path)
             .env("HOME", place.path())
             .env("XDG_DATA_HOME", place.file("data"))
+            .env("XDG_CACHE_HOME", place.file("cache"))
             .output()
             .expect("a shell");
         let (out, err) = texts(&output);
@@ -94,6 +97,8 @@ fn the_examples_of_every_help_run() {
         "measure",
         "reproduce",
         "real",
+        "critical",
+        "inlining",
         "history",
         "rerun",
         "explain",

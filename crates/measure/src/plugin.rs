@@ -151,15 +151,7 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
         nearest: None,
         known: Family::ALL.map(Family::name).join(", "),
     })?;
-    // The linker's own message for a missing file speaks of "shared object file"; this one is plainer.
-    std::fs::File::open(&file)
-        .and_then(|opened| opened.metadata())
-        .and_then(|about| if about.is_dir() { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(()) })
-        .map_err(|source| PluginError::Unreadable { file: spec.file.clone(), source })?;
-    // SAFETY: this runs the file's constructors, which the user asked for by naming it, in a process that is
-    // there to bear what they do.
-    let library = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_LOCAL) }
-        .map_err(|error| PluginError::NotLoadable { file: spec.file.clone(), reason: reason(&error) })?;
+    let library = open_library(&file)?;
     let routine = routine(&library, family, &spec.symbol).map_err(|error| PluginError::NoSymbol {
         file: spec.file.clone(),
         symbol: spec.symbol.clone(),
@@ -176,6 +168,18 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
         known_bad: None,
         role: None,
     })
+}
+
+/// Opens a shared object, which runs its constructors: in a process that is there to bear what they do.
+pub(crate) fn open_library(file: &Path) -> Result<Library, PluginError> {
+    // The linker's own message for a missing file speaks of "shared object file"; this one is plainer.
+    std::fs::File::open(file)
+        .and_then(|opened| opened.metadata())
+        .and_then(|about| if about.is_dir() { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(()) })
+        .map_err(|source| PluginError::Unreadable { file: file.into(), source })?;
+    // SAFETY: this runs the file's constructors, which is what the caller wants.
+    unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }
+        .map_err(|error| PluginError::NotLoadable { file: file.into(), reason: reason(&error) })
 }
 
 fn routine(library: &Library, family: Family, symbol: &str) -> Result<Routine, libloading::Error> {

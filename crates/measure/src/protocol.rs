@@ -5,10 +5,12 @@
 //! print what it likes; a line without the token is not the worker's and is ignored.
 
 use crate::condition::Condition;
+use crate::object_loops::{Compared, LoopsJob};
 use crate::results::{Limit, Observed};
 use crate::sampler::CacheSizes;
 use crate::special::Series;
 use crate::subject::SubjectId;
+use crate::trace::Executed;
 use crate::verify::{Counterexample, ProofSummary};
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +43,17 @@ pub enum Job {
         /// Decides the random part of the proof.
         seed: u64,
     },
+    /// Follow a call of one subject, instruction by instruction.
+    Trace {
+        /// What to call.
+        subject: SubjectId,
+        /// With how many bytes.
+        len: usize,
+    },
     /// Be a replicate: prove, then measure.
     Measure(MeasureJob),
+    /// Time the loops of a shared object.
+    Loops(LoopsJob),
 }
 
 /// One replicate's work.
@@ -136,6 +147,8 @@ pub enum Message {
         /// Why.
         reason: String,
     },
+    /// What a call executed.
+    Traced(Executed),
     /// The machine's limits.
     Limits(Vec<Limit>),
     /// What is to be known of the process itself.
@@ -214,6 +227,13 @@ pub enum Message {
     SpecialImpossible {
         /// Why.
         reason: String,
+    },
+    /// Loops of a shared object were compared, or refused.
+    Compared {
+        /// The comparison's index in the job.
+        comparison: usize,
+        /// What came of it.
+        compared: Compared,
     },
     /// What disturbed the process.
     Disturbance {

@@ -13,7 +13,7 @@ use crate::special::{self, Impossible, Setup};
 use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
 use crate::verify::{self, Depth, Failure, Verified};
-use crate::{clock, limits, planted};
+use crate::{clock, limits, object_loops, planted};
 use carryline_variants::Family;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -85,6 +85,13 @@ pub fn main() -> Result<u8, WorkerError> {
         Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
         Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
         Job::Special(job) => special(job, &channel, &status),
+        Job::Trace { subject, len } => trace(subject, *len, &channel, &status),
+        Job::Loops(job) => {
+            object_loops::run(job, &status, &mut |comparison, compared| {
+                channel.send(&Message::Compared { comparison, compared });
+            });
+            true
+        }
         Job::Measure(job) => {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
             deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel, &status))
@@ -170,6 +177,17 @@ fn prove(plugins: &[String], id: &SubjectId, seed: u64, channel: &Channel, statu
     let subjects = find(std::slice::from_ref(id), plugins, channel, status);
     let Some(Some(subject)) = subjects.into_iter().next() else { return false };
     let _done = try_prove(&subject, 0, Depth::Full, seed, channel, status);
+    true
+}
+
+fn trace(id: &SubjectId, len: usize, channel: &Channel, status: &StatusPage) -> bool {
+    let subjects = find(std::slice::from_ref(id), &[], channel, status);
+    let Some(Some(subject)) = subjects.into_iter().next() else { return false };
+    status.set(Now { phase: Phase::Prove as u64, len: len as u64, ..Now::default() });
+    channel.send(&match crate::trace::follow(subject.routine, len) {
+        Ok(executed) => Message::Traced(executed),
+        Err(error) => Message::Unproved { subject: 0, reason: error.to_string() },
+    });
     true
 }
 

@@ -33,6 +33,7 @@ pub mod charts;
 pub mod curve;
 pub mod experiments;
 pub mod figure;
+pub mod inlining;
 pub mod json;
 pub mod labels;
 pub mod limits;

@@ -255,7 +255,9 @@ impl Run<'_> {
                     Message::SpecialBegin { .. }
                     | Message::SpecialRound { .. }
                     | Message::SpecialEnd { .. }
-                    | Message::SpecialImpossible { .. } => {}
+                    | Message::SpecialImpossible { .. }
+                    | Message::Traced(_)
+                    | Message::Compared { .. } => {}
                     Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}
                 }
             })?;

@@ -36,6 +36,7 @@ impl Place {
             .args(arguments)
             .current_dir(self.path())
             .env("XDG_DATA_HOME", self.file("data"))
+            .env("XDG_CACHE_HOME", self.file("cache"))
             .env("HOME", self.path())
             .env_remove("CARRYLINE_MASK")
             .env_remove("CARRYLINE_FORCE")

@@ -31,7 +31,7 @@ mod patterns;
 mod places;
 mod races;
 mod reduce;
-mod signals;
+pub(crate) mod signals;
 #[cfg(target_arch = "x86_64")]
 mod stepping;
 mod sweep;

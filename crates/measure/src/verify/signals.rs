@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static ONE_PROOF: Mutex<()> = Mutex::new(());
 
 /// The handlers, until dropped.
-pub(super) struct Handlers {
+pub(crate) struct Handlers {
     _saved: Vec<Saved>,
     _stack: SignalStack,
     _lock: MutexGuard<'static, ()>,
@@ -38,7 +38,7 @@ impl Handlers {
 }
 
 /// A stack for this thread's signal handlers, until dropped.
-pub(super) struct SignalStack {
+pub(crate) struct SignalStack {
     old: libc::stack_t,
     _memory: Box<[u8]>,
 }
@@ -64,10 +64,10 @@ impl Drop for SignalStack {
     }
 }
 
-pub(super) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+pub(crate) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// What the signal's action was before.
-pub(super) struct Saved {
+pub(crate) struct Saved {
     signal: i32,
     old: libc::sigaction,
 }

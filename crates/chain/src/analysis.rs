@@ -1,0 +1,509 @@
+//! A routine's bounds: the longest path from each input to the outputs, what each loop carries, and how fast its
+//! instructions can be started.
+//!
+//! Three scopes. *Straight* code runs from its first instruction to its last. *Branching* code is analysed over every path
+//! that takes each loop at most once (a path bound then is of the longest of them), and its loops each for
+//! themselves. A *trace* is what one call really executed, so its bounds are of that call.
+
+use crate::blocks::Blocks;
+use crate::decode::{Function, Stop};
+use crate::effects::{Effects, Location, Reader};
+use crate::graph::{Builder, Graph, Model, State, Vertex, VertexId, Via};
+use crate::latency::{Key, Latencies, Latency};
+use crate::recurrence::{self, Link};
+use crate::signature::Signature;
+use crate::throughput::{self, Throughput};
+use crate::trace::Trace;
+use iced_x86::{FlowControl, Instruction};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// What was analysed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Code without branches.
+    Straight,
+    /// Every path through the code, each loop once.
+    Branching,
+    /// What one call executed.
+    Trace,
+}
+
+/// How to analyse.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// The latencies.
+    pub latencies: &'a Latencies,
+    /// Whether moves between registers cost latency; as the microarchitecture does unless said.
+    pub eliminates_moves: Option<bool>,
+}
+
+impl<'a> Options<'a> {
+    /// These latencies, everything else as the microarchitecture does it.
+    #[must_use]
+    pub fn new(latencies: &'a Latencies) -> Options<'a> {
+        Options { latencies, eliminates_moves: None }
+    }
+
+    fn model(&self) -> Model<'a> {
+        let table = self.latencies.table();
+        Model {
+            latencies: self.latencies,
+            eliminates_moves: self.eliminates_moves.unwrap_or(table.eliminates_moves),
+        }
+    }
+}
+
+/// One instruction of a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathStep {
+    /// The step, in the order of execution.
+    pub step: usize,
+    /// The instruction, by its place in the function.
+    pub instruction: usize,
+    /// Through what it waits for the one before.
+    pub via: Via,
+    /// For how long.
+    pub cycles: f64,
+}
+
+/// The longest path from an input to the outputs.
+#[derive(Clone, Debug)]
+pub struct InputPath {
+    /// What the input is called.
+    pub name: String,
+    /// The register it comes in.
+    pub register: String,
+    /// Cycles, or `None` where no output waits for it.
+    pub path_cycles: Option<f64>,
+    /// The output that the path leads to.
+    pub output: Option<String>,
+    /// The instructions on the path.
+    pub steps: Vec<PathStep>,
+    /// The vertices on the path, the input first.
+    pub vertices: Vec<VertexId>,
+}
+
+/// A loop's bounds.
+#[derive(Debug)]
+pub struct LoopBound {
+    /// Of the first instruction.
+    pub offset: i64,
+    /// The instructions, by their place in the function.
+    pub instructions: Vec<usize>,
+    /// True if no loop lies in it.
+    pub is_innermost: bool,
+    /// Cycles per iteration that the carried chain takes.
+    pub recurrence_cycles: f64,
+    /// That chain.
+    pub chain: Vec<Link>,
+    /// The bound by issue and ports, for an iteration that takes every block once.
+    pub throughput: Throughput,
+    /// How far the memory read (or else written) moves in an iteration.
+    pub bytes_per_iteration: Option<u64>,
+    /// The graph of two iterations.
+    pub graph: Graph,
+    /// The first vertex of the second iteration.
+    pub second: VertexId,
+}
+
+impl LoopBound {
+    /// The larger of both bounds.
+    #[must_use]
+    pub fn cycles(&self) -> f64 {
+        self.recurrence_cycles.max(self.throughput.cycles)
+    }
+
+    /// Cycles per byte, where it is known how far an iteration moves.
+    #[must_use]
+    pub fn cycles_per_byte(&self) -> Option<f64> {
+        self.bytes_per_iteration.map(|bytes| self.cycles() / bytes as f64)
+    }
+
+    /// Which bound binds: `recurrence` or `throughput`.
+    #[must_use]
+    pub fn binding(&self) -> &'static str {
+        if self.recurrence_cycles > self.throughput.cycles { "recurrence" } else { "throughput" }
+    }
+}
+
+/// Everything found.
+#[derive(Debug)]
+pub struct Analysis {
+    /// What was analysed.
+    pub scope: Scope,
+    /// The instructions.
+    pub function: Function,
+    /// What each of them does.
+    pub effects: Vec<Effects>,
+    /// Control flow.
+    pub blocks: Blocks,
+    /// The steps in the order of execution: instructions by their place in the function.
+    pub order: Vec<usize>,
+    /// The dependency graph over all steps.
+    pub graph: Graph,
+    /// Vertices that are outputs, with what they are.
+    pub outputs: Vec<(VertexId, String)>,
+    /// The path of each input.
+    pub inputs: Vec<InputPath>,
+    /// The loops; none in a trace.
+    pub loops: Vec<LoopBound>,
+    /// How fast everything can be started; of the shortest path where code branches.
+    pub throughput: Throughput,
+    /// Every latency that was used.
+    pub latencies: BTreeMap<Key, Latency>,
+    /// What was left out, and what to know about it.
+    pub notes: Vec<String>,
+}
+
+/// Instructions in loops that are analysed; beyond, a note says so.
+const MOST_IN_LOOPS: usize = 20_000;
+
+/// Analyses a function from its code.
+#[must_use]
+pub fn of_function(function: Function, signature: &Signature, options: Options<'_>) -> Analysis {
+    let model = options.model();
+    let mut reader = Reader::new(options.latencies.table().high_bytes).calls_are_opaque();
+    let effects: Vec<Effects> = function.instructions.iter().map(|i| reader.read(i)).collect();
+    let blocks = Blocks::of(&function);
+    let mut builder = Builder::new(model);
+    let (order, ends) = all_paths(&mut builder, &function, &effects, &blocks);
+    let is_straight = blocks.blocks.iter().all(|block| block.successors.len() < 2) && blocks.loops.is_empty();
+    let outputs = outputs(signature, &ends);
+    let throughput = throughput::of_shortest(&function, &effects, &blocks, model);
+    let (loops, loop_latencies, left_out) = loops(&function, &effects, &blocks, model);
+    let mut notes: Vec<String> = function.stops.iter().map(Stop::to_string).collect();
+    if left_out > 0 {
+        notes.push(format!("{left_out} loops were not analysed: the code is too large"));
+    }
+    let mut latencies: BTreeMap<Key, Latency> = builder.used.into_iter().collect();
+    latencies.extend(loop_latencies);
+    let scope = if is_straight { Scope::Straight } else { Scope::Branching };
+    finish(
+        Found {
+            scope,
+            function,
+            effects,
+            blocks,
+            order,
+            graph: builder.graph,
+            outputs,
+            loops,
+            throughput,
+            latencies,
+            notes,
+        },
+        signature,
+    )
+}
+
+/// Analyses what a call executed.
+#[must_use]
+pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> Analysis {
+    let model = options.model();
+    let mut reader = Reader::new(options.latencies.table().high_bytes);
+    let function = trace.function();
+    let effects: Vec<Effects> = function.instructions.iter().map(|i| reader.read(i)).collect();
+    let blocks = Blocks::of(&function);
+    let mut builder = Builder::of_trace(model, trace.stack());
+    let mut state = State::new();
+    let mut order = Vec::with_capacity(trace.steps.len());
+    for step in &trace.steps {
+        let Some(index) = function.index_of(step.address) else { continue };
+        let addresses = trace.addresses(step, &function.instructions[index]);
+        builder.step(&mut state, index, &function.instructions[index], &effects[index], Some(&addresses));
+        order.push(index);
+    }
+    let outputs = outputs(signature, &[state]);
+    let throughput = throughput::bound(
+        options.latencies.table(),
+        model.eliminates_moves,
+        order.iter().map(|index| (&function.instructions[*index], &effects[*index])),
+    );
+    let latencies = builder.used.into_iter().collect();
+    let mut notes = Vec::new();
+    if trace.is_cut {
+        notes.push(format!("only the first {} instructions of the call were followed", trace.steps.len()));
+    }
+    let graph = builder.graph;
+    let loops = Vec::new();
+    finish(
+        Found {
+            scope: Scope::Trace,
+            function,
+            effects,
+            blocks,
+            order,
+            graph,
+            outputs,
+            loops,
+            throughput,
+            latencies,
+            notes,
+        },
+        signature,
+    )
+}
+
+struct Found {
+    scope: Scope,
+    function: Function,
+    effects: Vec<Effects>,
+    blocks: Blocks,
+    order: Vec<usize>,
+    graph: Graph,
+    outputs: Vec<(VertexId, String)>,
+    loops: Vec<LoopBound>,
+    throughput: Throughput,
+    latencies: BTreeMap<Key, Latency>,
+    notes: Vec<String>,
+}
+
+fn finish(found: Found, signature: &Signature) -> Analysis {
+    let Found {
+        scope,
+        function,
+        effects,
+        blocks,
+        order,
+        graph,
+        outputs,
+        loops,
+        throughput,
+        latencies,
+        mut notes,
+    } = found;
+    let at = |index: usize| {
+        let offset = function.offset(function.instructions[index].ip());
+        format!("offset {offset:#x}: '{}'", function.text(index))
+    };
+    for (index, effects) in effects.iter().enumerate() {
+        if effects.is_not_modelled && !is_call(&function.instructions[index]) {
+            let why =
+                "takes a time that depends on data or on the machine's state: not modelled, taken as nothing";
+            notes.push(format!("{} {why}", at(index)));
+        }
+    }
+    let mut blocked: Vec<usize> =
+        graph.blocked_forwards.iter().filter_map(|step| order.get(*step).copied()).collect();
+    blocked.sort_unstable();
+    blocked.dedup();
+    for index in blocked.into_iter().take(3) {
+        let why =
+            "reads bytes of which only some were just stored: no forwarding, a stall that is not modelled";
+        notes.push(format!("{} {why}", at(index)));
+    }
+    let inputs = input_paths(&graph, &outputs, signature);
+    Analysis {
+        scope,
+        function,
+        effects,
+        blocks,
+        order,
+        graph,
+        outputs,
+        inputs,
+        loops,
+        throughput,
+        latencies,
+        notes,
+    }
+}
+
+fn is_call(instruction: &Instruction) -> bool {
+    matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
+}
+
+/// Every block once; the order of steps, and what holds at the ends.
+fn all_paths(
+    builder: &mut Builder<'_>,
+    function: &Function,
+    effects: &[Effects],
+    blocks: &Blocks,
+) -> (Vec<usize>, Vec<State>) {
+    let mut order = Vec::new();
+    let mut ends: HashMap<usize, State> = HashMap::new();
+    let mut results = Vec::new();
+    for block in &blocks.order {
+        let before = blocks.blocks[*block].predecessors.iter();
+        let states: Vec<&State> =
+            before.filter(|p| !blocks.is_retreating(**p, *block)).filter_map(|p| ends.get(p)).collect();
+        let mut state = builder.merge(*block, &states);
+        for index in &blocks.blocks[*block].instructions {
+            builder.step(&mut state, *index, &function.instructions[*index], &effects[*index], None);
+            order.push(*index);
+        }
+        if blocks.blocks[*block].successors.is_empty() {
+            results.push(state.clone());
+        }
+        ends.insert(*block, state);
+    }
+    (order, results)
+}
+
+/// What the ends of the code leave behind as results.
+fn outputs(signature: &Signature, ends: &[State]) -> Vec<(VertexId, String)> {
+    let rax = Location::at(0);
+    let vector = Location::of(iced_x86::Register::XMM0);
+    let mut found: Vec<(VertexId, String)> = Vec::new();
+    let mut add = |vertex: Option<VertexId>, name: &str| {
+        if let Some(vertex) = vertex
+            && !found.iter().any(|(known, _)| *known == vertex)
+        {
+            found.push((vertex, name.to_owned()));
+        }
+    };
+    for end in ends {
+        if signature.returns {
+            add(end.value(rax), "rax");
+            if signature.inputs.is_empty() {
+                add(vector.and_then(|vector| end.value(vector)), "zmm0");
+            }
+        }
+        if signature.stores {
+            for vertex in end.stores() {
+                add(Some(vertex), "memory");
+            }
+        }
+    }
+    if found.is_empty() {
+        // A piece of code that returns nothing: whatever it leaves in registers.
+        for end in ends {
+            for location in (0..Location::COUNT).map(Location::at) {
+                let is_result = !location.is_flag() && !location.is_callee_saved();
+                if let Some(vertex) = end.value(location).filter(|_| is_result) {
+                    found.push((vertex, location.name()));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn input_paths(graph: &Graph, outputs: &[(VertexId, String)], signature: &Signature) -> Vec<InputPath> {
+    let mut found = Vec::new();
+    // Arguments first, in their order; each is there even if nothing waits for it.
+    let mut locations: Vec<Location> =
+        signature.inputs.iter().filter_map(|(register, _)| Location::of(*register)).collect();
+    for location in graph.inputs.keys() {
+        if !locations.contains(location) {
+            locations.push(*location);
+        }
+    }
+    for location in locations {
+        let Some(name) = signature.name(location) else { continue };
+        let mut path = InputPath {
+            name,
+            register: location.name(),
+            path_cycles: None,
+            output: None,
+            steps: Vec::new(),
+            vertices: Vec::new(),
+        };
+        if let Some(source) = graph.inputs.get(&location) {
+            let paths = graph.longest_from(*source);
+            let reached =
+                outputs.iter().filter_map(|(vertex, name)| Some((paths.cycles[*vertex]?, *vertex, name)));
+            if let Some((cycles, vertex, output)) = reached.max_by(|a, b| a.0.total_cmp(&b.0)) {
+                path.path_cycles = Some(cycles);
+                path.output = Some(output.clone());
+                for (vertex, edge) in paths.to(vertex) {
+                    path.vertices.push(vertex);
+                    if let (Vertex::Value { step, instruction, .. }, Some(edge)) =
+                        (graph.vertices[vertex], edge)
+                    {
+                        path.steps.push(PathStep { step, instruction, via: edge.via, cycles: edge.cycles });
+                    }
+                }
+            }
+        }
+        // Registers of code without a signature that lead nowhere say nothing.
+        if path.path_cycles.is_some() || !signature.inputs.is_empty() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+type LoopsFound = (Vec<LoopBound>, HashMap<Key, Latency>, usize);
+
+fn loops(function: &Function, effects: &[Effects], blocks: &Blocks, model: Model<'_>) -> LoopsFound {
+    let (mut bounds, mut latencies, mut left_out, mut spent) = (Vec::new(), HashMap::new(), 0, 0);
+    let mut inner_first: Vec<_> = blocks.loops.iter().collect();
+    inner_first.sort_by_key(|found| !found.is_innermost);
+    for found in inner_first {
+        let instructions: Vec<usize> = found
+            .blocks
+            .iter()
+            .flat_map(|block| blocks.blocks[*block].instructions.iter().copied())
+            .collect();
+        spent += instructions.len();
+        if spent > MOST_IN_LOOPS {
+            left_out += 1;
+            continue;
+        }
+        let recurrence = recurrence::of(function, effects, blocks, found, model);
+        let steps = instructions.iter().map(|index| (&function.instructions[*index], &effects[*index]));
+        let header = blocks.blocks[found.header].instructions.first();
+        bounds.push(LoopBound {
+            offset: header.map_or(0, |index| function.offset(function.instructions[*index].ip())),
+            throughput: throughput::bound(model.latencies.table(), model.eliminates_moves, steps),
+            instructions,
+            is_innermost: found.is_innermost,
+            recurrence_cycles: recurrence.cycles,
+            chain: recurrence.chain,
+            bytes_per_iteration: recurrence.stride,
+            graph: recurrence.graph,
+            second: recurrence.second,
+        });
+        latencies.extend(recurrence.used);
+    }
+    (bounds, latencies, left_out)
+}
+
+impl Analysis {
+    /// The path of the input with that name.
+    #[must_use]
+    pub fn input(&self, name: &str) -> Option<&InputPath> {
+        self.inputs.iter().find(|input| input.name == name)
+    }
+
+    /// The longest path of all inputs.
+    #[must_use]
+    pub fn longest(&self) -> Option<&InputPath> {
+        let known = self.inputs.iter().filter_map(|input| Some((input.path_cycles?, input)));
+        known.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, input)| input)
+    }
+
+    /// The loop that long calls spend their time in: the innermost one that moves furthest in an iteration.
+    #[must_use]
+    pub fn main_loop(&self) -> Option<&LoopBound> {
+        let innermost = self.loops.iter().filter(|found| found.is_innermost);
+        innermost.max_by_key(|found| (found.bytes_per_iteration, std::cmp::Reverse(found.offset)))
+    }
+
+    /// What binds: `recurrence` or `throughput` of the main loop, or else `latency` or `throughput` of the whole.
+    #[must_use]
+    pub fn binding(&self) -> &'static str {
+        match (self.main_loop(), self.longest().and_then(|input| input.path_cycles)) {
+            (Some(found), _) => found.binding(),
+            (None, Some(cycles)) if cycles > self.throughput.cycles => "latency",
+            _ => "throughput",
+        }
+    }
+
+    /// The citation or measurement behind the latencies of each mnemonic.
+    #[must_use]
+    pub fn sources(&self) -> BTreeMap<String, String> {
+        let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (key, latency) in &self.latencies {
+            let known = sources.entry(key.form.mnemonic_name()).or_default();
+            let source = latency.source.to_string();
+            if !known.contains(&source) {
+                known.push(source);
+            }
+        }
+        sources.into_iter().map(|(mnemonic, sources)| (mnemonic, sources.join("; "))).collect()
+    }
+}

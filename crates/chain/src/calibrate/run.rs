@@ -1,0 +1,247 @@
+//! Assembling the chains, running them in rounds, and taking closers off.
+
+use super::closers::{self, Closer};
+use super::mapping::Mapping;
+use super::program::{self, LINKS, Width};
+use super::units;
+use super::{CalibrateError, Calibration, Clock, Measured, features};
+use crate::form::{Form, Masking, Operand};
+use crate::latency::{Key, Port};
+use iced_x86::{Instruction, Mnemonic};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// `uint64_t chain(void *buffer, uint64_t turns)`.
+type Chain = unsafe extern "sysv64" fn(buffer: *mut Buffer, turns: u64) -> u64;
+
+/// What loads and stores of chains reach, a page of its own.
+#[repr(C, align(4096))]
+pub(super) struct Buffer([u8; 4096]);
+
+/// A batch takes so many core cycles, roughly.
+const BATCH_CYCLES: f64 = 6_000.0;
+const ROUNDS: usize = 41;
+/// So near to a whole number a median is taken for it, or within a hundredth.
+const NEAR: f64 = 0.06;
+
+/// A chain in memory.
+struct Loaded {
+    offset: usize,
+    turns: u64,
+    /// Cycles of a link, by round.
+    rounds: Vec<f64>,
+}
+
+/// What the chain is of.
+enum Subject {
+    Reference,
+    Check(&'static str),
+    Closer(Closer),
+    Key(usize, Vec<Closer>),
+}
+
+pub(super) fn calibrate(
+    keys: &[Key],
+    clock: Clock,
+    tell: &mut dyn FnMut(usize, usize),
+) -> Result<Calibration, CalibrateError> {
+    let mut calibration = Calibration::default();
+    let (mut code, mut subjects) = (Vec::new(), Vec::new());
+    let mut place = |bytes: Vec<u8>, subject: Subject| {
+        // Every chain at the beginning of a line.
+        code.resize(code.len().next_multiple_of(64), 0xcc);
+        subjects.push((subject, code.len()));
+        code.extend(bytes);
+    };
+    let [add, lea] = checks();
+    place(of_key(&add).map_err(|_| CalibrateError::NoReference)?.0, Subject::Reference);
+    for (name, key) in [("add", &add), ("lea", &lea)] {
+        place(of_key(key).map_err(|_| CalibrateError::NoReference)?.0, Subject::Check(name));
+    }
+    let mut closers: BTreeSet<Closer> = BTreeSet::new();
+    for (index, key) in keys.iter().enumerate() {
+        tell(index, 2 * keys.len());
+        match of_key(key) {
+            Ok((bytes, used)) => {
+                closers.extend(&used);
+                place(bytes, Subject::Key(index, used));
+            }
+            Err(reason) => calibration.left_out.push((key.clone(), reason)),
+        }
+    }
+    for closer in closers {
+        let Some(circle) = closers::circle(closer) else { continue };
+        if let Ok(bytes) = assemble(&circle.repeat(LINKS), false) {
+            place(bytes, Subject::Closer(closer));
+        }
+    }
+
+    let mapping = Mapping::new(&code).map_err(|errno| CalibrateError::Forbidden(errno.to_string()))?;
+    let mut bench = Bench::new(&mapping, clock);
+    let reference = bench.load(0).ok_or(CalibrateError::NoReference)?;
+    let mut circles: BTreeMap<Closer, f64> = BTreeMap::from([(Closer::Compare, 1.0)]);
+    let mut timed: Vec<(usize, Vec<Closer>, Loaded)> = Vec::new();
+    let count = subjects.len();
+    for (done, (subject, offset)) in subjects.into_iter().enumerate() {
+        tell(keys.len() * (count + done) / count, 2 * keys.len());
+        let found = bench.load(offset).map(|mut chain| {
+            bench.rounds(&mut chain, &reference);
+            chain
+        });
+        match (subject, found) {
+            (Subject::Reference, _) => {}
+            (Subject::Check(name), found) => {
+                calibration.checks.push((name, found.map_or(f64::NAN, |chain| median(&chain.rounds))));
+            }
+            (Subject::Closer(closer), Some(chain)) => {
+                let fixed = if matches!(closer, Closer::Select(_)) { 1.0 } else { 0.0 };
+                circles.insert(closer, (near_whole(median(&chain.rounds)) - fixed) / closer.times());
+            }
+            (Subject::Key(key, used), Some(chain)) => timed.push((key, used, chain)),
+            (Subject::Key(key, _), None) => {
+                let reason = "its chain returns another number the second time".to_owned();
+                calibration.left_out.push((keys[key].clone(), reason));
+            }
+            (Subject::Closer(_), None) => {}
+        }
+    }
+    for (key, used, chain) in timed {
+        let known: Option<Vec<f64>> = used.iter().map(|closer| circles.get(closer).copied()).collect();
+        match known {
+            Some(known) => calibration.measured.push(measured(&keys[key], &chain.rounds, known.iter().sum())),
+            None => calibration.left_out.push((keys[key].clone(), "a closer could not be timed".to_owned())),
+        }
+    }
+    calibration.measured.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(calibration)
+}
+
+/// `add r64, r64` and `lea r64, [b+i]`, from register to register.
+pub(super) fn checks() -> [Key; 2] {
+    let form = |mnemonic, second| Form {
+        mnemonic,
+        operands: vec![Operand::General(64), second],
+        masking: Masking::None,
+    };
+    let address = Operand::Address { registers: 2, scaled: false, displaced: false };
+    [
+        Key { form: form(Mnemonic::Add, Operand::General(64)), from: Port::Operand(0), to: Port::Operand(0) },
+        Key { form: form(Mnemonic::Lea, address), from: Port::Address, to: Port::Operand(0) },
+    ]
+}
+
+/// The machine code of a key's chain, and the closers of a link.
+fn of_key(key: &Key) -> Result<(Vec<u8>, Vec<Closer>), String> {
+    let links = program::links(key)?;
+    let counts_elsewhere = units::needs_cl(key);
+    let closers = links.first().map(|link| link.closers.clone()).unwrap_or_default();
+    let instructions: Vec<Instruction> = links.into_iter().flat_map(|link| link.instructions).collect();
+    assemble(&instructions, counts_elsewhere).map(|bytes| (bytes, closers))
+}
+
+/// The machine code of a chain, unless the machine lacks some of its instructions.
+pub(super) fn assemble(instructions: &[Instruction], counts_elsewhere: bool) -> Result<Vec<u8>, String> {
+    if let Some(missing) = instructions.iter().find(|instruction| !features::runs(instruction)) {
+        return Err(format!("this CPU or system lacks {:?}", missing.cpuid_features()));
+    }
+    let width = Width {
+        has_avx: std::arch::is_x86_feature_detected!("avx"),
+        has_masks: std::arch::is_x86_feature_detected!("avx512bw"),
+    };
+    program::assemble(instructions, counts_elsewhere, width).map_err(|error| error.to_string())
+}
+
+/// A latency from the cycles of links that hold more than it.
+fn measured(key: &Key, rounds: &[f64], closers: f64) -> Measured {
+    let net: Vec<f64> = rounds.iter().map(|cycles| (cycles - closers).max(0.0)).collect();
+    let (median, interval) = (median(&net), interval(&net));
+    // A half is what a round trip of odd length leaves.
+    let cycles = (near_whole(2.0 * median) / 2.0 * 100.0).round() / 100.0;
+    Measured { key: key.clone(), cycles, median, interval }
+}
+
+/// The whole number that a time is nearest to, where it is near; latencies are whole, clocks are not.
+fn near_whole(cycles: f64) -> f64 {
+    let whole = cycles.round();
+    if (cycles - whole).abs() <= NEAR.max(0.01 * whole) { whole } else { cycles }
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+fn median(values: &[f64]) -> f64 {
+    let sorted = sorted(values);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// 95 % interval of the median, by order statistics: the ranks n/2 -+ 0.98 sqrt(n).
+fn interval(values: &[f64]) -> Range<f64> {
+    let (sorted, n) = (sorted(values), values.len() as f64);
+    let at = |rank: f64| sorted.get(rank.clamp(0.0, n - 1.0) as usize).copied().unwrap_or(f64::NAN);
+    at(n / 2.0 - 0.98 * n.sqrt())..at(n / 2.0 + 0.98 * n.sqrt())
+}
+
+/// Chains that can be called, and what they are called with.
+pub(super) struct Bench<'a> {
+    mapping: &'a Mapping,
+    clock: Clock,
+    buffer: Box<Buffer>,
+    /// Ticks of a core cycle, as last seen.
+    ticks_per_cycle: f64,
+}
+
+impl<'a> Bench<'a> {
+    pub fn new(mapping: &'a Mapping, clock: Clock) -> Bench<'a> {
+        Bench { mapping, clock, buffer: Box::new(Buffer([0; 4096])), ticks_per_cycle: 0.6 }
+    }
+
+    /// Runs the chain at an offset so many turns and returns its result.
+    pub fn call(&mut self, offset: usize, turns: u64) -> u64 {
+        // SAFETY: at the offset begins a function that `program::assemble` made, whole, in memory that is executable and
+        // lives as long as the borrow. It follows the System V convention: it saves the registers that belong to its
+        // caller, uses no stack beyond, and reaches no memory but the first 64 bytes of the buffer, which
+        // `Draft::check` makes sure of for the instruction under test; `features::runs` has asked the CPU for
+        // every instruction in it. It ends after `turns` turns, of which there is at least one.
+        unsafe {
+            let chain: Chain = std::mem::transmute(self.mapping.at(offset));
+            chain(&raw mut *self.buffer, turns.max(1))
+        }
+    }
+
+    /// The result with a buffer of known content.
+    pub fn call_anew(&mut self, offset: usize, turns: u64) -> u64 {
+        self.buffer.0[..64].fill(0);
+        self.call(offset, turns)
+    }
+
+    /// Ticks of so many turns.
+    fn ticks(&mut self, offset: usize, turns: u64) -> f64 {
+        let begin = (self.clock.start)();
+        self.call(offset, turns);
+        ((self.clock.stop)().wrapping_sub(begin) as f64 - self.clock.overhead_ticks).max(1.0)
+    }
+
+    /// A chain with turns to fill a batch; `None` if it does not return the same twice.
+    fn load(&mut self, offset: usize) -> Option<Loaded> {
+        if self.call_anew(offset, 2) != self.call_anew(offset, 2) {
+            return None;
+        }
+        let mut turns = 1;
+        while turns < 1 << 16 && self.ticks(offset, turns) < BATCH_CYCLES * self.ticks_per_cycle {
+            turns *= 2;
+        }
+        Some(Loaded { offset, turns, rounds: Vec::new() })
+    }
+
+    /// Times the chain and the reference next to each other, again and again.
+    fn rounds(&mut self, chain: &mut Loaded, reference: &Loaded) {
+        for _ in 0..ROUNDS {
+            let unit = self.ticks(reference.offset, reference.turns) / reference.turns as f64;
+            let link = self.ticks(chain.offset, chain.turns) / chain.turns as f64;
+            chain.rounds.push(link / unit);
+        }
+    }
+}

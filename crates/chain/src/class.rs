@@ -1,0 +1,197 @@
+//! What kinds of work an instruction is to the execution ports.
+//!
+//! Latencies need the exact form; throughput bounds need only to know which ports compete. The tables of
+//! microarchitectures say for each class which ports can start it.
+
+use crate::form::{Form, Operand};
+use iced_x86::Mnemonic as M;
+
+macro_rules! classes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// A kind of work.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Class {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Class {
+            /// Every class.
+            pub const ALL: &[Class] = &[$(Class::$variant,)*];
+
+            /// The name in the tables.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Class::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+classes! {
+    /// Add, subtract, logic, compare, conditional move.
+    Alu = "alu",
+    /// Add and subtract with carry.
+    Carry = "carry",
+    /// Shifts and rotates.
+    Shift = "shift",
+    /// Address arithmetic.
+    Lea = "lea",
+    /// Integer multiplication.
+    Multiply = "multiply",
+    /// Counting bits.
+    BitCount = "bit-count",
+    /// Jumps, calls and returns.
+    Branch = "branch",
+    /// Loads of up to 64 bits.
+    Load = "load",
+    /// Loads of vectors up to 256 bits.
+    VectorLoad = "vector-load",
+    /// Loads of 512 bits.
+    VectorLoad512 = "vector-load-512",
+    /// Stores of up to 64 bits.
+    Store = "store",
+    /// Stores of vectors up to 256 bits.
+    VectorStore = "vector-store",
+    /// Stores of 512 bits.
+    VectorStore512 = "vector-store-512",
+    /// Integer arithmetic and logic on vectors up to 256 bits.
+    Vector = "vector",
+    /// The same on 512 bits.
+    Vector512 = "vector-512",
+    /// Vector multiplication, dot products and sums of differences.
+    VectorMultiply = "vector-multiply",
+    /// The same on 512 bits.
+    VectorMultiply512 = "vector-multiply-512",
+    /// Shuffles and permutations.
+    Shuffle = "shuffle",
+    /// The same on 512 bits.
+    Shuffle512 = "shuffle-512",
+    /// From a vector or mask register to a general one, and back.
+    Cross = "cross",
+    /// Arithmetic on masks.
+    Mask = "mask",
+    /// Nothing for the ports: eliminated, or only decoded.
+    Nothing = "nothing",
+}
+
+impl Class {
+    /// The class of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Class> {
+        Class::ALL.iter().copied().find(|class| class.name() == name)
+    }
+}
+
+/// The classes of work that an instruction is: its operation, and its load and store.
+#[must_use]
+pub fn classes(form: &Form) -> Vec<Class> {
+    let mut found = Vec::with_capacity(3);
+    let widest = form.operands.iter().map(|operand| match operand {
+        Operand::Vector(bits) => *bits,
+        _ => 0,
+    });
+    let vector = widest.max().unwrap_or(0);
+    let name = form.mnemonic_name();
+    let is_move = is_plain_move(&name);
+    if let Some(memory) = form.memory() {
+        let bits = match form.operands[memory] {
+            Operand::Memory(bits) => bits.max(if vector > 0 { vector.min(bits.max(128)) } else { 0 }),
+            _ => 0,
+        };
+        let (load, store) = match (vector, bits) {
+            (0, _) => (Class::Load, Class::Store),
+            (_, 512) => (Class::VectorLoad512, Class::VectorStore512),
+            _ => (Class::VectorLoad, Class::VectorStore),
+        };
+        let is_written = memory == 0 && !only_reads(form.mnemonic);
+        if memory > 0 || !is_written || !is_move {
+            found.push(load);
+        }
+        if is_written {
+            found.push(store);
+        }
+        if is_move {
+            return found;
+        }
+    }
+    found.push(operation(form, &name, vector));
+    found
+}
+
+/// Loads, stores and moves between registers of one kind.
+fn is_plain_move(name: &str) -> bool {
+    const MOVES: [&str; 12] = [
+        "mov", "movzx", "movsx", "movsxd", "movd", "movq", "vmovd", "vmovq", "push", "pop", "lddqu", "vlddqu",
+    ];
+    MOVES.contains(&name)
+        || [
+            "movdq",
+            "vmovdq",
+            "movap",
+            "movup",
+            "vmovap",
+            "vmovup",
+            "movnt",
+            "vmovnt",
+            "prefetch",
+            "vpbroadcast",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+/// Instructions whose first operand is read and not written.
+fn only_reads(mnemonic: M) -> bool {
+    matches!(
+        mnemonic,
+        M::Cmp | M::Test | M::Bt | M::Push | M::Mul | M::Imul | M::Jmp | M::Call | M::Div | M::Idiv
+    ) || matches!(mnemonic, M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 | M::Prefetchnta | M::Prefetchw)
+}
+
+fn operation(form: &Form, name: &str, vector: u16) -> Class {
+    let wide = vector == 512;
+    let pick = |narrow, is_wide| if wide { is_wide } else { narrow };
+    match form.mnemonic {
+        M::Adc | M::Sbb | M::Adcx | M::Adox => Class::Carry,
+        M::Shl | M::Sal | M::Shr | M::Sar | M::Rol | M::Ror | M::Rcl | M::Rcr | M::Shld | M::Shrd => {
+            Class::Shift
+        }
+        M::Shlx | M::Shrx | M::Sarx | M::Rorx => Class::Shift,
+        M::Lea => Class::Lea,
+        M::Imul | M::Mul | M::Mulx | M::Pdep | M::Pext => Class::Multiply,
+        M::Popcnt | M::Lzcnt | M::Tzcnt | M::Bsf | M::Bsr => Class::BitCount,
+        M::Nop | M::Endbr64 | M::Vzeroupper | M::Endbr32 => Class::Nothing,
+        M::Call | M::Ret | M::Jmp => Class::Branch,
+        _ if form.operands.contains(&Operand::Target) => Class::Branch,
+        _ if vector == 0 && form.operands.contains(&Operand::Mask) => {
+            if form.operands.iter().any(|operand| matches!(operand, Operand::General(_))) {
+                Class::Cross
+            } else {
+                Class::Mask
+            }
+        }
+        _ if vector == 0 => Class::Alu,
+        _ if form.operands.iter().any(|operand| matches!(operand, Operand::General(_))) => Class::Cross,
+        _ if ["pmadd", "pmul", "psadbw", "pdp", "fmadd"].iter().any(|part| name.contains(part)) => {
+            pick(Class::VectorMultiply, Class::VectorMultiply512)
+        }
+        _ if [
+            "shuf",
+            "perm",
+            "unpck",
+            "extract",
+            "insert",
+            "align",
+            "pack",
+            "broadcast",
+            "slldq",
+            "srldq",
+        ]
+        .iter()
+        .any(|part| name.contains(part)) =>
+        {
+            pick(Class::Shuffle, Class::Shuffle512)
+        }
+        _ => pick(Class::Vector, Class::Vector512),
+    }
+}

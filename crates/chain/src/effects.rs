@@ -1,0 +1,474 @@
+//! What an instruction waits for and what it makes: registers with their partial-register rules, each flag by itself, masks,
+//! memory; and which instructions wait for nothing.
+//!
+//! A location is what the CPU renames as one: a general register (all widths of it), a vector register, a mask
+//! register, one flag. A write of 32 bits makes a whole new register, a write of 16 or 8 bits keeps the rest and
+//! so waits for it; `ah` and its like are their own registers where the microarchitecture renames them.
+
+use crate::form::{self, Form};
+use crate::latency::Port;
+use crate::table::HighBytes;
+use iced_x86::{
+    FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, RflagsBits,
+};
+
+/// What is renamed as one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Location(u8);
+
+const GENERAL: u8 = 0;
+const HIGH: u8 = 16;
+const VECTOR: u8 = 20;
+const MASK: u8 = 52;
+const FLAG: u8 = 60;
+const FLAGS: [(u32, &str); 7] = [
+    (RflagsBits::CF, "CF"),
+    (RflagsBits::PF, "PF"),
+    (RflagsBits::AF, "AF"),
+    (RflagsBits::ZF, "ZF"),
+    (RflagsBits::SF, "SF"),
+    (RflagsBits::OF, "OF"),
+    (RflagsBits::DF, "DF"),
+];
+
+impl Location {
+    /// How many there are.
+    pub const COUNT: usize = FLAG as usize + FLAGS.len();
+    /// The stack pointer.
+    pub const RSP: Location = Location(GENERAL + 4);
+
+    /// The location of a register, in full; `None` for those that are not followed (segments, x87).
+    #[must_use]
+    pub fn of(register: Register) -> Option<Location> {
+        let full = register.full_register();
+        if full.is_gpr() {
+            Some(Location(GENERAL + full.number() as u8))
+        } else if full.is_vector_register() {
+            Some(Location(VECTOR + full.number() as u8))
+        } else if full.is_k() {
+            Some(Location(MASK + full.number() as u8))
+        } else {
+            None
+        }
+    }
+
+    /// Where `ah`, `ch`, `dh`, `bh` are, if they are renamed apart.
+    fn high(register: Register) -> Option<Location> {
+        let number = register.full_register().number();
+        (register.full_register().is_gpr() && number < 4).then(|| Location(HIGH + number as u8))
+    }
+
+    /// Its place among all.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The location at a place.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn at(index: usize) -> Location {
+        assert!(index < Location::COUNT);
+        Location(index as u8)
+    }
+
+    /// True for a high byte that is renamed apart.
+    #[must_use]
+    pub const fn is_high(self) -> bool {
+        self.0 >= HIGH && self.0 < VECTOR
+    }
+
+    /// The register that a high byte is part of; any other location is itself.
+    #[must_use]
+    pub const fn whole(self) -> Location {
+        if self.is_high() { Location(GENERAL + (self.0 - HIGH)) } else { self }
+    }
+
+    /// True for a flag.
+    #[must_use]
+    pub const fn is_flag(self) -> bool {
+        self.0 >= FLAG
+    }
+
+    /// True for a register that a function must leave as it found it.
+    #[must_use]
+    pub const fn is_callee_saved(self) -> bool {
+        matches!(self.0, 3 | 4 | 5 | 12..=15)
+    }
+
+    /// `rax`, `zmm3`, `k1`, `CF`.
+    #[must_use]
+    pub fn name(self) -> String {
+        const NAMES: [&str; 16] = [
+            "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+            "r14", "r15",
+        ];
+        match self.0 {
+            n if n < HIGH => NAMES[usize::from(n)].to_owned(),
+            n if n < VECTOR => ["ah", "ch", "dh", "bh"][usize::from(n - HIGH)].to_owned(),
+            n if n < MASK => format!("zmm{}", n - VECTOR),
+            n if n < FLAG => format!("k{}", n - MASK),
+            n => FLAGS[usize::from(n - FLAG)].1.to_owned(),
+        }
+    }
+}
+
+/// A memory operand, its address in registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// The base, with what is added.
+    pub base: Register,
+    /// The index.
+    pub index: Register,
+    /// What the index is multiplied with.
+    pub scale: u32,
+    /// What is added.
+    pub displacement: i64,
+    /// How many bytes; 0 where nobody says.
+    pub bytes: u64,
+    /// It is read.
+    pub is_read: bool,
+    /// It is written.
+    pub is_written: bool,
+}
+
+/// What an instruction does to the locations.
+#[derive(Clone, Debug)]
+pub struct Effects {
+    /// The form, for latencies.
+    pub form: Form,
+    /// What it waits for.
+    pub inputs: Vec<(Location, Port)>,
+    /// What it makes.
+    pub outputs: Vec<(Location, Port)>,
+    /// What it reads and writes in memory.
+    pub memory: Vec<Memory>,
+    /// It makes the same whatever was there before.
+    pub is_idiom: bool,
+    /// A move that renaming alone can do.
+    pub is_move: bool,
+    /// Its time depends on data in a way that is not modelled.
+    pub is_not_modelled: bool,
+}
+
+impl Effects {
+    fn nothing(instruction: &Instruction) -> Effects {
+        Effects {
+            form: Form::of(instruction),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            memory: Vec::new(),
+            is_idiom: false,
+            is_move: false,
+            is_not_modelled: false,
+        }
+    }
+}
+
+/// Works out effects under the rules of a microarchitecture.
+pub struct Reader {
+    factory: InstructionInfoFactory,
+    high_bytes: HighBytes,
+    calls_are_opaque: bool,
+}
+
+impl Reader {
+    /// A reader for such a machine.
+    #[must_use]
+    pub fn new(high_bytes: HighBytes) -> Reader {
+        Reader { factory: InstructionInfoFactory::new(), high_bytes, calls_are_opaque: false }
+    }
+
+    /// A call takes all arguments and leaves nothing of the registers that callees may use: for code, where what is called is not
+    /// followed, as against a trace, where it is.
+    #[must_use]
+    pub fn calls_are_opaque(mut self) -> Reader {
+        self.calls_are_opaque = true;
+        self
+    }
+
+    /// The effects of one instruction.
+    pub fn read(&mut self, instruction: &Instruction) -> Effects {
+        if instruction.mnemonic() == Mnemonic::Vzeroupper {
+            // Only a state of the register file: nothing waits for it, and the lower halves stay.
+            return Effects::nothing(instruction);
+        }
+        let mut effects = Effects {
+            is_idiom: is_idiom(instruction),
+            is_move: is_renaming(instruction),
+            is_not_modelled: is_not_modelled(instruction),
+            ..Effects::nothing(instruction)
+        };
+        self.explicit(instruction, &mut effects);
+        self.implicit(instruction, &mut effects);
+        flags(instruction, &mut effects);
+        let flow = instruction.flow_control();
+        if self.calls_are_opaque && matches!(flow, FlowControl::Call | FlowControl::IndirectCall) {
+            call(&mut effects);
+        }
+        if effects.is_idiom {
+            effects.inputs.clear();
+        }
+        effects
+    }
+
+    fn explicit(&mut self, instruction: &Instruction, effects: &mut Effects) {
+        let accesses: Vec<OpAccess> = {
+            let info = self.factory.info(instruction);
+            (0..instruction.op_count()).map(|operand| info.op_access(operand)).collect()
+        };
+        for (operand, access) in accesses.into_iter().enumerate() {
+            let port = Port::Operand(operand as u8);
+            match instruction.op_kind(operand as u32) {
+                OpKind::Register => {
+                    let register = instruction.op_register(operand as u32);
+                    if reads(access) {
+                        self.input(effects, register, port);
+                    }
+                    if writes(access) {
+                        self.output(effects, register, port);
+                    }
+                }
+                OpKind::Memory => {
+                    for register in [instruction.memory_base(), instruction.memory_index()] {
+                        self.input(effects, register, Port::Address);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Registers that the instruction uses without naming them, and all its memory.
+    fn implicit(&mut self, instruction: &Instruction, effects: &mut Effects) {
+        let info = self.factory.info(instruction);
+        let registers: Vec<_> =
+            info.used_registers().iter().map(|used| (used.register(), used.access())).collect();
+        let memory: Vec<_> = info.used_memory().to_vec();
+        let named: Vec<Option<Location>> = (0..instruction.op_count())
+            .filter(|operand| instruction.op_kind(*operand) == OpKind::Register)
+            .map(|operand| instruction.op_register(operand))
+            .chain([instruction.memory_base(), instruction.memory_index()])
+            .map(Location::of)
+            .collect();
+        for (register, access) in registers {
+            if Location::of(register).is_none() || named.contains(&Location::of(register)) {
+                continue;
+            }
+            let port = Port::Implicit(register.full_register());
+            if reads(access) {
+                self.input(effects, register, port);
+            }
+            if writes(access) {
+                self.output(effects, register, port);
+            }
+        }
+        for used in memory {
+            let access = used.access();
+            if !is_access(access) {
+                continue;
+            }
+            for register in [used.base(), used.index()] {
+                if !named.contains(&Location::of(register)) {
+                    self.input(effects, register, Port::Address);
+                }
+            }
+            effects.memory.push(Memory {
+                base: used.base(),
+                index: used.index(),
+                scale: used.scale(),
+                displacement: used.displacement() as i64,
+                bytes: used.memory_size().size() as u64,
+                is_read: reads(access),
+                is_written: writes(access),
+            });
+        }
+    }
+
+    fn input(&self, effects: &mut Effects, register: Register, port: Port) {
+        let Some(full) = Location::of(register) else { return };
+        let high = Location::high(register).filter(|_| self.high_bytes == HighBytes::Renamed);
+        let is_high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
+        match high {
+            Some(high) if is_high => effects.inputs.push((high, port)),
+            // The low byte alone does not need the high one.
+            Some(high) if register.size() > 1 => effects.inputs.extend([(full, port), (high, port)]),
+            _ => effects.inputs.push((full, port)),
+        }
+    }
+
+    fn output(&self, effects: &mut Effects, register: Register, port: Port) {
+        let Some(full) = Location::of(register) else { return };
+        let high = Location::high(register).filter(|_| self.high_bytes == HighBytes::Renamed);
+        let is_high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
+        let is_partial = register.is_gpr() && register.size() < 4;
+        if let (Some(high), true) = (high, is_high) {
+            effects.outputs.push((high, port));
+            return;
+        }
+        // What is kept of the old value is waited for.
+        if is_partial && !effects.inputs.contains(&(full, port)) {
+            effects.inputs.push((full, port));
+        }
+        effects.outputs.push((full, port));
+        if let (Some(high), true) = (high, register.size() > 1) {
+            effects.outputs.push((high, port));
+        }
+    }
+}
+
+/// What a callee may read and write (System V).
+fn call(effects: &mut Effects) {
+    use Register as R;
+    for register in [R::RDI, R::RSI, R::RDX, R::RCX, R::R8, R::R9] {
+        effects.inputs.extend(Location::of(register).map(|location| (location, Port::Implicit(register))));
+    }
+    let written = (0..Location::COUNT).map(Location::at).filter(|location| !location.is_callee_saved());
+    effects.outputs.extend(written.map(|location| (location, Port::Implicit(R::RAX))));
+}
+
+fn flags(instruction: &Instruction, effects: &mut Effects) {
+    let made = instruction.rflags_modified();
+    let mut used = instruction.rflags_read();
+    let is_by_count = (0..instruction.op_count())
+        .any(|operand| form::Operand::of(instruction, operand) == form::Operand::Count);
+    if is_by_count && form::is_shift(instruction.mnemonic()) {
+        // A count of zero keeps the flags.
+        used |= made;
+    }
+    for (index, (bit, _)) in FLAGS.iter().enumerate() {
+        let location = Location(FLAG + index as u8);
+        if used & bit != 0 {
+            effects.inputs.push((location, Port::Flags));
+        }
+        if made & bit != 0 {
+            effects.outputs.push((location, Port::Flags));
+        }
+    }
+}
+
+/// True if memory is touched at all, which `lea` and hints do not.
+pub(crate) fn is_access(access: OpAccess) -> bool {
+    reads(access) || writes(access)
+}
+
+fn reads(access: OpAccess) -> bool {
+    // What is written only under a condition keeps the old value otherwise.
+    matches!(
+        access,
+        OpAccess::Read
+            | OpAccess::CondRead
+            | OpAccess::ReadWrite
+            | OpAccess::ReadCondWrite
+            | OpAccess::CondWrite
+    )
+}
+
+fn writes(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+/// True for instructions that CPUs know to give the same whatever the register held: zero by `xor`, `sub` and their
+/// vector forms, all ones by comparing a register with itself.
+fn is_idiom(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    let register = |operand| match instruction.op_kind(operand) {
+        OpKind::Register => instruction.op_register(operand),
+        _ => Register::None,
+    };
+    let same = |a: u32, b: u32| register(a) != Register::None && register(a) == register(b);
+    match instruction.mnemonic() {
+        M::Xor | M::Sub => same(0, 1) && register(0).size() >= 4,
+        M::Pxor
+        | M::Xorps
+        | M::Xorpd
+        | M::Psubb
+        | M::Psubw
+        | M::Psubd
+        | M::Psubq
+        | M::Pcmpeqb
+        | M::Pcmpeqw
+        | M::Pcmpeqd
+        | M::Pcmpeqq
+        | M::Pcmpgtb
+        | M::Pcmpgtw
+        | M::Pcmpgtd => same(0, 1),
+        M::Vpxor
+        | M::Vpxord
+        | M::Vpxorq
+        | M::Vxorps
+        | M::Vxorpd
+        | M::Vpsubb
+        | M::Vpsubw
+        | M::Vpsubd
+        | M::Vpsubq
+        | M::Vpcmpeqb
+        | M::Vpcmpeqw
+        | M::Vpcmpeqd
+        | M::Vpcmpeqq
+        | M::Vpcmpgtb
+        | M::Vpcmpgtw
+        | M::Vpcmpgtd => {
+            same(1, 2) && instruction.op_mask() == Register::None && register(0).is_vector_register()
+        }
+        _ => false,
+    }
+}
+
+/// True for moves that renaming can do: whole registers, from another one.
+fn is_renaming(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    let between = instruction.op_count() == 2
+        && instruction.op_kind(0) == OpKind::Register
+        && instruction.op_kind(1) == OpKind::Register
+        && instruction.op_register(0) != instruction.op_register(1)
+        && instruction.op_mask() == Register::None;
+    between
+        && match instruction.mnemonic() {
+            M::Mov => {
+                let (to, from) = (instruction.op_register(0), instruction.op_register(1));
+                to.size() >= 4 && to.is_gpr() && from.is_gpr()
+            }
+            M::Movdqa
+            | M::Movdqu
+            | M::Movaps
+            | M::Movups
+            | M::Movapd
+            | M::Movupd
+            | M::Vmovdqa
+            | M::Vmovdqu
+            | M::Vmovaps
+            | M::Vmovups
+            | M::Vmovapd
+            | M::Vmovupd
+            | M::Vmovdqa32
+            | M::Vmovdqa64
+            | M::Vmovdqu8
+            | M::Vmovdqu16
+            | M::Vmovdqu32
+            | M::Vmovdqu64 => true,
+            _ => false,
+        }
+}
+
+/// True where the time depends on data: repeated string instructions, division, system instructions, calls.
+fn is_not_modelled(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+    repeats && instruction.is_string_instruction()
+        || matches!(
+            instruction.mnemonic(),
+            M::Div
+                | M::Idiv
+                | M::Cpuid
+                | M::Rdtsc
+                | M::Rdtscp
+                | M::Syscall
+                | M::Xgetbv
+                | M::Mfence
+                | M::Lfence
+        )
+        || matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
+}

@@ -1,0 +1,214 @@
+//! The form of an instruction: its mnemonic and what kind each operand is, which is all that its latency depends on.
+//!
+//! `adc rax, [rdi + 8]` and `adc rdx, [rsi]` have one form, `adc r64, m64`. What a form keeps apart is what CPUs keep
+//! apart: the width of registers and of memory, a shift by `cl`, an immediate of zero (Haswell's `adc r, 0`), the
+//! parts of an address that `lea` computes, and whether a vector instruction is masked and how.
+
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+use std::fmt;
+
+/// What an operand is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Operand {
+    /// A general register of that many bits.
+    General(u16),
+    /// `ah`, `bh`, `ch` or `dh`.
+    HighByte,
+    /// `cl` as the count of a shift.
+    Count,
+    /// A vector register of that many bits.
+    Vector(u16),
+    /// A mask register.
+    Mask,
+    /// Memory of that many bits; 0 where the instruction does not say.
+    Memory(u16),
+    /// An address that `lea` computes.
+    Address {
+        /// A base register, and an index register.
+        registers: u8,
+        /// The index is scaled.
+        scaled: bool,
+        /// A displacement is added.
+        displaced: bool,
+    },
+    /// The immediate zero.
+    Zero,
+    /// Any other immediate.
+    Immediate,
+    /// The target of a branch.
+    Target,
+    /// Segment, control, x87 or other registers.
+    Other,
+}
+
+impl Operand {
+    /// What operand `index` of the instruction is.
+    #[must_use]
+    pub fn of(instruction: &Instruction, index: u32) -> Operand {
+        match instruction.op_kind(index) {
+            OpKind::Register => Operand::of_register(instruction, index),
+            OpKind::Memory if matches!(instruction.mnemonic(), Mnemonic::Lea) => Operand::Address {
+                registers: [instruction.memory_base(), instruction.memory_index()]
+                    .iter()
+                    .filter(|register| !matches!(register, Register::None | Register::RIP | Register::EIP))
+                    .count() as u8,
+                scaled: instruction.memory_index() != Register::None && instruction.memory_index_scale() > 1,
+                displaced: instruction.memory_displacement64() != 0,
+            },
+            OpKind::NearBranch16
+            | OpKind::NearBranch32
+            | OpKind::NearBranch64
+            | OpKind::FarBranch16
+            | OpKind::FarBranch32 => Operand::Target,
+            kind if is_immediate(kind) && instruction.immediate(index) == 0 => Operand::Zero,
+            kind if is_immediate(kind) => Operand::Immediate,
+            // Memory, and the string instructions' implicit memory.
+            _ => Operand::Memory((instruction.memory_size().size() * 8) as u16),
+        }
+    }
+
+    fn of_register(instruction: &Instruction, index: u32) -> Operand {
+        let register = instruction.op_register(index);
+        let bits = (register.size() * 8) as u16;
+        match register {
+            Register::AH | Register::BH | Register::CH | Register::DH => Operand::HighByte,
+            Register::CL if index > 0 && is_shift(instruction.mnemonic()) => Operand::Count,
+            register if register.is_gpr() => Operand::General(bits),
+            register if register.is_vector_register() => Operand::Vector(bits),
+            register if register.is_k() => Operand::Mask,
+            _ => Operand::Other,
+        }
+    }
+
+    /// True for memory that is read or written, an address computed by `lea` not included.
+    #[must_use]
+    pub const fn is_memory(self) -> bool {
+        matches!(self, Operand::Memory(_))
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operand::General(bits) => write!(f, "r{bits}"),
+            Operand::HighByte => f.write_str("r8h"),
+            Operand::Count => f.write_str("cl"),
+            Operand::Vector(128) => f.write_str("xmm"),
+            Operand::Vector(256) => f.write_str("ymm"),
+            Operand::Vector(_) => f.write_str("zmm"),
+            Operand::Mask => f.write_str("k"),
+            Operand::Memory(0) => f.write_str("m"),
+            Operand::Memory(bits) => write!(f, "m{bits}"),
+            Operand::Address { registers, scaled, displaced } => {
+                let first = if *registers > 0 { "b" } else { "" };
+                let second = match (registers, scaled) {
+                    (2.., true) => "+i*s",
+                    (2.., false) => "+i",
+                    (1, true) => "*s",
+                    _ => "",
+                };
+                write!(f, "[{first}{second}{}]", if *displaced { "+d" } else { "" })
+            }
+            Operand::Zero => f.write_str("0"),
+            Operand::Immediate => f.write_str("imm"),
+            Operand::Target => f.write_str("target"),
+            Operand::Other => f.write_str("other"),
+        }
+    }
+}
+
+/// How a vector instruction uses a mask.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Masking {
+    /// Not at all.
+    None,
+    /// Elements left out keep what the destination held.
+    Merging,
+    /// Elements left out become zero.
+    Zeroing,
+}
+
+/// Mnemonic and operand kinds.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Form {
+    /// The mnemonic.
+    pub mnemonic: Mnemonic,
+    /// The explicit operands, destination first.
+    pub operands: Vec<Operand>,
+    /// Masking of the first operand.
+    pub masking: Masking,
+}
+
+impl Form {
+    /// The form of an instruction.
+    #[must_use]
+    pub fn of(instruction: &Instruction) -> Form {
+        let operands = (0..instruction.op_count()).map(|index| Operand::of(instruction, index)).collect();
+        let masking = match (instruction.op_mask(), instruction.zeroing_masking()) {
+            (Register::None, _) => Masking::None,
+            (_, true) => Masking::Zeroing,
+            (_, false) => Masking::Merging,
+        };
+        Form { mnemonic: instruction.mnemonic(), operands, masking }
+    }
+
+    /// The mnemonic in small letters.
+    #[must_use]
+    pub fn mnemonic_name(&self) -> String {
+        format!("{:?}", self.mnemonic).to_lowercase()
+    }
+
+    /// The place of the operand that is memory, if there is one.
+    #[must_use]
+    pub fn memory(&self) -> Option<usize> {
+        self.operands.iter().position(|operand| operand.is_memory())
+    }
+
+    /// An operand as printed in this form: its kind, and which one where several are of that kind.
+    pub(crate) fn operand_name(&self, index: usize) -> String {
+        let Some(operand) = self.operands.get(index) else { return format!("op{}", index + 1) };
+        match self.operands[..index].iter().filter(|other| *other == operand).count() {
+            0 => operand.to_string(),
+            before => format!("{operand} ({})", before + 1),
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.mnemonic_name())?;
+        for (index, operand) in self.operands.iter().enumerate() {
+            write!(f, "{}{operand}", if index == 0 { " " } else { ", " })?;
+            match (index, self.masking) {
+                (0, Masking::Merging) => f.write_str("{k}")?,
+                (0, Masking::Zeroing) => f.write_str("{k}{z}")?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_immediate(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Immediate8
+            | OpKind::Immediate8_2nd
+            | OpKind::Immediate16
+            | OpKind::Immediate32
+            | OpKind::Immediate64
+            | OpKind::Immediate8to16
+            | OpKind::Immediate8to32
+            | OpKind::Immediate8to64
+            | OpKind::Immediate32to64
+    )
+}
+
+/// True for shifts and rotates, whose count in `cl` may be zero and then leaves the flags alone.
+pub(crate) fn is_shift(mnemonic: Mnemonic) -> bool {
+    use Mnemonic as M;
+    matches!(
+        mnemonic,
+        M::Shl | M::Sal | M::Shr | M::Sar | M::Rol | M::Ror | M::Rcl | M::Rcr | M::Shld | M::Shrd
+    )
+}

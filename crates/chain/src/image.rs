@@ -1,0 +1,226 @@
+//! Where machine code is taken from: bytes in hexadecimal, an object file, or the running program's own file.
+
+use crate::error::ChainError;
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Code longer than this is refused.
+pub const MOST_BYTES: usize = 64 << 10;
+
+/// A stretch of code at its address.
+#[derive(Clone, Debug)]
+struct Section {
+    address: u64,
+    bytes: Vec<u8>,
+}
+
+/// Code, and where the piece in question begins.
+#[derive(Clone, Debug)]
+pub struct Image {
+    sections: Vec<Section>,
+    /// Bytes that a linker has yet to fill in, by address.
+    relocated: BTreeSet<u64>,
+    entry: u64,
+    /// How long the piece is, where a symbol says so.
+    size: Option<u64>,
+    /// True if jumps may leave the piece: all that can be reached is there.
+    is_whole: bool,
+}
+
+/// The numbers of 64-bit relocatable files begin at 0 in every section; apart, so that none is mistaken for another.
+const SECTION_STEP: u64 = 1 << 32;
+
+impl Image {
+    /// Reads `48 03 17 c3`; white space, commas and `0x` are passed over.
+    ///
+    /// # Errors
+    /// A character that is no digit, half a byte, nothing, or too much.
+    pub fn from_hex(text: &str) -> Result<Image, ChainError> {
+        let mut digits = Vec::new();
+        let cleaned = text.replace("0x", "  ").replace("\\x", "  ");
+        for (index, found) in cleaned.chars().enumerate() {
+            match found.to_digit(16) {
+                Some(digit) => digits.push(digit as u8),
+                None if found.is_whitespace() || found == ',' => {}
+                None => return Err(ChainError::Hex { found, position: index + 1 }),
+            }
+        }
+        if digits.len() % 2 != 0 {
+            return Err(ChainError::HalfByte { digits: digits.len() });
+        }
+        Image::from_bytes(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+    }
+
+    /// Bytes, of which the first begins the code.
+    ///
+    /// # Errors
+    /// No bytes, or too many.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Image, ChainError> {
+        match bytes.len() {
+            0 => Err(ChainError::Empty),
+            len if len > MOST_BYTES => {
+                Err(ChainError::TooLong { offset: MOST_BYTES as u64, limit: MOST_BYTES })
+            }
+            _ => Ok(Image {
+                sections: vec![Section { address: 0, bytes }],
+                relocated: BTreeSet::new(),
+                entry: 0,
+                size: None,
+                is_whole: false,
+            }),
+        }
+    }
+
+    /// The function of that name in an object file, a shared object or a program.
+    ///
+    /// # Errors
+    /// A file that is none, of another architecture, or without that function.
+    pub fn from_object(path: &Path, symbol: &str) -> Result<Image, ChainError> {
+        let file = path.display().to_string();
+        let unreadable = |reason: String| ChainError::Object { file: file.clone(), reason };
+        let data = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+        let object = object::File::parse(&*data)
+            .map_err(|error| unreadable(format!("not an object file that can be read ({error})")))?;
+        if object.architecture() != object::Architecture::X86_64 {
+            let found = format!("{:?}", object.architecture());
+            return Err(ChainError::Architecture { file, found });
+        }
+        let is_relocatable = object.kind() == object::ObjectKind::Relocatable;
+        let place = |section: Option<object::SectionIndex>, address: u64| match section {
+            Some(section) if is_relocatable => address + SECTION_STEP * (section.0 as u64 + 1),
+            _ => address,
+        };
+        let functions = || {
+            let symbols = object.symbols().chain(object.dynamic_symbols());
+            symbols.filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
+        };
+        let Some(found) = functions().find(|known| known.name() == Ok(symbol)) else {
+            let known: BTreeSet<&str> = functions().filter_map(|known| known.name().ok()).collect();
+            let mut known: Vec<&str> = known.into_iter().collect();
+            known.sort_by_key(|name| (!name.contains(symbol), name.len().abs_diff(symbol.len())));
+            let more = if known.len() > 8 { ", ..." } else { "" };
+            let known = match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.into_iter().take(8).collect::<Vec<_>>().join(", ") + more,
+            };
+            return Err(ChainError::Symbol { file, symbol: symbol.to_owned(), known });
+        };
+        if found.size() > MOST_BYTES as u64 {
+            return Err(ChainError::TooLong { offset: MOST_BYTES as u64, limit: MOST_BYTES });
+        }
+        let mut image = Image {
+            sections: Vec::new(),
+            relocated: BTreeSet::new(),
+            entry: place(found.section_index(), found.address()),
+            size: (found.size() > 0).then_some(found.size()),
+            is_whole: true,
+        };
+        for section in object.sections().filter(|section| section.kind() == object::SectionKind::Text) {
+            let address = place(Some(section.index()), section.address());
+            if is_relocatable {
+                let at = |(offset, _): (u64, _)| address + offset;
+                image.relocated.extend(section.relocations().map(at));
+            }
+            let bytes = section.data().map_err(|error| unreadable(error.to_string()))?.to_vec();
+            image.sections.push(Section { address, bytes });
+        }
+        Ok(image)
+    }
+
+    /// The function of the running program at that address, read from the program's file.
+    ///
+    /// # Errors
+    /// Where the program's file cannot be read, or the address lies in none of its code.
+    #[cfg(target_os = "linux")]
+    pub fn from_this_program(address: u64) -> Result<Image, ChainError> {
+        let file = "/proc/self/exe";
+        let unreadable = |reason: String| ChainError::Object { file: "this program".to_owned(), reason };
+        let mapping = mapping_of(address)
+            .ok_or_else(|| unreadable(format!("no mapping of its code holds {address:#x}")))?;
+        let handle = std::fs::File::open(file).map_err(|error| unreadable(error.to_string()))?;
+        let data = object::ReadCache::new(handle);
+        let object = object::File::parse(&data).map_err(|error| unreadable(error.to_string()))?;
+        // The segment that this part of the file is mapped from says what was added to all addresses.
+        let segment = object::Object::segments(&object).find(|segment| {
+            let (offset, len) = object::ObjectSegment::file_range(segment);
+            (offset..offset + len).contains(&(mapping.offset + (address - mapping.start)))
+        });
+        let segment = segment.ok_or_else(|| unreadable("no segment for its code".to_owned()))?;
+        let in_file = mapping.offset + (address - mapping.start);
+        let entry = object::ObjectSegment::address(&segment)
+            + (in_file - object::ObjectSegment::file_range(&segment).0);
+        let size = object
+            .symbols()
+            .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
+            .find(|symbol| symbol.address() == entry)
+            .map(|symbol| symbol.size())
+            .filter(|size| *size > 0);
+        if size.is_some_and(|size| size > MOST_BYTES as u64) {
+            return Err(ChainError::TooLong { offset: MOST_BYTES as u64, limit: MOST_BYTES });
+        }
+        let mut sections = Vec::new();
+        for section in object.sections().filter(|section| section.kind() == object::SectionKind::Text) {
+            let bytes = section.data().map_err(|error| unreadable(error.to_string()))?.to_vec();
+            sections.push(Section { address: section.address(), bytes });
+        }
+        Ok(Image { sections, relocated: BTreeSet::new(), entry, size, is_whole: true })
+    }
+
+    /// Where the code begins.
+    #[must_use]
+    pub fn entry(&self) -> u64 {
+        self.entry
+    }
+
+    /// How long the symbol says the function is.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// True if code outside the function is there too.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Up to 15 bytes from an address on; empty where no code is.
+    #[must_use]
+    pub fn at(&self, address: u64) -> &[u8] {
+        let found = self.sections.iter().find(|section| {
+            address >= section.address && address < section.address + section.bytes.len() as u64
+        });
+        found.map_or(&[], |section| {
+            let from = (address - section.address) as usize;
+            &section.bytes[from..section.bytes.len().min(from + 15)]
+        })
+    }
+
+    /// True if a linker has yet to fill in bytes between these addresses.
+    #[must_use]
+    pub fn is_relocated(&self, from: u64, to: u64) -> bool {
+        self.relocated.range(from..to).next().is_some()
+    }
+}
+
+#[cfg(target_os = "linux")]
+struct Mapping {
+    start: u64,
+    offset: u64,
+}
+
+/// The executable mapping of this program's file that holds the address.
+#[cfg(target_os = "linux")]
+fn mapping_of(address: u64) -> Option<Mapping> {
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let own = std::fs::read_link("/proc/self/exe").ok()?;
+    std::fs::read_to_string("/proc/self/maps").ok()?.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (start, end) = words.next()?.split_once('-')?;
+        let (start, end) = (hex(start)?, hex(end)?);
+        let (_rights, offset) = (words.next()?, hex(words.next()?)?);
+        let file = line.find('/').map(|at| Path::new(&line[at..]));
+        ((start..end).contains(&address) && file == Some(&own)).then_some(Mapping { start, offset })
+    })
+}

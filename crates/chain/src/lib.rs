@@ -1,0 +1,35 @@
+//! From machine code to its dependency graph, its critical chain, and the bounds that follow from them.
+//!
+//! [`image`] (bytes) → [`decode`] (instructions that branches reach) → [`effects`] (what each waits for and makes) → [`graph`]
+//! (which value waits for which, by [`latency`]) → [`analysis`] (longest paths, what loops carry, throughput).
+//!
+//! It answers why a routine cannot be faster than it is, and what would have to be cut. It is no simulator: caches,
+//! branch predictors and the order in which a scheduler picks instructions are not in it, so a measurement above the
+//! bound is not yet explained, and one below it says that a number in the tables is wrong.
+
+pub mod analysis;
+pub mod blocks;
+pub mod calibrate;
+pub mod class;
+pub mod decode;
+pub mod draw;
+pub mod effects;
+pub mod error;
+pub mod form;
+pub mod graph;
+pub mod image;
+pub mod latency;
+pub mod recurrence;
+pub mod signature;
+pub mod suggest;
+pub mod symbol;
+pub mod table;
+pub mod text;
+pub mod throughput;
+pub mod trace;
+
+pub use analysis::{Analysis, Options, Scope};
+pub use error::ChainError;
+pub use image::Image;
+pub use latency::{Key, Latencies, Latency, Source};
+pub use signature::Signature;

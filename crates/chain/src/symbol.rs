@@ -1,0 +1,213 @@
+//! Registers as numbers: an unknown value plus a constant, as far as moves, additions of constants and address
+//! arithmetic can be followed. Two memory operands whose registers have the same roots are at a known distance, and a
+//! register that comes round a loop with its own root is an induction variable.
+
+use crate::effects::{Effects, Location, Memory};
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+
+/// What a register's value is counted from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Root {
+    /// Nothing: the value is known.
+    Zero,
+    /// What a location held at the beginning.
+    Input(Location),
+    /// What an instruction gave: its place in the order of steps, and the location written.
+    Made(usize, Location),
+    /// What was found where several paths met: which meeting, and the location.
+    Met(usize, Location),
+}
+
+/// Up to two roots plus a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// What it is counted from; the larger of two.
+    root: Root,
+    /// The other one; [`Root::Zero`] if there is none.
+    other: Root,
+    /// What is added.
+    offset: i64,
+}
+
+impl Symbol {
+    const fn of(root: Root, offset: i64) -> Symbol {
+        Symbol { root, other: Root::Zero, offset }
+    }
+
+    /// The sum, if it has no more than two roots.
+    fn plus(self, more: Symbol) -> Option<Symbol> {
+        let mut roots = [self.root, self.other, more.root, more.other];
+        roots.sort_unstable_by(|a, b| b.cmp(a));
+        let [root, other, Root::Zero, Root::Zero] = roots else { return None };
+        Some(Symbol { root, other, offset: self.offset.wrapping_add(more.offset) })
+    }
+
+    const fn moved(self, by: i64) -> Symbol {
+        Symbol { offset: self.offset.wrapping_add(by), ..self }
+    }
+
+    /// The multiple of a known number, or the number itself.
+    fn times(self, scale: u32) -> Option<Symbol> {
+        match (scale, self.root) {
+            (0 | 1, _) => Some(self),
+            (_, Root::Zero) => Some(Symbol::of(Root::Zero, self.offset.wrapping_mul(i64::from(scale)))),
+            _ => None,
+        }
+    }
+}
+
+/// An address: roots, of which the last may be scaled, and a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// `None` where more goes into the address than can be followed.
+    base: Option<Symbol>,
+    scaled: Root,
+    scale: u32,
+}
+
+impl Place {
+    /// A known address.
+    #[must_use]
+    pub fn absolute(address: u64) -> Place {
+        Place { base: Some(Symbol::of(Root::Zero, address as i64)), scaled: Root::Zero, scale: 1 }
+    }
+
+    /// How far this lies behind another, where that is known.
+    #[must_use]
+    pub fn distance(&self, other: &Place) -> Option<i64> {
+        let (a, b) = (self.base?, other.base?);
+        let same = (a.root, a.other, self.scaled, self.scale) == (b.root, b.other, other.scaled, other.scale);
+        same.then(|| a.offset.wrapping_sub(b.offset))
+    }
+
+    /// True if it is counted from the stack pointer, or known to lie in `stack`.
+    #[must_use]
+    pub fn is_on_stack(&self, stack: &std::ops::Range<u64>) -> bool {
+        let Some(base) = self.base else { return false };
+        let is_pointer = |root| root == Root::Input(Location::RSP);
+        let is_known = base.root == Root::Zero && self.scaled == Root::Zero;
+        is_pointer(base.root) || is_pointer(base.other) || is_known && stack.contains(&(base.offset as u64))
+    }
+}
+
+/// What is known of the general registers.
+#[derive(Clone, Debug)]
+pub struct Symbols {
+    registers: [Symbol; 16],
+}
+
+impl Symbols {
+    /// Every register is an input.
+    #[must_use]
+    pub fn new() -> Symbols {
+        let of = |index| Symbol::of(Root::Input(Location::at(index)), 0);
+        Symbols { registers: std::array::from_fn(of) }
+    }
+
+    /// The value of a register, in full.
+    #[must_use]
+    pub fn of(&self, register: Register) -> Symbol {
+        match Location::of(register).filter(|_| register.is_gpr()) {
+            Some(location) => self.registers[location.index()],
+            None => Symbol::of(Root::Zero, 0),
+        }
+    }
+
+    /// The address of a memory operand.
+    #[must_use]
+    pub fn place(&self, memory: &Memory) -> Place {
+        let base = self.of(memory.base).moved(memory.displacement);
+        let index = self.of(memory.index);
+        match index.times(memory.scale) {
+            Some(index) => Place { base: base.plus(index), scaled: Root::Zero, scale: 1 },
+            None if index.other == Root::Zero => Place {
+                base: Some(base.moved(index.offset.wrapping_mul(i64::from(memory.scale)))),
+                scaled: index.root,
+                scale: memory.scale,
+            },
+            None => Place { base: None, scaled: Root::Zero, scale: 1 },
+        }
+    }
+
+    /// What an instruction makes of them; `step` is its place in the order of all steps.
+    pub fn step(&mut self, step: usize, instruction: &Instruction, effects: &Effects) {
+        let new = self.computed(instruction, effects);
+        for (location, _) in effects.outputs.iter().filter(|(location, _)| location.index() < 16) {
+            self.registers[location.index()] = Symbol::of(Root::Made(step, *location), 0);
+        }
+        if let Some((location, symbol)) = new {
+            self.registers[location.index()] = symbol;
+        }
+    }
+
+    /// The outputs whose value follows from known ones.
+    fn computed(&self, instruction: &Instruction, effects: &Effects) -> Option<(Location, Symbol)> {
+        use Mnemonic as M;
+        let moved = |by: i64| -> Option<(Location, Symbol)> {
+            Some((Location::RSP, self.registers[Location::RSP.index()].moved(by)))
+        };
+        let to = (instruction.op_count() > 0 && instruction.op_kind(0) == OpKind::Register)
+            .then(|| instruction.op_register(0));
+        match instruction.mnemonic() {
+            M::Push => return moved(-8),
+            // A pop of the stack pointer itself is nobody's.
+            M::Pop if to != Some(Register::RSP) => return moved(8),
+            M::Call => return moved(-8),
+            M::Ret => return moved(8),
+            _ => {}
+        }
+        let to = to.filter(|register| register.is_gpr())?;
+        let location = Location::of(to)?;
+        if effects.is_idiom {
+            return Some((location, Symbol::of(Root::Zero, 0)));
+        }
+        let is_constant = instruction.op_count() == 2
+            && !matches!(instruction.op_kind(1), OpKind::Register | OpKind::Memory);
+        if instruction.mnemonic() == M::Mov && is_constant && to.size() >= 4 {
+            let offset = instruction.immediate(1) as i64;
+            let offset = if to.size() == 4 { offset & 0xffff_ffff } else { offset };
+            return Some((location, Symbol::of(Root::Zero, offset)));
+        }
+        if to.size() != 8 {
+            return None;
+        }
+        let old = self.registers[location.index()];
+        let is_register = instruction.op_count() == 2
+            && instruction.op_kind(1) == OpKind::Register
+            && instruction.op_register(1).is_gpr64();
+        let symbol = match instruction.mnemonic() {
+            M::Mov if is_register => self.of(instruction.op_register(1)),
+            M::Add if is_register => old.plus(self.of(instruction.op_register(1)))?,
+            M::Add if is_constant => old.moved(instruction.immediate(1) as i64),
+            M::Sub if is_constant => old.moved((instruction.immediate(1) as i64).wrapping_neg()),
+            M::Inc => old.moved(1),
+            M::Dec => old.moved(-1),
+            M::Lea => {
+                let index = self.of(instruction.memory_index()).times(instruction.memory_index_scale())?;
+                let base = self.of(instruction.memory_base()).plus(index)?;
+                base.moved(instruction.memory_displacement64() as i64)
+            }
+            _ => return None,
+        };
+        Some((location, symbol))
+    }
+
+    /// What is known where several paths meet; `place` is another one for every meeting.
+    #[must_use]
+    pub fn merge(place: usize, states: &[&Symbols]) -> Symbols {
+        let Some(first) = states.first() else { return Symbols::new() };
+        let mut merged = (*first).clone();
+        for (index, symbol) in merged.registers.iter_mut().enumerate() {
+            if states.iter().any(|state| state.registers[index] != *symbol) {
+                *symbol = Symbol::of(Root::Met(place, Location::at(index)), 0);
+            }
+        }
+        merged
+    }
+}
+
+impl Default for Symbols {
+    fn default() -> Symbols {
+        Symbols::new()
+    }
+}

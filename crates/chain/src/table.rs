@@ -1,0 +1,305 @@
+//! What is known of a microarchitecture: latencies with their citations, and how much it can start in a cycle.
+//!
+//! Each is a text file in `latencies/`, embedded; the format is described in `latencies/README.md`. A line is of no
+//! use without a citation, so the parser refuses one.
+
+use crate::class::{self, Class};
+use crate::form::{Form, Operand};
+use crate::latency::{Key, Latency, Port, Source};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// What `ah` and its like are on a microarchitecture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HighBytes {
+    /// Part of the one register: writing one waits for the rest of it.
+    Merged,
+    /// Renamed apart: writing one waits for nothing, reading the whole register waits for both.
+    Renamed,
+}
+
+/// Execution ports that can start one kind of work, as bits, and how many such operations one instruction is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ports {
+    /// One bit for each port.
+    pub ports: u32,
+    /// Operations per instruction.
+    pub operations: f64,
+}
+
+/// A microarchitecture.
+#[derive(Debug)]
+pub struct Table {
+    /// The word on the command line.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// Instructions (fused with their memory operand) that can start in a cycle.
+    pub issue_width: f64,
+    /// True if moves between registers cost no latency.
+    pub eliminates_moves: bool,
+    /// Whether high bytes are registers of their own.
+    pub high_bytes: HighBytes,
+    /// The sources, by their short names.
+    pub citations: HashMap<String, String>,
+    /// The port names, by bit.
+    pub port_names: Vec<String>,
+    latencies: Vec<Line>,
+    classes: HashMap<Class, Vec<Ports>>,
+}
+
+/// A line of latencies.
+#[derive(Debug)]
+struct Line {
+    mnemonics: Vec<String>,
+    operands: Option<Vec<String>>,
+    from: String,
+    to: String,
+    cycles: f64,
+    citation: String,
+}
+
+/// A line that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}, line {line}: {reason}")]
+pub struct TableError {
+    /// The table.
+    pub file: &'static str,
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// The embedded tables; the last is the one for machines of unknown kind.
+const FILES: [(&str, &str); 5] = [
+    ("zen5", include_str!("../latencies/zen5.txt")),
+    ("zen4", include_str!("../latencies/zen4.txt")),
+    ("skylake_x", include_str!("../latencies/skylake_x.txt")),
+    ("haswell", include_str!("../latencies/haswell.txt")),
+    ("generic", include_str!("../latencies/generic.txt")),
+];
+
+/// Every table, the generic one last.
+///
+/// # Panics
+/// If an embedded table is damaged, which a test excludes.
+#[must_use]
+pub fn all() -> &'static [Table] {
+    static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        let parsed = FILES.iter().map(|(name, text)| Table::parse(name, text));
+        parsed.collect::<Result<_, _>>().unwrap_or_else(|error: TableError| panic!("{error}"))
+    })
+}
+
+/// The table of that name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Table> {
+    all().iter().find(|table| table.name == name)
+}
+
+/// The table for the CPU with that vendor, family and model (as CPUID gives them, extensions added).
+#[must_use]
+pub fn of_cpu(vendor: &str, family: u32, model: u32) -> &'static Table {
+    let name = match (vendor, family, model) {
+        ("AuthenticAMD", 0x1a, _) => "zen5",
+        ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => "zen4",
+        ("GenuineIntel", 6, 0x4e | 0x5e | 0x55 | 0x8e | 0x9e | 0xa5 | 0xa6) => "skylake_x",
+        ("GenuineIntel", 6, 0x3c | 0x3f | 0x45 | 0x46) => "haswell",
+        _ => "generic",
+    };
+    by_name(name).unwrap_or_else(generic)
+}
+
+fn generic() -> &'static Table {
+    &all()[FILES.len() - 1]
+}
+
+impl Table {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// The first line that cannot be understood.
+    pub fn parse(file: &'static str, text: &str) -> Result<Table, TableError> {
+        let mut table = Table {
+            name: file.to_owned(),
+            title: String::new(),
+            issue_width: 0.0,
+            eliminates_moves: false,
+            high_bytes: HighBytes::Merged,
+            citations: HashMap::new(),
+            port_names: Vec::new(),
+            latencies: Vec::new(),
+            classes: HashMap::new(),
+        };
+        for (index, line) in text.lines().enumerate() {
+            let line_text = line.split('#').next().unwrap_or_default().trim();
+            if !line_text.is_empty() {
+                table.read(line_text).map_err(|reason| TableError { file, line: index + 1, reason })?;
+            }
+        }
+        let missing = Class::ALL.iter().find(|class| !table.classes.contains_key(class));
+        let reason = match missing {
+            _ if table.title.is_empty() => "no title".to_owned(),
+            _ if table.issue_width == 0.0 => "no issue width".to_owned(),
+            Some(class) => format!("nothing about class '{}'", class.name()),
+            None => return Ok(table),
+        };
+        Err(TableError { file, line: text.lines().count(), reason })
+    }
+
+    fn read(&mut self, line: &str) -> Result<(), String> {
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        let number = |text: &str| -> Result<f64, String> {
+            let value: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+            (0.0..1000.0).contains(&value).then_some(value).ok_or(format!("{value} cycles"))
+        };
+        match word {
+            "title" => self.title = rest.to_owned(),
+            "issue" => self.issue_width = number(rest)?,
+            "moves" => self.eliminates_moves = rest == "eliminated",
+            "high-bytes" => {
+                self.high_bytes = if rest == "renamed" { HighBytes::Renamed } else { HighBytes::Merged };
+            }
+            "cite" => {
+                let (name, text) = rest.split_once(' ').ok_or("a citation has a name and a text")?;
+                self.citations.insert(name.to_owned(), text.trim().to_owned());
+            }
+            "latency" => {
+                let fields: Vec<&str> = rest.split_whitespace().collect();
+                let [mnemonics, operands, from, "->", to, cycles, citation] = fields[..] else {
+                    return Err(format!("{} fields, not 7", fields.len()));
+                };
+                let citation = self.citations.get(citation).ok_or(format!("no citation '{citation}'"))?;
+                let list = |text: &str| text.split(',').map(str::to_owned).collect();
+                self.latencies.push(Line {
+                    mnemonics: list(mnemonics),
+                    operands: (operands != "*").then(|| list(operands)),
+                    from: from.to_owned(),
+                    to: to.to_owned(),
+                    cycles: number(cycles)?,
+                    citation: citation.clone(),
+                });
+            }
+            "class" => {
+                let mut words = rest.split_whitespace();
+                let name = words.next().unwrap_or_default();
+                let class = Class::from_name(name).ok_or(format!("no class '{name}'"))?;
+                let ports = words.map(|word| self.ports(word)).collect::<Result<Vec<_>, _>>()?;
+                self.classes.insert(class, ports);
+            }
+            _ => return Err(format!("'{word}' begins no line")),
+        }
+        Ok(())
+    }
+
+    /// Reads `2*a0,a1`: two operations that each of the ports a0 and a1 can start.
+    fn ports(&mut self, word: &str) -> Result<Ports, String> {
+        let (operations, list) = word.split_once('*').unwrap_or(("1", word));
+        let operations = operations.parse().map_err(|_| format!("'{operations}' is no number"))?;
+        let mut ports = 0;
+        for name in list.split(',') {
+            let known = self.port_names.iter().position(|known| known == name);
+            let bit = known.unwrap_or_else(|| {
+                self.port_names.push(name.to_owned());
+                self.port_names.len() - 1
+            });
+            if bit >= 32 {
+                return Err("more than 32 ports".to_owned());
+            }
+            ports |= 1 << bit;
+        }
+        Ok(Ports { ports, operations })
+    }
+
+    /// The latency that a line gives for the key: the first that fits.
+    #[must_use]
+    pub fn find(&self, key: &Key) -> Option<Latency> {
+        let name = key.form.mnemonic_name();
+        let line = self.latencies.iter().find(|line| line.fits(key, &name))?;
+        Some(Latency { cycles: line.cycles, source: Source::Table(line.citation.clone()) })
+    }
+
+    /// What is assumed where nobody says: what the generic table says of the instruction, or else one cycle.
+    #[must_use]
+    pub fn assumed(&self, key: &Key) -> Latency {
+        match generic().find(key) {
+            Some(latency) if !std::ptr::eq(self, generic()) => Latency {
+                source: Source::Assumed(format!("as on most CPUs ({} does not say)", self.name)),
+                ..latency
+            },
+            Some(latency) => latency,
+            None => Latency {
+                cycles: 1.0,
+                source: Source::Assumed("one cycle, unknown to the tables".to_owned()),
+            },
+        }
+    }
+
+    /// The work that an instruction is to the execution ports.
+    #[must_use]
+    pub fn work(&self, form: &Form) -> Vec<Ports> {
+        class::classes(form).into_iter().flat_map(|class| self.work_of(class)).copied().collect()
+    }
+
+    /// The work that a class is.
+    #[must_use]
+    pub fn work_of(&self, class: Class) -> &[Ports] {
+        self.classes.get(&class).map_or(&[], Vec::as_slice)
+    }
+
+    /// The issue slots that an instruction takes: one, or as many as its operation is made of.
+    #[must_use]
+    pub fn slots(&self, form: &Form) -> f64 {
+        let operations = |class: Class| self.work_of(class).iter().map(|ports| ports.operations).sum::<f64>();
+        class::classes(form).into_iter().map(operations).fold(1.0, f64::max)
+    }
+
+    /// The names of a set of ports.
+    #[must_use]
+    pub fn names_of(&self, ports: u32) -> Vec<String> {
+        let named = self.port_names.iter().enumerate();
+        named.filter(|(bit, _)| ports & 1 << bit != 0).map(|(_, name)| name.clone()).collect()
+    }
+}
+
+impl Line {
+    fn fits(&self, key: &Key, name: &str) -> bool {
+        let mnemonic = self.mnemonics.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == pattern,
+        });
+        mnemonic
+            && self.operands.as_ref().is_none_or(|patterns| {
+                patterns.len() == key.form.operands.len()
+                    && patterns.iter().zip(&key.form.operands).all(|(pattern, o)| operand_fits(pattern, *o))
+            })
+            && port_fits(&self.from, key.from)
+            && port_fits(&self.to, key.to)
+    }
+}
+
+/// `r` any general register, `v` any vector register, `m` any memory, `i` any immediate; else as printed.
+fn operand_fits(pattern: &str, operand: Operand) -> bool {
+    match (pattern, operand) {
+        ("*", _) => true,
+        ("r", Operand::General(_))
+        | ("v", Operand::Vector(_))
+        | ("m", Operand::Memory(_))
+        | ("i", Operand::Immediate | Operand::Zero) => true,
+        _ => operand.to_string() == pattern,
+    }
+}
+
+fn port_fits(pattern: &str, port: Port) -> bool {
+    match port {
+        _ if pattern == "*" => true,
+        Port::Operand(index) => pattern == format!("op{}", index + 1),
+        Port::Implicit(register) => pattern == format!("{register:?}").to_lowercase(),
+        Port::Flags => pattern == "flags",
+        Port::Address => pattern == "address",
+        Port::Memory => pattern == "memory",
+    }
+}

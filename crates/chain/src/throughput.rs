@@ -1,0 +1,139 @@
+//! How fast instructions can be started, whatever they wait for: by issue width and by execution ports.
+
+use crate::blocks::Blocks;
+use crate::class::{self, Class};
+use crate::decode::Function;
+use crate::effects::Effects;
+use crate::graph::Model;
+use crate::table::Table;
+use iced_x86::{FlowControl, Instruction, Mnemonic};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// The fewest cycles that some instructions take to start.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Throughput {
+    /// The larger of the bounds.
+    pub cycles: f64,
+    /// By issue width.
+    pub issue_cycles: f64,
+    /// Instructions, fused with their memory operands and branches with their comparisons.
+    pub issued: f64,
+    /// By the busiest set of ports.
+    pub port_cycles: f64,
+    /// Those ports.
+    pub ports: Vec<String>,
+}
+
+impl Throughput {
+    /// What binds, in words.
+    #[must_use]
+    pub fn binding(&self) -> String {
+        match self.port_cycles > self.issue_cycles {
+            true => format!("ports {}", self.ports.join(" ")),
+            false => "issue width".to_owned(),
+        }
+    }
+}
+
+/// The bound of these instructions, in the order in which they run.
+#[must_use]
+pub fn bound<'a>(
+    table: &Table,
+    eliminates_moves: bool,
+    steps: impl Iterator<Item = (&'a Instruction, &'a Effects)>,
+) -> Throughput {
+    let mut issued = 0.0;
+    // Operations by the set of ports that can start them.
+    let mut work: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut before: Option<&Instruction> = None;
+    for (instruction, effects) in steps {
+        let is_fused = instruction.flow_control() == FlowControl::ConditionalBranch
+            && before.is_some_and(fuses_with_branch);
+        let is_free = effects.is_idiom || effects.is_move && eliminates_moves;
+        issued += if is_fused { 0.0 } else { table.slots(&effects.form) };
+        if !is_free {
+            for ports in table.work(&effects.form) {
+                // The fused pair is the branch alone.
+                *work.entry(ports.ports).or_default() += ports.operations;
+            }
+            if is_fused {
+                for ports in table.work_of(Class::Alu) {
+                    *work.entry(ports.ports).or_default() -= ports.operations;
+                }
+            }
+        }
+        before = Some(instruction);
+    }
+    let (port_cycles, ports) = busiest(&work);
+    let issue_cycles = issued / table.issue_width;
+    Throughput {
+        cycles: issue_cycles.max(port_cycles),
+        issue_cycles,
+        issued,
+        port_cycles,
+        ports: table.names_of(ports),
+    }
+}
+
+/// The bound of the path from the entry to an end that issues least: no call takes less.
+#[must_use]
+pub fn of_shortest(
+    function: &Function,
+    effects: &[Effects],
+    blocks: &Blocks,
+    model: Model<'_>,
+) -> Throughput {
+    let mut best: HashMap<usize, (usize, Option<usize>)> = HashMap::new();
+    let mut end: Option<(usize, usize)> = None;
+    for block in &blocks.order {
+        let before = blocks.blocks[*block].predecessors.iter();
+        let known = before.filter(|p| !blocks.is_retreating(**p, *block));
+        let first = known.filter_map(|p| best.get(p).map(|(length, _)| (*length, *p))).min();
+        let length = first.map_or(0, |(length, _)| length) + blocks.blocks[*block].instructions.len();
+        best.insert(*block, (length, first.map(|(_, block)| block)));
+        if blocks.blocks[*block].successors.is_empty() && end.is_none_or(|(known, _)| length < known) {
+            end = Some((length, *block));
+        }
+    }
+    let mut path = Vec::new();
+    let mut at = end.map(|(_, block)| block);
+    while let Some(block) = at {
+        path.push(block);
+        at = best.get(&block).and_then(|(_, before)| *before);
+    }
+    path.reverse();
+    let steps = path.iter().flat_map(|block| &blocks.blocks[*block].instructions);
+    let steps = steps.map(|index| (&function.instructions[*index], &effects[*index]));
+    bound(model.latencies.table(), model.eliminates_moves, steps)
+}
+
+/// The set of ports with most work for each: the bound of any assignment of work to ports (Hall's theorem). Only unions
+/// of the sets that occur need be looked at.
+fn busiest(work: &BTreeMap<u32, f64>) -> (f64, u32) {
+    let mut unions: Vec<u32> = Vec::new();
+    for set in work.keys() {
+        let with: Vec<u32> = unions.iter().map(|union| union | set).chain([*set]).collect();
+        for union in with {
+            if !unions.contains(&union) {
+                unions.push(union);
+            }
+        }
+    }
+    let load = |union: u32| {
+        let inside = work.iter().filter(|(set, _)| **set & !union == 0).map(|(_, operations)| operations);
+        inside.sum::<f64>() / f64::from(union.count_ones())
+    };
+    unions.into_iter().map(|union| (load(union), union)).fold((0.0, 0), |best, next| {
+        // Of equals the smaller set says more.
+        let is_better = next.0 > best.0 + 1e-9
+            || (next.0 - best.0).abs() <= 1e-9 && next.1.count_ones() < best.1.count_ones();
+        if is_better { next } else { best }
+    })
+}
+
+/// True for what decoders join with a conditional branch right behind it, on every CPU with a table here.
+fn fuses_with_branch(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
+        && class::classes(&crate::form::Form::of(instruction)) == [Class::Alu]
+}

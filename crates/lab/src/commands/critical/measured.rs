@@ -1,0 +1,160 @@
+//! What the calls take, beside what was predicted: chained, independent and fenced, in core cycles.
+
+use super::predict::Prediction;
+use crate::cli::{Common, Critical, Subjects};
+use crate::commands::run::Prepared;
+use crate::engine::machine::Here;
+use crate::engine::standard;
+use crate::failure::Failure;
+use crate::output;
+use carryline_measure::condition::{Condition, Dependence};
+use carryline_measure::gather::Situation;
+use carryline_measure::results::{Cell, Status};
+use std::time::Duration;
+
+/// Time for each routine unless told otherwise.
+const BUDGET_EACH: Duration = Duration::from_secs(3);
+
+/// What was measured of a routine.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// By dependence.
+    pub cycles: Vec<Cycles>,
+    /// How they were found: `pmu` or `est`.
+    pub basis: Option<String>,
+    /// Why there is nothing.
+    pub missing: Option<String>,
+}
+
+/// Core cycles of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cycles {
+    /// How calls depend on each other.
+    pub dependence: Dependence,
+    /// With everything.
+    pub gross: f64,
+    /// Of the null call, gross.
+    pub null: f64,
+}
+
+impl Cycles {
+    /// The figure to hold against a bound. A chain goes from call to call, past the call and return instructions: gross. Calls that
+    /// overlap share one front end with their call and return: gross. Fences and what they wait for add up: net.
+    pub fn compared(&self) -> f64 {
+        match self.dependence {
+            Dependence::Chained | Dependence::Independent => self.gross,
+            Dependence::Fenced => self.gross - self.null,
+        }
+    }
+
+    /// What a bound does not explain; no independent call takes less than the null call.
+    pub fn unexplained(&self, bound: Option<f64>) -> Option<f64> {
+        let least = if self.dependence == Dependence::Independent { self.null } else { 0.0 };
+        bound.map(|bound| self.compared() - bound.max(least))
+    }
+}
+
+impl Measured {
+    /// The cycles of calls that depend on each other in this way.
+    pub fn of(&self, dependence: Dependence) -> Option<Cycles> {
+        self.cycles.iter().find(|known| known.dependence == dependence).copied()
+    }
+}
+
+/// Of all routines.
+#[derive(Debug, Default)]
+pub struct Measurements {
+    cells: Vec<Cell>,
+}
+
+impl Measurements {
+    /// What was measured of a routine; `None` if it was not to be measured.
+    pub fn of(&self, prediction: &Prediction) -> Option<Measured> {
+        let variant = prediction.variant?;
+        let size = prediction.size?.to_string();
+        let own = self.cells.iter().filter(|cell| {
+            cell.variant == variant.name
+                && cell.family == variant.family().name()
+                && cell.condition.sizes.label == size
+        });
+        let mut found = Measured::default();
+        let mut any = false;
+        for cell in own {
+            any = true;
+            match (gross_and_null(cell), cell.status) {
+                (Some((gross, null)), Status::Ok) => {
+                    found.cycles.push(Cycles { dependence: cell.condition.dependence, gross, null });
+                    found.basis.clone_from(&cell.basis);
+                }
+                _ => {
+                    found.missing =
+                        cell.detail.clone().or(Some("core cycles cannot be told here".to_owned()));
+                }
+            }
+        }
+        any.then_some(found)
+    }
+}
+
+/// Core cycles of a cell, gross, and of the null call in the same rounds.
+fn gross_and_null(cell: &Cell) -> Option<(f64, f64)> {
+    let gross = cell.bytes_per_call / cell.bytes_per_cycle.filter(|rate| *rate > 0.0)?;
+    // A call of no bytes has no rate.
+    (cell.bytes_per_call > 0.0).then_some((gross, gross - cell.cycles_per_call?))
+}
+
+/// Measures every routine of the collection at its size.
+pub fn measure(
+    args: &Critical,
+    predictions: &[Prediction],
+    here: &Here,
+    common: &Common,
+) -> Result<Measurements, Failure> {
+    let names = predictions.iter().filter_map(|prediction| prediction.variant);
+    let names: Vec<String> = names.map(|v| format!("{}/{}", v.family(), v.name)).collect();
+    let subjects = Subjects { family: Vec::new(), variants: names, plugin: Vec::new() };
+    let prepared = Prepared::new(&subjects, &args.effort(), here)?;
+    let mut situations: Vec<Situation> = Vec::new();
+    for prediction in predictions {
+        let (Some(variant), Some(size)) = (prediction.variant, prediction.size) else { continue };
+        for dependence in Dependence::ALL {
+            let condition = Condition { dependence, ..Condition::plain(size as u64) };
+            let name = standard::name(variant.family(), &condition);
+            match situations.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.subjects.push(variant.name.to_owned()),
+                None => situations.push(Situation {
+                    name,
+                    family: variant.family().name().to_owned(),
+                    condition,
+                    subjects: vec![variant.name.to_owned()],
+                    baseline: None,
+                    twins: Vec::new(),
+                    weight: 1.0,
+                }),
+            }
+        }
+    }
+    let budget = BUDGET_EACH * predictions.len().min(20) as u32;
+    let plan = prepared.plan(situations, &args.effort(), budget, common);
+    let Some(finished) = prepared.execute(&plan, &args.effort(), here, Vec::new(), common)? else {
+        return Ok(Measurements::default());
+    };
+    output::warn(&finished.result.warnings, common);
+    Ok(Measurements { cells: finished.result.cells })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dependence_is_held_against_its_bound() {
+        let cycles = |dependence| Cycles { dependence, gross: 20.0, null: 7.0 };
+        assert_eq!(cycles(Dependence::Chained).unexplained(Some(17.0)), Some(3.0));
+        // The null call is a bound too.
+        assert_eq!(cycles(Dependence::Independent).unexplained(Some(2.0)), Some(13.0));
+        assert_eq!(cycles(Dependence::Independent).unexplained(Some(18.0)), Some(2.0));
+        assert_eq!(cycles(Dependence::Fenced).unexplained(Some(12.0)), Some(1.0));
+        assert_eq!(cycles(Dependence::Fenced).unexplained(None), None);
+    }
+}

@@ -1,0 +1,285 @@
+//! The analysis of one routine: from the collection, an object file or bytes.
+
+use crate::cli::{Critical, Moves};
+use crate::engine::session;
+use crate::failure::{Failure, usage};
+use carryline_chain::analysis::{self, LoopBound};
+use carryline_chain::suggest::{self, Suggestion};
+use carryline_chain::trace::{Trace, TraceStep};
+use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
+use carryline_measure::condition::Dependence;
+use carryline_measure::protocol::{Job, Message};
+use carryline_measure::subject::SubjectId;
+use carryline_measure::trace::Executed;
+use carryline_variants::{Family, Lengths, Routine, Variant};
+use std::path::Path;
+
+/// The size of a call unless told otherwise: an IPv6 header.
+const SIZE: usize = 40;
+
+/// What is known of a routine before it is measured.
+pub struct Prediction {
+    /// Its name, or its symbol's, or `bytes`.
+    pub name: String,
+    /// The variant, if it is one of the collection.
+    pub variant: Option<&'static Variant>,
+    /// The size of the call that was followed, or that its authors made it for.
+    pub size: Option<usize>,
+    /// What its registers mean.
+    pub signature: Signature,
+    /// The call: straight code, what was executed, or else every path.
+    pub call: Analysis,
+    /// The code, where the call is a trace: its loops.
+    pub code: Option<Analysis>,
+    /// What went another way than asked.
+    pub notes: Vec<String>,
+}
+
+impl Prediction {
+    /// Of bytes in hexadecimal.
+    pub fn of_bytes(hex: &str, args: &Critical, latencies: &Latencies) -> Result<Prediction, Failure> {
+        let refused = |error: ChainError| usage(format!("--bytes: {error}"));
+        let image = Image::from_hex(hex).map_err(refused)?;
+        Prediction::of_image("bytes", &image, args, latencies).map_err(refused)
+    }
+
+    /// Of a function in an object file.
+    pub fn of_object(
+        path: &Path,
+        symbol: &str,
+        args: &Critical,
+        latencies: &Latencies,
+    ) -> Result<Prediction, Failure> {
+        let refused = |error: ChainError| usage(error.to_string());
+        let image = Image::from_object(path, symbol).map_err(refused)?;
+        Prediction::of_image(symbol, &image, args, latencies)
+            .map_err(|error| usage(format!("{}, {symbol}: {error}", path.display())))
+    }
+
+    fn of_image(
+        name: &str,
+        image: &Image,
+        args: &Critical,
+        latencies: &Latencies,
+    ) -> Result<Prediction, ChainError> {
+        let signature = match args.family.first().and_then(|family| Family::from_name(family)) {
+            Some(family) => signature(family),
+            None => Signature::unknown(),
+        };
+        let function = decode::follow(image)?;
+        let call = analysis::of_function(function, &signature, options(args, latencies));
+        Ok(Prediction {
+            name: name.to_owned(),
+            variant: None,
+            size: None,
+            signature,
+            call,
+            code: None,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Of a variant, from this program's own code. What depends on the size is followed through a call of that size.
+    pub fn of_variant(
+        variant: &'static Variant,
+        args: &Critical,
+        latencies: &Latencies,
+    ) -> Result<Prediction, Failure> {
+        let id = SubjectId { family: variant.family().name().to_owned(), name: variant.name.to_owned() };
+        let size = size(variant, args.size)?;
+        let signature = signature(variant.family());
+        let mut notes = Vec::new();
+        let code = code(variant)
+            .and_then(|image| decode::follow(&image))
+            .map(|function| analysis::of_function(function, &signature, options(args, latencies)));
+        let needs_trace = match &code {
+            Ok(code) => code.scope == Scope::Branching || !code.function.stops.is_empty(),
+            Err(_) => true,
+        };
+        let mut trace = None;
+        if needs_trace {
+            match followed(variant, &id, size)? {
+                Ok(executed) => trace = Some(executed),
+                Err(reason) => notes.push(format!("no call could be followed: {reason}")),
+            }
+        }
+        let name = variant.name.to_owned();
+        // A dispatcher has no loop of its own; the function that it chose may.
+        let code = match (&trace, code) {
+            (Some(trace), Ok(code)) if code.loops.is_empty() => {
+                Ok(entered(variant, trace, &signature, args, latencies).unwrap_or(code))
+            }
+            (_, code) => code,
+        };
+        let of_trace = trace.map(|trace| analysis::of_trace(&trace, &signature, options(args, latencies)));
+        let (call, code) = match (of_trace, code) {
+            (Some(call), Ok(code)) => (call, Some(code)),
+            (Some(call), Err(error)) => {
+                notes.push(format!("the code could not be read as a whole: {error}"));
+                (call, None)
+            }
+            (None, Ok(code)) => (code, None),
+            (None, Err(error)) => return Err(usage(format!("{id}: {error}"))),
+        };
+        Ok(Prediction { name, variant: Some(variant), size: Some(size), signature, call, code, notes })
+    }
+
+    /// Every latency that the analysis used.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.call.latencies.keys().chain(self.code.iter().flat_map(|code| code.latencies.keys()))
+    }
+
+    /// The routine and the call in a few words.
+    pub fn title(&self) -> String {
+        let family = self.variant.map(|variant| format!("{}/", variant.family())).unwrap_or_default();
+        let size = self.size.map(|size| format!(", {size} bytes")).unwrap_or_default();
+        format!("{family}{}{size}", self.name)
+    }
+
+    /// The analysis that has loops, and the one that long calls spend their time in.
+    pub fn main_loop(&self) -> Option<(&Analysis, &LoopBound)> {
+        let code = self.code.as_ref().unwrap_or(&self.call);
+        code.main_loop().map(|found| (code, found))
+    }
+
+    /// Every loop.
+    pub fn loops(&self) -> &[LoopBound] {
+        &self.code.as_ref().unwrap_or(&self.call).loops
+    }
+
+    /// The bound on the cycles of a call that depends on the others in this way; `None` where the size that was analysed is not that
+    /// of one call.
+    pub fn bound(&self, dependence: Dependence) -> Option<f64> {
+        if self.call.scope == Scope::Branching {
+            return None;
+        }
+        let throughput = self.call.throughput.cycles;
+        let path = match dependence {
+            Dependence::Independent => None,
+            Dependence::Chained => {
+                self.signature.chained.and_then(|name| self.call.input(name)).and_then(|i| i.path_cycles)
+            }
+            Dependence::Fenced => self.call.longest().and_then(|input| input.path_cycles),
+        };
+        Some(path.unwrap_or(0.0).max(throughput))
+    }
+
+    /// Splits of the chains that would shorten them.
+    pub fn suggest(&self, args: &Critical, latencies: &Latencies) -> Vec<Suggestion> {
+        let options = options(args, latencies);
+        let mut found = suggest::for_call(&self.call, &self.signature, options);
+        if let Some((code, main)) = self.main_loop() {
+            found.extend(suggest::for_loop(code, main, options));
+        }
+        found
+    }
+}
+
+fn options<'a>(args: &Critical, latencies: &'a Latencies) -> Options<'a> {
+    let mut options = Options::new(latencies);
+    options.eliminates_moves = args.moves.map(|moves| moves == Moves::Eliminated);
+    options
+}
+
+/// What the registers of a family's routines mean.
+fn signature(family: Family) -> Signature {
+    match family {
+        Family::Zero => Signature::zero(),
+        Family::Copy => Signature::copy(),
+        Family::Checksum => Signature::checksum(),
+        Family::CopyChecksum => Signature::copy_checksum(),
+    }
+}
+
+/// The size of the call to look at.
+fn size(variant: &Variant, asked: Option<usize>) -> Result<usize, Failure> {
+    match (asked, variant.lengths) {
+        (Some(asked), lengths) if !lengths.contains(asked) => {
+            let for_what = match lengths {
+                Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("exactly {only}"),
+                Lengths::UpTo(most) => format!("at most {most}"),
+                Lengths::Any => "any number of".to_owned(),
+            };
+            Err(usage(format!("--size {asked}: {} is made for {for_what} bytes", variant.name)))
+        }
+        (Some(asked), _) => Ok(asked),
+        (None, Lengths::Only(only) | Lengths::OnlyUnseeded(only)) => Ok(only),
+        (None, Lengths::UpTo(most)) => Ok(SIZE.min(most)),
+        (None, Lengths::Any) => Ok(SIZE),
+    }
+}
+
+/// The code of the function that a call went into, of those that move through memory in a loop.
+fn entered(
+    variant: &Variant,
+    trace: &Trace,
+    signature: &Signature,
+    args: &Critical,
+    latencies: &Latencies,
+) -> Option<Analysis> {
+    let analyses = trace.entered().into_iter().filter_map(|distance| {
+        let function = decode::follow(&code_at(entry(variant).wrapping_add_signed(distance)).ok()?).ok()?;
+        Some(analysis::of_function(function, signature, options(args, latencies)))
+    });
+    let with_loops = analyses.filter(|found| found.main_loop().is_some());
+    with_loops.max_by_key(|found| found.main_loop().and_then(|main| main.bytes_per_iteration))
+}
+
+/// Where a variant's code begins in this program.
+pub fn entry(variant: &Variant) -> u64 {
+    let address = match variant.routine {
+        Routine::Zero(f) => f as usize,
+        Routine::Copy(f) => f as usize,
+        Routine::Checksum(f) => f as usize,
+        Routine::CopyChecksum(f) => f as usize,
+    };
+    address as u64
+}
+
+fn code(variant: &Variant) -> Result<Image, ChainError> {
+    code_at(entry(variant))
+}
+
+/// This program's code from an address on.
+#[cfg(target_os = "linux")]
+pub fn code_at(address: u64) -> Result<Image, ChainError> {
+    Image::from_this_program(address)
+}
+
+/// This program's code from an address on.
+#[cfg(not(target_os = "linux"))]
+pub fn code_at(_address: u64) -> Result<Image, ChainError> {
+    let reason = "its own code is read on Linux only; give --object and --symbol".to_owned();
+    Err(ChainError::Object { file: "this program".to_owned(), reason })
+}
+
+/// A call of the variant in a worker process, instruction by instruction; or why there is none.
+fn followed(variant: &Variant, id: &SubjectId, size: usize) -> Result<Result<Trace, String>, Failure> {
+    if !variant.runs_here() {
+        let missing = variant.needs.without(carryline::cpu::features());
+        let missing: Vec<&str> = missing.names().collect();
+        return Ok(Err(format!("this CPU lacks {}", missing.join(", "))));
+    }
+    let job = Job::Trace { subject: id.clone(), len: size };
+    let mut outcome = Err("the worker process ended without an answer".to_owned());
+    session::supervisor(10)?.run(&job, 0, &crate::interrupt::requested, &mut |message| match message {
+        Message::Traced(executed) => outcome = Ok(trace(executed)),
+        Message::Unproved { reason, .. } => outcome = Err(reason),
+        _ => {}
+    })?;
+    Ok(outcome)
+}
+
+/// The worker's record as the analysis reads it.
+fn trace(executed: Executed) -> Trace {
+    let step = |step: &[u64; 17]| {
+        let mut registers = [0; 16];
+        registers.copy_from_slice(&step[1..]);
+        TraceStep { address: step[0], registers }
+    };
+    Trace {
+        steps: executed.steps.iter().map(step).collect(),
+        code: executed.code.into_iter().collect(),
+        is_cut: executed.is_cut,
+    }
+}

@@ -1,0 +1,343 @@
+//! The prediction for people: the listing with the critical instructions marked, paths, loops, bounds beside what was
+//! measured, and where the latencies come from.
+
+use super::measured::Measured;
+use super::opinion::Opinion;
+use super::predict::Prediction;
+use carryline_chain::analysis::InputPath;
+use carryline_chain::calibrate::Calibration;
+use carryline_chain::suggest::Suggestion;
+use carryline_chain::text::cycles;
+use carryline_chain::{Analysis, Latencies, Scope};
+use carryline_measure::condition::Dependence;
+use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
+use carryline_report::text::wrap;
+use carryline_report::units::{number, percent};
+use std::collections::BTreeMap;
+
+/// Everything about a routine.
+pub struct Shown<'a> {
+    /// What was predicted.
+    pub prediction: &'a Prediction,
+    /// What was measured.
+    pub measured: Option<Measured>,
+    /// What others predict.
+    pub opinion: Option<Opinion>,
+    /// What would be faster.
+    pub suggestions: Vec<Suggestion>,
+    /// Suggestions were asked for.
+    pub is_asked: bool,
+}
+
+/// What the last column means.
+const UNEXPLAINED: &str = "Unexplained: chained, above the bound (the chain runs past call and return); independent, above the \
+                           bound and the null call; fenced, net of the null call and above the bound: the null call's own \
+                           call and return run beside the chain, so less than nothing may be left";
+
+/// Lines of a listing that are printed.
+const MOST_LINES: usize = 160;
+
+/// All routines, and a table of them if there are several.
+pub fn render(
+    shown: &[Shown<'_>],
+    latencies: &Latencies,
+    calibration: Option<&Calibration>,
+    style: Style,
+) -> String {
+    let mut out = String::new();
+    let assumed = latencies.table();
+    out.push_str(&bold(&format!("{}; latencies in core cycles", assumed.title), style));
+    out.push('\n');
+    if let Some(calibration) = calibration {
+        let checks = calibration.checks.iter().map(|(name, cycles)| format!("{name} {cycles:.2}"));
+        let text = format!(
+            "{} latencies measured on this machine{}, {} not; chains that must take 1.00: {}",
+            calibration.measured.len(),
+            if calibration.doubts().is_empty() { "" } else { " (and not used)" },
+            calibration.left_out.len(),
+            checks.collect::<Vec<_>>().join(", ")
+        );
+        line(&mut out, &text, style);
+    }
+    out.push('\n');
+    for one in shown {
+        routine(&mut out, one, style);
+    }
+    if shown.len() > 1 {
+        out.push_str(&bold("predicted and measured cycles per call", style));
+        out.push('\n');
+        out.push_str(&overview(shown).render(style));
+    }
+    out
+}
+
+fn routine(out: &mut String, shown: &Shown<'_>, style: Style) {
+    let prediction = shown.prediction;
+    let call = &prediction.call;
+    let what = match call.scope {
+        Scope::Straight => "straight code",
+        Scope::Trace => "the instructions that one call executes",
+        Scope::Branching => "every path, each loop once",
+    };
+    out.push_str(&bold(&format!("{}: {what}", prediction.title()), style));
+    out.push('\n');
+    listing(out, call, prediction.signature.chained, style);
+    out.push('\n');
+    out.push_str(&paths(call).render(style));
+    let issue = &call.throughput;
+    let least = if call.scope == Scope::Branching { "at least " } else { "" };
+    let text = format!(
+        "throughput: {least}{} cycles ({}; {} issue slots, {} cycles; busiest ports {}, {} cycles)",
+        number(issue.cycles),
+        issue.binding(),
+        number(issue.issued),
+        number(issue.issue_cycles),
+        if issue.ports.is_empty() { "none".to_owned() } else { issue.ports.join(" ") },
+        number(issue.port_cycles),
+    );
+    line(out, &text, style);
+    loops(out, prediction, style);
+    if prediction.variant.is_some() && call.scope != Scope::Branching {
+        out.push('\n');
+        out.push_str(&bounds(prediction, shown.measured.as_ref()).render(style));
+        if let Some(measured) = &shown.measured {
+            if let Some(missing) = &measured.missing {
+                line(out, &format!("not measured: {missing}"), style);
+            }
+            if let Some(basis) = &measured.basis {
+                line(
+                    out,
+                    &format!("measured: gross median core cycles ({basis}), hot. {UNEXPLAINED}"),
+                    style,
+                );
+            }
+        }
+    }
+    if let Some(opinion) = &shown.opinion {
+        line(out, &opinion_line(opinion), style);
+    }
+    for suggestion in &shown.suggestions {
+        let changes: Vec<String> = suggestion.bounds.iter().filter_map(change).collect();
+        line(out, &format!("suggestion: {}: {}", suggestion.what, changes.join(", ")), style);
+    }
+    if shown.is_asked && shown.suggestions.is_empty() {
+        line(
+            out,
+            "suggestion: none: no accumulation on the critical chain can be split so that the bound falls",
+            style,
+        );
+    }
+    for note in prediction.notes.iter().chain(notes(prediction)) {
+        line(out, &format!("note: {note}"), style);
+    }
+    sources(out, prediction, style);
+    out.push('\n');
+}
+
+fn line(out: &mut String, text: &str, style: Style) {
+    out.push_str(&wrap(text, style.width, 2));
+    out.push('\n');
+}
+
+/// What the analyses of the call and of the code have to say.
+fn notes(prediction: &Prediction) -> impl Iterator<Item = &String> {
+    // What a call and an indirect jump lead to is in the trace.
+    let is_resolved = |note: &String| prediction.code.is_some() && note.contains("analysed");
+    let code = prediction.code.iter().flat_map(|code| &code.notes).filter(move |note| !is_resolved(note));
+    let known = &prediction.call.notes;
+    known.iter().chain(code.filter(move |note| !known.contains(note)))
+}
+
+/// A letter for each input: the first of its name, in capitals if another has it.
+fn letters(inputs: &[InputPath]) -> Vec<(char, &InputPath)> {
+    let mut given: Vec<(char, &InputPath)> = Vec::new();
+    for input in inputs.iter().filter(|input| input.path_cycles.is_some()) {
+        let first = input.name.chars().next().unwrap_or('?');
+        let last = input.name.chars().last().unwrap_or('?');
+        let choices = [first, first.to_ascii_uppercase(), last, last.to_ascii_uppercase()];
+        let free = choices.into_iter().find(|letter| given.iter().all(|(known, _)| known != letter));
+        given.push((free.unwrap_or('?'), input));
+    }
+    given.truncate(8);
+    given
+}
+
+fn listing(out: &mut String, call: &Analysis, chained: Option<&str>, style: Style) {
+    let letters = letters(&call.inputs);
+    let main = chained.and_then(|name| call.input(name)).filter(|input| input.path_cycles.is_some());
+    let main = main.or_else(|| call.longest());
+    let names: Vec<String> =
+        letters.iter().map(|(letter, input)| format!("{letter} {}", input.name)).collect();
+    if !names.is_empty() {
+        let text = format!("on the longest path from: {}; * the critical chain", names.join(", "));
+        line(out, &text, style);
+    }
+    for (step, index) in call.order.iter().enumerate() {
+        if step == MOST_LINES {
+            out.push_str(&format!("  ... and {} more\n", call.order.len() - step));
+            break;
+        }
+        let on = |input: &InputPath| input.steps.iter().any(|known| known.step == step);
+        let marks: String =
+            letters.iter().map(|(letter, input)| if on(input) { *letter } else { ' ' }).collect();
+        let is_critical = main.is_some_and(on);
+        let found = &call.function.instructions[*index];
+        let star = if is_critical { '*' } else { ' ' };
+        let offset = format!("{:#x}", call.function.offset(found.ip()));
+        let text = format!("{star} {marks}  {offset:>8}  {}", call.function.text(*index));
+        let emphasis = if is_critical { Emphasis::Strong } else { Emphasis::None };
+        out.push_str(&emphasise(text.trim_end(), emphasis, style));
+        out.push('\n');
+    }
+}
+
+fn paths(call: &Analysis) -> Table {
+    let head = if call.scope == Scope::Branching { "at most\ncycles" } else { "\ncycles" };
+    let mut table = Table::new([
+        ("\nfrom", Kind::Name),
+        (head, Kind::Number),
+        ("instructions\non the path", Kind::Number),
+        ("\nto", Kind::Name),
+    ]);
+    for input in &call.inputs {
+        let row = match (&input.output, input.path_cycles) {
+            (Some(output), Some(path)) => {
+                vec![input.name.clone(), cycles(path), input.steps.len().to_string(), output.clone()]
+            }
+            _ => vec![input.name.clone(), "-".into(), "-".into(), "no result waits for it".into()],
+        };
+        table.push(row, Emphasis::None);
+    }
+    table
+}
+
+fn loops(out: &mut String, prediction: &Prediction, style: Style) {
+    if prediction.loops().is_empty() {
+        return;
+    }
+    let mut table = Table::new([
+        ("loop\nat", Kind::Name),
+        ("\ninstructions", Kind::Number),
+        ("bytes per\niteration", Kind::Number),
+        ("recurrence\ncycles", Kind::Number),
+        ("throughput\ncycles", Kind::Number),
+        ("cycles\nper byte", Kind::Number),
+        ("\nbound by", Kind::Name),
+    ]);
+    for found in prediction.loops() {
+        let per_byte = found.cycles_per_byte().map_or("-".to_owned(), number);
+        let bytes = found.bytes_per_iteration.map_or("-".to_owned(), |bytes| bytes.to_string());
+        let binding = match found.binding() {
+            "throughput" => found.throughput.binding(),
+            other => other.to_owned(),
+        };
+        let outer = if found.is_innermost { "" } else { " (outer)" };
+        table.push(
+            vec![
+                format!("{:#x}{outer}", found.offset),
+                found.instructions.len().to_string(),
+                bytes,
+                cycles(found.recurrence_cycles),
+                number(found.throughput.cycles),
+                per_byte,
+                binding,
+            ],
+            Emphasis::None,
+        );
+    }
+    out.push('\n');
+    out.push_str(&table.render(style));
+    if let Some((code, main)) = prediction.main_loop().filter(|(_, main)| !main.chain.is_empty()) {
+        let chain: Vec<String> = main.chain.iter().map(|link| code.function.text(link.instruction)).collect();
+        line(out, &format!("carried from iteration to iteration: {}", chain.join("; ")), style);
+    }
+}
+
+fn bounds(prediction: &Prediction, measured: Option<&Measured>) -> Table {
+    let mut table = Table::new([
+        ("calls", Kind::Name),
+        ("bound", Kind::Number),
+        ("measured", Kind::Number),
+        ("null call", Kind::Number),
+        ("unexplained", Kind::Number),
+    ]);
+    for dependence in Dependence::ALL {
+        let bound = prediction.bound(dependence);
+        let found = measured.and_then(|measured| measured.of(dependence));
+        table.push(
+            vec![
+                dependence.word().to_owned(),
+                bound.map_or("-".into(), number),
+                found.map_or("-".into(), |found| number(found.gross)),
+                found.map_or("-".into(), |found| number(found.null)),
+                found.and_then(|found| found.unexplained(bound)).map_or("-".into(), signed),
+            ],
+            Emphasis::None,
+        );
+    }
+    table
+}
+
+fn signed(value: f64) -> String {
+    format!("{}{}", if value >= 0.0 { "+" } else { "" }, number(value))
+}
+
+fn overview(shown: &[Shown<'_>]) -> Table {
+    let mut columns = vec![("\nroutine".to_owned(), Kind::Name)];
+    for dependence in Dependence::ALL {
+        columns.push((format!("{}\nbound", dependence.word()), Kind::Number));
+        columns.push(("\nmeasured".to_owned(), Kind::Number));
+        columns.push(("\noff".to_owned(), Kind::Number));
+    }
+    let mut table = Table::new(columns);
+    for one in shown {
+        let mut row = vec![one.prediction.title()];
+        for dependence in Dependence::ALL {
+            let found = one.measured.as_ref().and_then(|measured| measured.of(dependence));
+            let bound = one.prediction.bound(dependence);
+            row.push(bound.map_or("-".into(), number));
+            row.push(found.map_or("-".into(), |found| number(found.compared())));
+            let off = found.and_then(|found| Some(found.unexplained(bound)? / found.compared()));
+            // A fenced call's chain runs beside the null call's return: below nothing is no miss.
+            let is_told = |off: &f64| off.is_finite() && (dependence != Dependence::Fenced || *off >= 0.0);
+            row.push(off.filter(is_told).map_or("-".into(), percent));
+        }
+        table.push(row, Emphasis::None);
+    }
+    table
+}
+
+fn opinion_line(opinion: &Opinion) -> String {
+    let call = opinion.call_cycles.map(|cycles| format!("the call {} cycles", number(cycles)));
+    let main =
+        opinion.loop_cycles.map(|cycles| format!("an iteration of the main loop {} cycles", number(cycles)));
+    let said: Vec<String> = call.into_iter().chain(main).collect();
+    format!("second opinion (llvm-mca for {}, not used here): {}", opinion.model, said.join(", "))
+}
+
+fn change(change: &carryline_chain::suggest::Change) -> Option<String> {
+    let cycles = |value: Option<f64>| value.map_or("-".to_owned(), cycles);
+    change
+        .before
+        .map(|_| format!("{} {} -> {} cycles", change.name, cycles(change.before), cycles(change.after)))
+}
+
+/// Where the latencies come from: the mnemonics of each source.
+fn sources(out: &mut String, prediction: &Prediction, style: Style) {
+    let mut by_source: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let both =
+        prediction.call.latencies.iter().chain(prediction.code.iter().flat_map(|code| &code.latencies));
+    // What pushes and returns do to the stack pointer costs nothing and interests nobody.
+    for (key, latency) in both.filter(|(key, _)| !key.is_of_stack_pointer()) {
+        for source in latency.source.parts() {
+            let known = by_source.entry(source.to_string()).or_default();
+            let mnemonic = key.form.mnemonic_name();
+            if !known.contains(&mnemonic) {
+                known.push(mnemonic);
+            }
+        }
+    }
+    for (source, mnemonics) in by_source {
+        line(out, &format!("latencies of {}: {source}", mnemonics.join(", ")), style);
+    }
+}

@@ -1,0 +1,276 @@
+//! What a hard-coded limit costs: `if (__builtin_constant_p(n) && n <= 64) builtin(...) else function(...)`, as it was put
+//! into a kernel in 2018, makes a call of every larger size, also where the compiler would have written it in place.
+//!
+//! For every size above the limit that a compiler of C writes in place under its plain flags, a shared object gets a loop
+//! with the code in place, one with the call, and the call again for the noise floor; worker processes time them in
+//! rounds. That each loop holds what its name says is read from its machine code first.
+
+use super::bounded;
+use super::compilers::Compiler;
+use super::object_code::{self, How};
+use super::probes::{C_DECLARATIONS, Function, LARGEST_BYTES, Language, c_call};
+use carryline_measure::object_loops::{Compared, Comparison, LoopsJob};
+use carryline_measure::process;
+use carryline_measure::protocol::{Job, Message};
+use carryline_measure::statistics::{self, Order};
+use carryline_measure::supervise::{End, Supervisor};
+use carryline_report::inlining::{InliningRow, LimitRow, LimitSize, SizeRange, ranges};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The limit of the change that this tests.
+pub const USUAL_LIMIT_BYTES: u32 = 64;
+/// Worker processes, each with its own layout.
+const REPLICATES: u32 = 5;
+
+/// How the loops are timed.
+pub struct Timing<'a> {
+    /// How workers are started.
+    pub supervisor: &'a Supervisor,
+    /// The flags that loops are compiled under.
+    pub flags: &'a str,
+    /// Time for all of one compiler's loops.
+    pub budget: Duration,
+    /// How long the compiler may take.
+    pub patience: Duration,
+    /// The logical CPU to stay on.
+    pub cpu: Option<usize>,
+    /// Decides order and offsets.
+    pub seed: u64,
+    /// A folder for sources and objects.
+    pub folder: &'a Path,
+    /// True once the user does not want to wait any longer.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Told what is going on.
+    pub progress: &'a dyn Fn(&str),
+}
+
+/// A function's loops, and its row as far as it is known before the timing.
+struct Part {
+    function: Function,
+    row: LimitRow,
+    sizes: Vec<(u32, How)>,
+}
+
+/// What the limit costs this compiler's users, function by function. Nothing for a compiler of another language or one
+/// that gave no answer.
+pub fn cost(compiler: &Compiler, rows: &[InliningRow], limit: u32, timing: &Timing<'_>) -> Vec<LimitRow> {
+    let mut parts = parts(compiler, rows, timing.flags, limit);
+    if parts.iter().all(|part| part.sizes.is_empty()) {
+        return parts.into_iter().map(|part| part.row).collect();
+    }
+    let measured = compile(compiler, &parts, timing).and_then(|file| time(&file, &mut parts, timing));
+    if let Err(reason) = measured {
+        for part in parts.iter_mut().filter(|part| !part.sizes.is_empty()) {
+            part.row.reason = Some(format!("not measured: {reason}"));
+        }
+    }
+    parts.into_iter().map(|part| part.row).collect()
+}
+
+/// The builtins under these flags, with what is to be timed of them.
+fn parts(compiler: &Compiler, rows: &[InliningRow], flags: &str, limit: u32) -> Vec<Part> {
+    if compiler.language != Language::C {
+        return Vec::new();
+    }
+    let mut parts = Vec::new();
+    for function in compiler.language.functions() {
+        let wanted = matches!(function.name, "__builtin_memmove" | "__builtin_memcpy" | "__builtin_memset");
+        let row =
+            rows.iter().find(|row| row.flags == flags && row.function.as_deref() == Some(function.name));
+        let (true, Some(row)) = (wanted, row.filter(|row| row.status == "ok")) else { continue };
+        let sizes: Vec<(u32, How)> = (limit + 1..=LARGEST_BYTES)
+            .filter_map(|size| match () {
+                () if contains(&row.rep_ranges, size) => Some((size, How::Rep)),
+                () if contains(&row.loop_ranges, size) => Some((size, How::Loop)),
+                () if contains(&row.inlined_ranges, size) => Some((size, How::Inlined)),
+                () => None,
+            })
+            .collect();
+        let within = (1..=limit).filter(|size| contains(&row.call_ranges, *size));
+        parts.push(Part {
+            function: *function,
+            row: LimitRow {
+                compiler: row.compiler.clone(),
+                version: row.version.clone(),
+                flags: row.flags.clone(),
+                function: function.name.to_owned(),
+                limit_bytes: limit,
+                call_within_ranges: ranges(within),
+                in_place_above_ranges: ranges(sizes.iter().map(|(size, _)| *size)),
+                ..LimitRow::default()
+            },
+            sizes,
+        });
+    }
+    parts
+}
+
+fn contains(ranges: &[SizeRange], size: u32) -> bool {
+    ranges.iter().any(|(first, last)| (*first..=*last).contains(&size))
+}
+
+/// The three loops of a size: in place, the call, the call again.
+fn loops(function: &Function, size: u32) -> [String; 3] {
+    ["in_place", "call", "call_again"].map(|kind| format!("loop_{kind}_{}_{size}", function.name))
+}
+
+fn source(parts: &[Part]) -> String {
+    let mut text = C_DECLARATIONS.to_owned();
+    for part in parts {
+        for (size, _) in &part.sizes {
+            let in_place = c_call(&part.function, *size);
+            // Compiled with -fno-builtin, the name without the prefix is a call whatever the size.
+            let call = in_place.trim_start_matches("__builtin_");
+            for (name, body) in loops(&part.function, *size).iter().zip([in_place.as_str(), call, call]) {
+                text.push_str(&format!(
+                    "void {name}(char *to, const char *from, unsigned long long turns) {{\n\
+                     \twhile (turns--) {{ {body}; __asm__ volatile(\"\" : \"+r\"(to), \"+r\"(from) :: \"memory\"); }}\n}}\n"
+                ));
+            }
+        }
+    }
+    text
+}
+
+/// Compiles the loops into a shared object and reads from it that they are what they are called.
+fn compile(compiler: &Compiler, parts: &[Part], timing: &Timing<'_>) -> Result<PathBuf, String> {
+    (timing.progress)(&format!("compiling loops with {}", compiler.name));
+    let scratch = tempfile::tempdir_in(timing.folder).map_err(|error| error.to_string())?.keep();
+    let so = scratch.join("loops.so");
+    std::fs::write(scratch.join("loops.c"), source(parts)).map_err(|error| error.to_string())?;
+    let mut command = Command::new(&compiler.path);
+    command.current_dir(&scratch).args(timing.flags.split_whitespace());
+    command.args(["-w", "-fno-builtin", "-fPIC", "-shared", "-o", "loops.so", "loops.c"]);
+    bounded::run(&mut command, timing.patience, &scratch.join("run"), timing.stop)
+        .map_err(|reason| reason.to_string())?;
+    let bytes = std::fs::read(&so).map_err(|error| error.to_string())?;
+    let found = object_code::read(&bytes, "loop_").map_err(|error| error.to_string())?;
+    for part in parts {
+        for (size, how) in &part.sizes {
+            let [in_place, call, again] = loops(&part.function, *size);
+            // The loop around it jumps back in any case.
+            let wanted = (*how).max(How::Loop);
+            for (name, wanted) in [(in_place, wanted), (call, How::Call), (again, How::Call)] {
+                match found.get(&name) {
+                    Some(found) if *found == wanted => {}
+                    found => return Err(format!("'{name}' was compiled as {found:?}, not as {wanted:?}")),
+                }
+            }
+        }
+    }
+    Ok(so)
+}
+
+/// Rounds of one comparison: by replicate, then round, then member.
+type Rounds = Vec<Vec<Vec<f64>>>;
+
+fn time(file: &Path, parts: &mut [Part], timing: &Timing<'_>) -> Result<(), String> {
+    let comparison = |function: &Function, size: u32| Comparison {
+        members: loops(function, size).into(),
+        size,
+        zeroes: function.name.ends_with("memset"),
+    };
+    let comparisons: Vec<Comparison> = parts
+        .iter()
+        .flat_map(|part| part.sizes.iter().map(|(size, _)| comparison(&part.function, *size)))
+        .collect();
+    let mut rounds: Vec<Rounds> = comparisons.iter().map(|_| Vec::new()).collect();
+    let mut refused = None;
+    let _kept_off = timing.cpu.map(process::keep_off);
+    for replicate in 0..REPLICATES {
+        (timing.progress)(&format!(
+            "timing {} sizes, process {} of {REPLICATES}",
+            rounds.len(),
+            replicate + 1
+        ));
+        let seed = timing.seed.wrapping_add(u64::from(replicate).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let job = Job::Loops(LoopsJob {
+            file: file.to_owned(),
+            comparisons: comparisons.clone(),
+            seed,
+            total_ms: (timing.budget / REPLICATES).as_millis() as u64,
+            cpu: timing.cpu,
+        });
+        let end = timing.supervisor.run(&job, (seed % 4096) as usize, &timing.stop, &mut |message| {
+            if let Message::Compared { comparison, compared } = message {
+                match (compared, rounds.get_mut(comparison)) {
+                    (Compared::Rounds(found), Some(kept)) => kept.push(found),
+                    (Compared::Refused(reason), _) => refused = Some(reason),
+                    _ => {}
+                }
+            }
+        });
+        match end {
+            Ok(End::Done) => {}
+            Ok(End::Stopped) => return Err("interrupted".to_owned()),
+            Ok(End::Crashed { signal, now }) => {
+                return Err(format!("signal {signal} ended the loops, at {} bytes", now.len));
+            }
+            Ok(End::Exited { code, now }) => {
+                return Err(format!("exit status {code} ended the loops, at {} bytes", now.len));
+            }
+            Ok(End::TimedOut { now }) => return Err(format!("the loops hung, at {} bytes", now.len)),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    let mut rounds = rounds.iter();
+    for part in parts {
+        for (size, how) in &part.sizes {
+            let measured = rounds.next().and_then(|rounds| judge(*size, *how, rounds, timing.seed));
+            part.row.sizes.extend(measured);
+        }
+        let those = |verdict: &str| {
+            ranges(part.row.sizes.iter().filter(|size| size.verdict == verdict).map(|size| size.size))
+        };
+        (part.row.slower_ranges, part.row.faster_ranges, part.row.tie_ranges) =
+            (those("slower"), those("faster"), those("tie"));
+        if part.row.sizes.len() < part.sizes.len() {
+            part.row.reason = refused.clone().or_else(|| Some("not all sizes were measured".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// The verdict on one size.
+fn judge(size: u32, how: How, rounds: &Rounds, seed: u64) -> Option<LimitSize> {
+    let member = |index: usize| -> Vec<Vec<f64>> {
+        let of_round = |round: &Vec<f64>| round.get(index).copied().unwrap_or(f64::NAN);
+        rounds.iter().map(|replicate| replicate.iter().map(of_round).collect()).collect()
+    };
+    let [in_place, call, again] = [0, 1, 2].map(member);
+    let ratio = statistics::paired_ratio(&call, &in_place, seed)?;
+    let noise_floor = statistics::noise_floor(&[statistics::paired_ratio(&again, &call, seed)?]);
+    let verdict = match statistics::compare(&ratio, noise_floor) {
+        Order::Slower => "slower",
+        Order::Faster => "faster",
+        Order::Tie => "tie",
+    };
+    Some(LimitSize {
+        size,
+        how: if how == How::Rep { "rep" } else { "inlined" }.to_owned(),
+        inlined_ticks: statistics::estimate(&in_place, seed)?.median,
+        call_ticks: statistics::estimate(&call, seed)?.median,
+        ratio,
+        noise_floor,
+        verdict: verdict.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_by_hand() {
+        let rounds = |in_place: f64, call: f64| vec![vec![vec![in_place, call, call]; 10]; 5];
+        let verdict = |rounds: Rounds| judge(96, How::Inlined, &rounds, 1).expect("rounds").verdict;
+        assert_eq!(verdict(rounds(4.0, 8.0)), "slower");
+        assert_eq!(verdict(rounds(8.0, 4.0)), "faster");
+        assert_eq!(verdict(rounds(8.0, 8.0)), "tie");
+        let noisy = vec![vec![vec![4.0, 8.0, 20.0]; 10]; 5];
+        assert_eq!(verdict(noisy), "tie", "the call differs from itself by more");
+        assert!(judge(96, How::Rep, &vec![], 1).is_none());
+    }
+}

@@ -1,0 +1,276 @@
+//! What `carryline inlining` prints: at which constant sizes a compiler writes a copy or a fill in place, and what a
+//! hard-coded limit on those sizes costs.
+
+use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::text::{safe, wrap};
+use serde::{Deserialize, Serialize};
+
+/// Sizes from the first to the second, both included.
+pub type SizeRange = (u32, u32);
+
+/// What one compiler makes of one function under one set of flags.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InliningRow {
+    /// The compiler, as it is called.
+    pub compiler: String,
+    /// Its version.
+    pub version: String,
+    /// The flags, as given to it.
+    pub flags: String,
+    /// The function as the source calls it; none where nothing could be compiled at all.
+    pub function: Option<String>,
+    /// `ok` or `failed`.
+    pub status: String,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// The largest size written in place without a string instruction.
+    pub largest_inlined: Option<u32>,
+    /// Sizes written in place without a string instruction.
+    pub inlined_ranges: Vec<SizeRange>,
+    /// Those of them that are written as a loop.
+    pub loop_ranges: Vec<SizeRange>,
+    /// Sizes written in place with `rep movs` or `rep stos`.
+    pub rep_ranges: Vec<SizeRange>,
+    /// Sizes that become a call.
+    pub call_ranges: Vec<SizeRange>,
+    /// Sizes below the largest inlined one that are not inlined.
+    pub gap_ranges: Vec<SizeRange>,
+}
+
+impl InliningRow {
+    fn outcome(&self) -> (&Option<String>, [&Vec<SizeRange>; 4]) {
+        (&self.reason, [&self.inlined_ranges, &self.loop_ranges, &self.rep_ranges, &self.call_ranges])
+    }
+}
+
+/// One size beyond a hard-coded limit: in place against the call that the limit makes of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitSize {
+    /// Size in bytes.
+    pub size: u32,
+    /// `inlined` or `rep`.
+    pub how: String,
+    /// Time-stamp counter ticks of one turn written in place, the loop around it included.
+    pub inlined_ticks: f64,
+    /// The same of one turn with the call.
+    pub call_ticks: f64,
+    /// The call's time over the time in place: median and 95 % interval of the paired ratios.
+    pub ratio: carryline_measure::results::Ratio,
+    /// The call against itself: differences within this are ties.
+    pub noise_floor: f64,
+    /// What the limit makes of this size: `slower`, `faster` or `tie`.
+    pub verdict: String,
+}
+
+/// What a hard-coded limit costs one function of one compiler.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LimitRow {
+    /// The compiler, as it is called.
+    pub compiler: String,
+    /// Its version.
+    pub version: String,
+    /// The flags, as given to it.
+    pub flags: String,
+    /// The function.
+    pub function: String,
+    /// The limit in bytes: sizes above it become a call.
+    pub limit_bytes: u32,
+    /// Sizes within the limit that the compiler makes a call of all the same: there the limit's promise is empty.
+    pub call_within_ranges: Vec<SizeRange>,
+    /// Sizes above the limit that the compiler would write in place.
+    pub in_place_above_ranges: Vec<SizeRange>,
+    /// Of them, those that the limit makes slower, as measured.
+    pub slower_ranges: Vec<SizeRange>,
+    /// Those that it makes faster.
+    pub faster_ranges: Vec<SizeRange>,
+    /// Those for which it makes no difference that could be told.
+    pub tie_ranges: Vec<SizeRange>,
+    /// Why nothing was measured, or not all.
+    pub reason: Option<String>,
+    /// The figures, size by size.
+    pub sizes: Vec<LimitSize>,
+}
+
+/// Everything that `carryline inlining` found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Inlining {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// Compiler by compiler, flags by flags, function by function.
+    pub rows: Vec<InliningRow>,
+    /// What a hard-coded limit costs, for compilers of C.
+    pub limits: Vec<LimitRow>,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+}
+
+/// Neighbouring sizes put together.
+///
+/// ```
+/// use carryline_report::inlining::ranges;
+/// assert_eq!(ranges([1, 2, 4, 8, 9, 10]), [(1, 2), (4, 4), (8, 10)]);
+/// ```
+#[must_use]
+pub fn ranges(ascending: impl IntoIterator<Item = u32>) -> Vec<SizeRange> {
+    let mut found: Vec<SizeRange> = Vec::new();
+    for size in ascending {
+        match found.last_mut() {
+            Some((_, last)) if *last + 1 == size => *last = size,
+            _ => found.push((size, size)),
+        }
+    }
+    found
+}
+
+/// As `1..64, 72`; a dash where there are none, and the rest counted where there are many.
+fn words(ranges: &[SizeRange]) -> String {
+    const MOST: usize = 8;
+    let word = |(first, last): &SizeRange| match first == last {
+        true => first.to_string(),
+        false => format!("{first}..{last}"),
+    };
+    let mut text = ranges.iter().take(MOST).map(word).collect::<Vec<_>>().join(", ");
+    if let (Some((first, _)), Some((_, last))) = (ranges.get(MOST), ranges.last()) {
+        text.push_str(&format!(" and {} more in {first}..{last}", ranges.len() - MOST));
+    }
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+impl Inlining {
+    /// A table for each compiler, then what the limit costs.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        let mut out = String::new();
+        let mut rest = self.rows.as_slice();
+        while let Some(first) = rest.first() {
+            let same = |row: &&InliningRow| row.compiler == first.compiler && row.version == first.version;
+            let (rows, others) = rest.split_at(rest.iter().take_while(same).count());
+            rest = others;
+            let title = format!("{} {}: constant sizes written in place", first.compiler, first.version);
+            out.push_str(&format!("{}\n{}\n", bold(&safe(&title), style), compiler_table(rows, style)));
+        }
+        if !self.limits.is_empty() {
+            out.push_str(&self.limits_text(style));
+        }
+        for note in &self.notes {
+            out.push_str(&wrap(&safe(note), style.width, 2));
+            out.push('\n');
+        }
+        out
+    }
+
+    fn limits_text(&self, style: Style) -> String {
+        let limit = self.limits.first().map_or(0, |row| row.limit_bytes);
+        let title = format!("A hard-coded limit of {limit}: larger sizes become a call");
+        let mut out = format!("{}\n", bold(&title, style));
+        let mut table = Table::new([
+            ("compiler", Kind::Name),
+            ("flags", Kind::Name),
+            ("function", Kind::Name),
+            ("in place\nabove it", Kind::Text),
+            ("slower\nby it", Kind::Text),
+            ("faster\nby it", Kind::Text),
+            ("no\ndifference", Kind::Text),
+            ("a call\nwithin it", Kind::Text),
+        ]);
+        for row in &self.limits {
+            let sizes = |ranges: &[SizeRange], verdict: &str| match most_different(&row.sizes, verdict) {
+                Some(size) => {
+                    format!("{} (x{:.2} at {})", words(ranges), size.ratio.median, size.size)
+                }
+                None => words(ranges),
+            };
+            let emphasis = if row.slower_ranges.is_empty() { Emphasis::None } else { Emphasis::Strong };
+            table.push(
+                vec![
+                    format!("{} {}", row.compiler, row.version),
+                    row.flags.clone(),
+                    row.function.clone(),
+                    words(&row.in_place_above_ranges),
+                    row.reason.clone().unwrap_or_else(|| sizes(&row.slower_ranges, "slower")),
+                    sizes(&row.faster_ranges, "faster"),
+                    words(&row.tie_ranges),
+                    words(&row.call_within_ranges),
+                ],
+                emphasis,
+            );
+        }
+        out.push_str(&table.render(style));
+        if self.limits.iter().all(|row| row.sizes.is_empty()) {
+            return out;
+        }
+        let legend = "Measured: calls that do not wait for each other, buffers in the first-level cache at random \
+                      offsets; x is the call's time over the time in place, loop included.";
+        out.push_str(&format!("{}\n", wrap(legend, style.width, 0)));
+        out
+    }
+}
+
+/// Of the sizes with this verdict, the one whose ratio is farthest from 1.
+fn most_different<'a>(sizes: &'a [LimitSize], verdict: &str) -> Option<&'a LimitSize> {
+    let far = |size: &&LimitSize| size.ratio.median.ln().abs();
+    sizes.iter().filter(|size| size.verdict == verdict).max_by(|a, b| far(a).total_cmp(&far(b)))
+}
+
+/// One compiler's table: functions with the same outcome share a row.
+fn compiler_table(rows: &[InliningRow], style: Style) -> String {
+    let mut table = Table::new([
+        ("flags", Kind::Name),
+        ("function", Kind::Text),
+        ("largest\nin place", Kind::Number),
+        ("gaps below it", Kind::Text),
+        ("rep movs/stos", Kind::Text),
+        ("call", Kind::Text),
+    ]);
+    let mut done: Vec<usize> = Vec::new();
+    let mut missing: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        if done.contains(&index) {
+            continue;
+        }
+        if let (Some(function), Some(reason)) = (&row.function, &row.reason) {
+            match missing.iter_mut().find(|(f, r, _)| (*f, *r) == (function.as_str(), reason.as_str())) {
+                Some((_, _, flags)) => flags.push(&row.flags),
+                None => missing.push((function, reason, vec![&row.flags])),
+            }
+            continue;
+        }
+        let alike: Vec<usize> = (index..rows.len())
+            .filter(|other| rows[*other].flags == row.flags && rows[*other].outcome() == row.outcome())
+            .collect();
+        let functions: Vec<&str> =
+            alike.iter().filter_map(|other| rows[*other].function.as_deref()).collect();
+        done.extend(&alike);
+        let (what, emphasis) = match &row.reason {
+            Some(reason) => (format!("failed: {reason}"), Emphasis::Bad),
+            None => (words(&row.gap_ranges), Emphasis::None),
+        };
+        let looped = match row.loop_ranges.is_empty() {
+            true => String::new(),
+            false => format!("; a loop at {}", words(&row.loop_ranges)),
+        };
+        table.push(
+            vec![
+                row.flags.clone(),
+                functions.join(", "),
+                row.largest_inlined.map_or(String::new(), |size| size.to_string()),
+                format!("{what}{looped}"),
+                if row.reason.is_some() { String::new() } else { words(&row.rep_ranges) },
+                if row.reason.is_some() { String::new() } else { words(&row.call_ranges) },
+            ],
+            emphasis,
+        );
+    }
+    let mut out = table.render(style);
+    let mut all: Vec<&str> = rows.iter().map(|row| row.flags.as_str()).collect();
+    all.dedup();
+    for (function, reason, flags) in missing {
+        let under = if flags == all { "any flags".to_owned() } else { flags.join(", ") };
+        out.push_str(&wrap(&safe(&format!("{function} under {under}: {reason}")), style.width, 2));
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;
