@@ -3,9 +3,11 @@
 mod cli;
 mod commands;
 mod engine;
+mod experiments;
 mod failure;
 mod interrupt;
 mod output;
+mod reproduce;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -40,6 +42,8 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Verify(args)) => commands::verify::run(args, common),
         Some(Command::Measure(args)) => commands::measure::run(args, common),
         Some(Command::Critical(args)) => commands::critical::run(args, common),
+        Some(Command::Reproduce(args)) => commands::reproduce::run(args, common),
+        Some(Command::Real(args)) => commands::real::run(args, common),
         Some(Command::History(args)) => commands::history::run(args, common),
         Some(Command::Rerun(args)) => commands::rerun::run(args, common),
         Some(Command::Explain(args)) => commands::explain::run(args, common),

@@ -37,9 +37,10 @@ fn examples_in_readme() -> Vec<String> {
 /// Options that make an example quick without changing what it shows.
 fn shorter(command: &str) -> &'static str {
     match command.split_whitespace().nth(1) {
-        _ if command.contains('>') => "",
+        _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => "",
         Some("run" | "measure") => "--budget 1s --replicates 1",
         Some("critical") if !command.contains("--no-measure") => "--budget 1s --replicates 1",
+        Some("reproduce") => "--budget 2s",
         Some("selftest") => "--runs 1 --pairs 5 --budget 1s",
         _ => "",
     }
@@ -49,6 +50,10 @@ fn shorter(command: &str) -> &'static str {
 fn run_all(commands: &[String]) {
     let place = Place::new();
     place.write("traffic.pcap", &capture());
+    place.write("main.c", b"int main(void) { return 0; }\n");
+    // `real` looks for it where cargo puts it.
+    #[cfg(target_os = "linux")]
+    xtask::preload().expect("the interposer can be built");
     place.shared_object("mine", RIGHT_SUM);
     for folder in [".local/share/bash-completion/completions", ".zfunc", ".config/fish/completions", "bin"] {
         std::fs::create_dir_all(place.file(folder)).expect("a folder");
@@ -89,6 +94,8 @@ fn the_examples_of_every_help_run() {
         "verify",
         "measure",
         "critical",
+        "reproduce",
+        "real",
         "history",
         "rerun",
         "explain",

@@ -18,7 +18,7 @@ pub struct Summary {
 }
 
 /// Below which difference two variants tie where no A/A pair was measured.
-const FLOOR_WITHOUT_TWINS: f64 = 0.02;
+pub const FLOOR_WITHOUT_TWINS: f64 = 0.02;
 
 /// Puts a situation's samples together.
 #[must_use]

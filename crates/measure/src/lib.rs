@@ -3,6 +3,7 @@
 pub mod arena;
 pub mod capture;
 pub mod cells;
+pub mod claims;
 pub mod clock;
 pub mod condition;
 pub mod counters;
@@ -20,6 +21,7 @@ pub mod protocol;
 pub mod results;
 pub mod sampler;
 pub mod sizes;
+pub mod special;
 pub mod statistics;
 pub mod status;
 pub mod store;

@@ -7,6 +7,7 @@
 use crate::condition::Condition;
 use crate::results::{Limit, Observed};
 use crate::sampler::CacheSizes;
+use crate::special::Series;
 use crate::subject::SubjectId;
 use crate::trace::Executed;
 use crate::verify::{Counterexample, ProofSummary};
@@ -30,6 +31,8 @@ pub enum Job {
         /// As on the command line: `FILE.so:SYMBOL:FAMILY`.
         plugin: String,
     },
+    /// A special measurement.
+    Special(SpecialJob),
     /// Prove one subject in full.
     Prove {
         /// Plug-ins to load first, as on the command line.
@@ -69,6 +72,25 @@ pub struct MeasureJob {
     pub cpu: Option<usize>,
     /// The cache levels whose limits are to be measured first.
     pub limits: Vec<String>,
+    /// The machine's caches.
+    pub caches: CacheSizes,
+}
+
+/// One replicate of a special measurement.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SpecialJob {
+    /// Which of [`SPECIALS`](crate::special::SPECIALS).
+    pub name: String,
+    /// What it is asked for.
+    pub parameters: serde_json::Value,
+    /// Number of this replicate.
+    pub replicate: u32,
+    /// Decides everything that is drawn.
+    pub seed: u64,
+    /// Time for all rounds together.
+    pub total_ms: u64,
+    /// The logical CPU to stay on, if any.
+    pub cpu: Option<usize>,
     /// The machine's caches.
     pub caches: CacheSizes,
 }
@@ -174,6 +196,32 @@ pub enum Message {
     Impossible {
         /// Its index in the plan.
         situation: u32,
+        /// Why.
+        reason: String,
+    },
+    /// A special measurement has been set up.
+    SpecialBegin {
+        /// What each round samples.
+        series: Vec<Series>,
+        /// Indices of series that measure the same thing.
+        twins: Vec<(usize, usize)>,
+    },
+    /// A round of a special measurement is finished.
+    SpecialRound {
+        /// Number of the round in this replicate.
+        round: u32,
+        /// A sample of each series; `None` for one that failed.
+        samples: Vec<Option<f64>>,
+        /// Ticks per core cycle; 0 where unknown.
+        ticks_per_cycle: f64,
+    },
+    /// A special measurement is finished.
+    SpecialEnd {
+        /// What it established besides.
+        facts: serde_json::Value,
+    },
+    /// A special measurement cannot be made on this machine.
+    SpecialImpossible {
         /// Why.
         reason: String,
     },

@@ -1,5 +1,6 @@
 //! What a run found, as it is stored, printed and exported. Fields are added, never renamed.
 
+use crate::claims::ExperimentResult;
 use crate::condition::Condition;
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +175,9 @@ pub struct RunResult {
     pub warnings: Vec<Warning>,
     /// What was measured.
     pub cells: Vec<Cell>,
+    /// What experiments made of it, with the verdicts on their claims; empty for other runs.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub experiments: Vec<ExperimentResult>,
     /// False when it was interrupted or a worker was lost.
     pub complete: bool,
 }

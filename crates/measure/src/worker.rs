@@ -6,9 +6,10 @@ use crate::counters::CycleCounter;
 use crate::plugin;
 use crate::process::{self, Disturbance};
 use crate::protocol::{
-    CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, TOKEN_VARIABLE,
+    CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, SpecialJob, TOKEN_VARIABLE,
 };
 use crate::sampler::{Bench, BenchError, Buffers, MOST_ROUNDS};
+use crate::special::{self, Impossible, Setup};
 use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
 use crate::verify::{self, Depth, Failure, Verified};
@@ -84,6 +85,7 @@ pub fn main() -> Result<u8, WorkerError> {
         Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
         Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
         Job::Trace { subject, len } => trace(subject, *len, &channel, &status),
+        Job::Special(job) => special(job, &channel, &status),
         Job::Measure(job) => {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
             deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel, &status))
@@ -252,6 +254,57 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
         if let Err(error) = run.situation(situation, slice, seed, &mut buffers, counter.as_mut().ok()) {
             channel.send(&Message::Impossible { situation: situation.index, reason: error.to_string() });
         }
+    }
+    let (involuntary_switches, stolen) = disturbance.since();
+    channel.send(&Message::Disturbance { involuntary_switches, stolen });
+    true
+}
+
+/// Makes the rounds of a special measurement.
+fn special(job: &SpecialJob, channel: &Channel, status: &StatusPage) -> bool {
+    let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
+    let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
+    channel.send(&Message::Setup { ticks_per_ns, pin_error, counter_error: None });
+    status.set(Now { phase: Phase::Special as u64, subject: u64::MAX, ..Now::default() });
+    let time = Duration::from_millis(job.total_ms);
+    let disturbance = Disturbance::now();
+    let setup = Setup {
+        parameters: &job.parameters,
+        seed: job.seed,
+        replicate: job.replicate,
+        caches: job.caches,
+        cpu: job.cpu,
+        ticks_per_ns,
+        time,
+        status,
+    };
+    let unknown = || Impossible(format!("there is no special measurement '{}'", job.name));
+    let begin = Instant::now();
+    let done = special::find(&job.name)
+        .ok_or_else(unknown)
+        .and_then(|special| (special.start)(&setup))
+        .and_then(|mut rounds| {
+            let (series, twins) = (rounds.series(), rounds.twins());
+            channel.send(&Message::SpecialBegin { series, twins });
+            let mut longest = Duration::ZERO;
+            for round in 0..rounds.most_rounds() {
+                if round >= LEAST_ROUNDS && time.saturating_sub(begin.elapsed()) < longest {
+                    break;
+                }
+                let started = Instant::now();
+                let samples = rounds.round(status)?;
+                longest = longest.max(started.elapsed());
+                status.beat();
+                let samples =
+                    samples.into_iter().map(|sample| Some(sample).filter(|s| s.is_finite())).collect();
+                let ticks_per_cycle = clock::ticks_per_cycle().unwrap_or(0.0);
+                channel.send(&Message::SpecialRound { round, samples, ticks_per_cycle });
+            }
+            channel.send(&Message::SpecialEnd { facts: rounds.facts() });
+            Ok(())
+        });
+    if let Err(Impossible(reason)) = done {
+        channel.send(&Message::SpecialImpossible { reason });
     }
     let (involuntary_switches, stolen) = disturbance.since();
     channel.send(&Message::Disturbance { involuntary_switches, stolen });

@@ -5,6 +5,7 @@
 //! no value.
 
 use crate::labels;
+use carryline_measure::claims::ExperimentResult;
 use carryline_measure::results::{Cell, Estimate, Limit, Observed, Ratio, RunResult, Status, Warning};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ struct Run<'a> {
     limits: &'a [Limit],
     warnings: &'a [Warning],
     cells: Vec<PublicCell<'a>>,
+    experiments: &'a [ExperimentResult],
 }
 
 #[derive(Serialize)]
@@ -123,6 +125,7 @@ pub fn run_json(run: &RunResult) -> Result<String, serde_json::Error> {
         limits: &run.limits,
         warnings: &run.warnings,
         cells: run.cells.iter().map(cell).collect(),
+        experiments: &run.experiments,
     })
 }
 
@@ -144,7 +147,7 @@ mod tests {
     #[test]
     fn exactly_the_published_fields() {
         let run = value(&fixture::run());
-        let top = "cells complete environment limits noise_floor run_id schema_version seed ticks_per_cycle \
+        let top = "cells complete environment experiments limits noise_floor run_id schema_version seed ticks_per_cycle \
                    ticks_per_ns warnings";
         assert_eq!(keys(&run).join(" "), top);
         let cell = "basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \

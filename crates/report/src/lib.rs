@@ -20,6 +20,7 @@
 //!     limits: vec![],
 //!     warnings: vec![],
 //!     cells: vec![],
+//!     experiments: vec![],
 //!     complete: true,
 //! };
 //! let rankings = ranking::rankings(&run, Unit::Ticks, &Roles::of_collection())?;
@@ -30,6 +31,7 @@
 
 pub mod charts;
 pub mod curve;
+pub mod experiments;
 pub mod figure;
 pub mod json;
 pub mod labels;

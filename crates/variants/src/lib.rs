@@ -3,10 +3,13 @@
 //! A variant is one file with one `static VARIANT`, and one line in its family's list. What it promises is its
 //! family's contract, written at the top of the family's module; the proof, the measurement, the listings and
 //! the tests all iterate the lists.
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 use carryline::cpu::Features;
 use core::fmt;
 
+#[cfg(target_arch = "x86_64")]
+mod chain32;
 pub mod checksum;
 pub mod copy;
 pub mod copy_checksum;
@@ -17,6 +20,8 @@ mod ones_complement;
 mod peer;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod unrolled;
 pub mod zero;
 
 /// `void zero(void *dst, size_t len)`.
@@ -114,6 +119,8 @@ pub enum Role {
     Reference,
     /// A technique.
     Technique,
+    /// A form that one of the seeds measured, kept for its experiment: it takes part elsewhere only when named.
+    Seed,
     /// What a user has today without us; rankings state ratios to the family's one baseline.
     Baseline,
     /// Another project's library.
@@ -143,7 +150,7 @@ pub struct Variant {
     pub known_bad: Option<&'static str>,
 }
 
-/// Which lengths a variant is made for.
+/// Which lengths a variant is made for, and whether it heeds a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lengths {
     /// Any.
@@ -152,6 +159,8 @@ pub enum Lengths {
     UpTo(usize),
     /// Exactly this many bytes.
     Only(usize),
+    /// Exactly this many bytes, and the seed must be 0: it is not looked at.
+    OnlyUnseeded(usize),
 }
 
 impl Lengths {
@@ -161,7 +170,16 @@ impl Lengths {
         match self {
             Lengths::Any => true,
             Lengths::UpTo(most) => len <= most,
-            Lengths::Only(only) => len == only,
+            Lengths::Only(only) | Lengths::OnlyUnseeded(only) => len == only,
+        }
+    }
+
+    /// The seed that a call is to get in the stead of `seed`: the same, unless the variant is made for 0 alone.
+    #[must_use]
+    pub const fn seed(self, seed: u32) -> u32 {
+        match self {
+            Lengths::OnlyUnseeded(_) => 0,
+            Lengths::Any | Lengths::UpTo(_) | Lengths::Only(_) => seed,
         }
     }
 }
@@ -177,6 +195,21 @@ impl Variant {
     #[must_use]
     pub fn runs_here(&self) -> bool {
         carryline::cpu::features().contains(self.needs)
+    }
+
+    /// True if it may stand behind `memset` or `memcpy` themselves: it takes every length, is not known to be wrong,
+    /// and calls none of these functions, which would then call it. `carryline` goes through a dispatch that the
+    /// interposer replaces.
+    #[must_use]
+    pub fn can_interpose(&self) -> bool {
+        let own_code = matches!(self.role, Role::Technique | Role::Reference);
+        let calls_them = matches!(self.name, "libc_memmove" | "write_bytes");
+        let copies_or_zeroes = matches!(self.family(), Family::Zero | Family::Copy);
+        own_code
+            && !calls_them
+            && copies_or_zeroes
+            && self.lengths == Lengths::Any
+            && self.known_bad.is_none()
     }
 }
 

@@ -28,7 +28,12 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
     let (sizes, warnings) = read_sizes(Some(&args.sizes))?;
-    let segments = args.segments.as_deref().map(read_segments).transpose()?.unwrap_or_default();
+    let segments = args
+        .segments
+        .as_deref()
+        .map(|text| read_segments("--segments", text))
+        .transpose()?
+        .unwrap_or_default();
     let sizes = match segments.is_empty() {
         true => sizes,
         false => vec![Sizes::fixed(segments.iter().copied().map(u64::from).sum())],
@@ -106,6 +111,12 @@ fn impossible(family: Family, condition: &Condition) -> Option<String> {
     if !condition.segments.is_empty() && condition.then != Then::Nothing {
         return Some(format!("--then {} cannot be joined with --segments", condition.then));
     }
+    if condition.sizes.period.is_some() && !condition.can_repeat() {
+        let label = &condition.sizes.label;
+        return Some(format!(
+            "--sizes {label}: a period is for --cache hot without --then and --segments; leave '/period:' away"
+        ));
+    }
     let one_sided = |operands| match operands {
         Operands::Both => None,
         Operands::Source => (!family.reads()).then_some("source"),
@@ -135,23 +146,23 @@ fn words<T: FromStr<Err = UnknownWord>>(words: &[String]) -> Result<Vec<T>, Fail
         .collect()
 }
 
-/// Reads `1,3,1,3`.
-fn read_segments(text: &str) -> Result<Vec<u32>, Failure> {
+/// Reads `1,3,1,3`; `option` is what errors call it.
+pub fn read_segments(option: &str, text: &str) -> Result<Vec<u32>, Failure> {
     let lengths: Vec<u32> = text
         .split(',')
         .map(|word| match parse_bytes(word).map(u32::try_from) {
-            Ok(Ok(0)) => Err(usage(format!("--segments: '{word}': a segment has at least one byte"))),
+            Ok(Ok(0)) => Err(usage(format!("{option}: '{word}': a segment has at least one byte"))),
             Ok(Ok(length)) if length <= 1 << 30 => Ok(length),
-            Ok(_) => Err(usage(format!("--segments: '{word}' is more than 1 GiB"))),
-            Err(reason) => Err(usage(format!("--segments: {reason}"))),
+            Ok(_) => Err(usage(format!("{option}: '{word}' is more than 1 GiB"))),
+            Err(reason) => Err(usage(format!("{option}: {reason}"))),
         })
         .collect::<Result<_, _>>()?;
     let total: u64 = lengths.iter().copied().map(u64::from).sum();
     if total > 1 << 30 {
-        return Err(usage(format!("--segments: '{text}' are {total} bytes together, more than 1 GiB")));
+        return Err(usage(format!("{option}: '{text}' are {total} bytes together, more than 1 GiB")));
     }
     if lengths.len() > MOST_SEGMENTS {
-        return Err(usage(format!("--segments: {} segments, more than {MOST_SEGMENTS}", lengths.len())));
+        return Err(usage(format!("{option}: {} segments, more than {MOST_SEGMENTS}", lengths.len())));
     }
     Ok(lengths)
 }
@@ -162,11 +173,11 @@ mod tests {
 
     #[test]
     fn segments_are_checked_word_by_word() {
-        assert_eq!(read_segments("1,3,1,3").ok(), Some(vec![1, 3, 1, 3]));
+        assert_eq!(read_segments("--segments", "1,3,1,3").ok(), Some(vec![1, 3, 1, 3]));
         for (text, word) in
             [("0", "'0'"), ("1,-3", "'-3'"), ("1,x", "'x'"), ("2G", "'2G'"), ("1G,1", "1 GiB"), ("", "''")]
         {
-            let error = read_segments(text).expect_err(text);
+            let error = read_segments("--segments", text).expect_err(text);
             assert_eq!(error.status(), 2);
             assert!(error.to_string().contains(word), "{error}");
         }

@@ -23,17 +23,19 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             header.seed
         )));
     }
-    // The last of two equal options counts.
-    words.extend(["--seed".to_owned(), header.seed.to_string()]);
+    // The last of two equal options counts; what stands behind '--' is no option.
+    let mut options = vec!["--seed".to_owned(), header.seed.to_string()];
     if let Some(db) = &common.db {
-        words.extend(["--db".to_owned(), db.display().to_string()]);
+        options.extend(["--db".to_owned(), db.display().to_string()]);
     }
     if common.format == Format::Json {
-        words.extend(["--format".to_owned(), "json".to_owned()]);
+        options.extend(["--format".to_owned(), "json".to_owned()]);
     }
     if common.quiet {
-        words.push("--quiet".to_owned());
+        options.push("--quiet".to_owned());
     }
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    words.splice(end..end, options);
     let cli = Cli::try_parse_from(&words)
         .map_err(|error| usage(format!("run {} is of another version of the command: {error}", args.id)))?;
     output::note(&words.join(" "), common);

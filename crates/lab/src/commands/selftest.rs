@@ -108,7 +108,9 @@ fn candidates(family: Family) -> Vec<&'static Variant> {
         .iter()
         .copied()
         .filter(|variant| {
-            variant.runs_here() && variant.known_bad.is_none() && variant.role != Role::Reference
+            variant.runs_here()
+                && variant.known_bad.is_none()
+                && !matches!(variant.role, Role::Reference | Role::Seed)
         })
         .collect();
     variants.sort_by_key(|variant| variant.role != Role::Baseline);

@@ -30,6 +30,7 @@ pub struct Arrival<'a> {
 }
 
 /// Everything that the replicates found.
+#[derive(Default)]
 pub struct Outcome {
     /// By situation, in plan order.
     pub gathered: Vec<Gathered>,
@@ -51,6 +52,22 @@ pub struct Outcome {
     pub fallen: Vec<Proof>,
     /// True if the user stopped it.
     pub interrupted: bool,
+}
+
+impl Outcome {
+    /// Adds what another measurement of the same run found.
+    pub fn absorb(&mut self, other: Outcome) {
+        self.gathered.extend(other.gathered);
+        limits::merge(&mut self.limits, &other.limits);
+        self.ticks_per_ns.extend(other.ticks_per_ns);
+        self.pin_error = self.pin_error.take().or(other.pin_error);
+        self.counter_error = self.counter_error.take().or(other.counter_error);
+        self.involuntary_switches += other.involuntary_switches;
+        self.stolen = self.stolen.max(other.stolen);
+        self.lost.extend(other.lost);
+        self.fallen.extend(other.fallen);
+        self.interrupted |= other.interrupted;
+    }
 }
 
 /// Replicates that measure the limits: the best of these stands for all, and memory for them is dear to fault in.
@@ -87,18 +104,8 @@ pub fn run(
     ground: &Ground<'_>,
     arrived: &mut dyn FnMut(Arrival<'_>),
 ) -> Result<Outcome, SpawnError> {
-    let outcome = Outcome {
-        gathered: plan.situations.iter().cloned().map(Gathered::new).collect(),
-        limits: Vec::new(),
-        ticks_per_ns: Vec::new(),
-        pin_error: None,
-        counter_error: None,
-        involuntary_switches: 0,
-        stolen: 0.0,
-        lost: Vec::new(),
-        fallen: Vec::new(),
-        interrupted: false,
-    };
+    let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
+    let outcome = Outcome { gathered, ..Outcome::default() };
     let out =
         proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
     let mut run = Run { plan, ground, outcome, subjects: plan.subjects(), out };
@@ -244,11 +251,13 @@ impl Run<'_> {
                         outcome.involuntary_switches += involuntary_switches;
                         outcome.stolen = outcome.stolen.max(stolen);
                     }
-                    Message::Loaded
-                    | Message::Proved { .. }
-                    | Message::Traced(_)
-                    | Message::Panicked(_)
-                    | Message::Done => {}
+                    // What other jobs say.
+                    Message::SpecialBegin { .. }
+                    | Message::SpecialRound { .. }
+                    | Message::SpecialEnd { .. }
+                    | Message::SpecialImpossible { .. }
+                    | Message::Traced(_) => {}
+                    Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}
                 }
             })?;
             for (id, verdict) in lost {
@@ -351,7 +360,7 @@ impl Run<'_> {
 }
 
 /// How a worker ended, in a few words.
-fn how(end: &End) -> String {
+pub fn how(end: &End) -> String {
     match end {
         End::Done | End::Stopped => "as it should".to_owned(),
         End::Crashed { signal, .. } => format!("by signal {signal}"),
@@ -391,7 +400,7 @@ fn unsupported_size(lengths: Lengths, condition: &carryline_measure::condition::
     Some(match lengths {
         Lengths::Any => return None,
         Lengths::UpTo(most) => format!("its authors support at most {most} bytes"),
-        Lengths::Only(only) => format!("it is made for {only} bytes alone"),
+        Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("it is made for {only} bytes alone"),
     })
 }
 

@@ -91,12 +91,8 @@ fn one(
     seed: u64,
 ) -> Result<Option<Verdict>, SpawnError> {
     let family = Family::from_name(&subject.family);
-    if let Some(variant) = family.and_then(|family| carryline_variants::find(family, &subject.name))
-        && !variant.runs_here()
-    {
-        let missing = variant.needs.without(carryline::cpu::features());
-        let missing: Vec<&str> = missing.names().collect();
-        return Ok(Some(Verdict::Unsupported(format!("this CPU lacks {}", missing.join(", ")))));
+    if let Some(verdict) = unsupported(subject) {
+        return Ok(Some(verdict));
     }
     let job = Job::Prove { plugins: plugins.to_vec(), subject: subject.clone(), seed };
     let mut verdict = None;
@@ -122,6 +118,17 @@ fn one(
         (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
         _ => loss(&end, family, seed),
     })
+}
+
+/// The verdict on a variant that the CPU cannot run; `None` for all others.
+pub fn unsupported(subject: &SubjectId) -> Option<Verdict> {
+    let variant = carryline_variants::find(Family::from_name(&subject.family)?, &subject.name)?;
+    if variant.runs_here() {
+        return None;
+    }
+    let missing = variant.needs.without(carryline::cpu::features());
+    let missing: Vec<&str> = missing.names().collect();
+    Some(Verdict::Unsupported(format!("this CPU lacks {}", missing.join(", "))))
 }
 
 /// The verdict that a counterexample is.

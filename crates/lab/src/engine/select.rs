@@ -124,9 +124,11 @@ fn names_of(families: &[Family]) -> Vec<&'static str> {
 
 impl Selection {
     /// The subjects of a family, the baseline's index among them. Without names: every variant that is a candidate
-    /// (no reference, nothing known to be wrong); with names: those, with the baseline added.
+    /// (no reference, no form kept for a seed's experiment, nothing known to be wrong); with names: those, with the baseline added.
     pub fn subjects(&self, family: Family) -> (Vec<String>, Option<usize>) {
-        let candidate = |variant: &&Variant| variant.role != Role::Reference && variant.known_bad.is_none();
+        let candidate = |variant: &&Variant| {
+            !matches!(variant.role, Role::Reference | Role::Seed) && variant.known_bad.is_none()
+        };
         let mut names: Vec<String> = self
             .variants
             .iter()

@@ -85,7 +85,7 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>, common: &Common) -> Result<Fi
 
     let proofs =
         prove::all(setting.supervisor, &plan.plugin_words(), &plan.subjects(), plan.seed, &progress)?;
-    let mut keeper = Keeper::begin(store, plan, &environment);
+    let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(plan)?);
     let outcome = measure::run(
         plan,
         &proofs,
@@ -129,7 +129,7 @@ pub fn is_known_bad(proof: &Proof) -> bool {
 }
 
 /// Puts the result together.
-fn assemble(
+pub fn assemble(
     plan: &Plan,
     setting: &Setting<'_>,
     outcome: &Outcome,
@@ -157,25 +157,28 @@ fn assemble(
         limits: outcome.limits.clone(),
         warnings,
         cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
+        experiments: Vec::new(),
         complete: !outcome.interrupted && outcome.gathered.iter().all(Gathered::is_measured),
     }
 }
 
 /// Keeps what comes in, for as long as the store takes it.
-struct Keeper {
+pub struct Keeper {
     store: Option<Store>,
     id: Option<RunId>,
 }
 
 impl Keeper {
-    fn begin(store: Option<Store>, plan: &Plan, environment: &serde_json::Value) -> Keeper {
+    /// Notes that a run begins; without a store nothing is kept.
+    pub fn begin(
+        store: Option<Store>,
+        seed: u64,
+        environment: &serde_json::Value,
+        plan: serde_json::Value,
+    ) -> Keeper {
         let mut keeper = Keeper { store, id: None };
-        let header = RunHeader {
-            command: std::env::args().skip(1).collect(),
-            seed: plan.seed,
-            environment: environment.clone(),
-            plan: serde_json::to_value(plan).unwrap_or_default(),
-        };
+        let command = std::env::args().skip(1).collect();
+        let header = RunHeader { command, seed, environment: environment.clone(), plan };
         let begun = keeper.store.as_mut().map(|store| store.begin_run(&header));
         match begun {
             Some(Ok(id)) => keeper.id = Some(id),
@@ -185,13 +188,14 @@ impl Keeper {
         keeper
     }
 
-    fn id(&self) -> Option<RunId> {
+    /// The run's number, if it is kept.
+    pub fn id(&self) -> Option<RunId> {
         self.id
     }
 
-    fn keep(&mut self, arrival: &measure::Arrival<'_>) {
-        let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
-        let record = RoundRecord {
+    /// Keeps a round of a situation.
+    pub fn keep(&mut self, arrival: &measure::Arrival<'_>) {
+        self.keep_record(&RoundRecord {
             replicate: arrival.replicate,
             situation: arrival.situation.to_owned(),
             round: arrival.number,
@@ -199,13 +203,19 @@ impl Keeper {
             samples: arrival.round.samples.iter().enumerate().map(|(place, s)| (place as u32, *s)).collect(),
             null_ticks: arrival.round.null_ticks,
             ticks_per_cycle: arrival.round.ticks_per_cycle,
-        };
-        if let Err(error) = store.add_round(id, &record) {
+        });
+    }
+
+    /// Keeps any round.
+    pub fn keep_record(&mut self, record: &RoundRecord) {
+        let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
+        if let Err(error) = store.add_round(id, record) {
             self.give_up(&error);
         }
     }
 
-    fn end(&mut self, result: &RunResult, interrupted: bool) {
+    /// Keeps the result.
+    pub fn end(&mut self, result: &RunResult, interrupted: bool) {
         let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
         let ended =
             if interrupted { store.mark_interrupted(id, result) } else { store.finish_run(id, result) };

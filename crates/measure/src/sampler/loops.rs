@@ -185,7 +185,7 @@ unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, cons
 
 /// Moves the code that follows to `PAD` bytes past a line boundary (the assembler refuses 0; 64 serves for it).
 #[inline(always)]
-fn place<const PAD: usize>() {
+pub(crate) fn place<const PAD: usize>() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: no-operation instructions alone.
     unsafe {

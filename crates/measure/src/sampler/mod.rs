@@ -7,13 +7,15 @@
 
 mod batch;
 mod buffers;
-mod loops;
+pub(crate) mod loops;
 mod prepare;
 mod recheck;
 mod seen;
 mod workload;
 
 pub use buffers::Buffers;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use loops::{PLACEMENTS, place};
 pub use workload::{CacheSizes, buffer_bytes, level_of};
 
 use crate::arena::MapError;
@@ -26,7 +28,7 @@ use crate::statistics;
 use crate::status::StatusPage;
 use crate::verify::Verified;
 use batch::WARM_CALLS;
-use carryline_variants::{Family, Routine};
+use carryline_variants::{Family, Lengths, Routine};
 use loops::Call;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -91,6 +93,8 @@ struct Member {
     routine: Routine,
     /// Index of the subject in the worker's job; `u64::MAX` for the null call.
     subject: u64,
+    /// What it is made for.
+    lengths: Lengths,
 }
 
 /// What a round found besides the samples.
@@ -158,22 +162,29 @@ impl<'a> Bench<'a> {
             .map(|bytes| bytes as u64);
 
         let longest_list = 2 * layout.most_calls * condition.segments.len().max(1);
-        let calls = if layout.uniform {
+        let mut calls = if layout.uniform {
             vec![Call::default(); WARM_CALLS]
         } else {
             vec![Call::default(); longest_list]
         };
-        let null = Member { routine: carryline_variants::null::routine(family), subject: u64::MAX };
-        let members: Vec<Member> = std::iter::once(null)
-            .chain(
-                members
-                    .iter()
-                    .map(|(proved, subject)| Member { routine: proved.subject().routine, subject: *subject }),
-            )
-            .collect();
+        let null = Member {
+            routine: carryline_variants::null::routine(family),
+            subject: u64::MAX,
+            lengths: Lengths::Any,
+        };
+        let member = |(proved, subject): &(&Verified<'_>, u64)| Member {
+            routine: proved.subject().routine,
+            subject: *subject,
+            lengths: proved.subject().lengths,
+        };
+        let members: Vec<Member> = std::iter::once(null).chain(members.iter().map(member)).collect();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let sizes = SizeSource::new(&condition.sizes);
+        if layout.period.is_some() {
+            draw_calls(&layout, condition, &sizes, &mut rng, &mut calls);
+        }
         Ok(Bench {
-            sizes: SizeSource::new(&condition.sizes),
+            sizes,
             order: (0..members.len()).collect(),
             members,
             calls,
@@ -236,7 +247,9 @@ impl<'a> Bench<'a> {
         let affordable = rounds_of(AIMED_ROUNDS);
         let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);
         self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
-        if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
+        if let Some(period) = self.layout.period {
+            self.batch_calls = period;
+        } else if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
             // A list is drawn whole where that is cheap or there is time: a short one is a poor sample of the sizes.
             let cheap = (ticks(CHEAP_LIST) * self.members.len() as f64 / together) as usize;
             let least = cheap.max(LEAST_LIST).max(self.layout.lag).min(self.layout.most_calls);
@@ -285,7 +298,9 @@ impl<'a> Bench<'a> {
         if !self.layout.uniform {
             let entries = self.entries(multiplier);
             let calls = &mut self.calls[..entries];
-            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
+            if self.layout.period.is_none() {
+                draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
+            }
             self.seen.note(calls, self.layout.dst.is_some(), self.layout.src.is_some());
         }
         for at in 0..self.order.len() {

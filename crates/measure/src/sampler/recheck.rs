@@ -24,7 +24,7 @@ impl Bench<'_> {
                 len: call.len,
                 ..Now::default()
             });
-            let seed = self.rng.next_u64() as u32;
+            let seed = self.members[member].lengths.seed(self.rng.next_u64() as u32);
             // SAFETY: the same arguments as in a batch, inside the arenas; nobody else uses them.
             if !unsafe { still_right(&self.members[member].routine, dst, src, len, seed) } {
                 wrong.push(member - 1);

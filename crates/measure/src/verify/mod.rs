@@ -165,7 +165,11 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
     let middling = Album::new(3 * 4096, middling, full, seed)?;
     let middling_fields = fields(family, &middling, usize::MAX)?;
     proof.middling(&middling, &middling_fields)?;
-    if !matches!(subject.lengths, Lengths::UpTo(limit) | Lengths::Only(limit) if limit > sweep::MIDDLING) {
+    let most = match subject.lengths {
+        Lengths::Any => 0,
+        Lengths::UpTo(most) | Lengths::Only(most) | Lengths::OnlyUnseeded(most) => most,
+    };
+    if most <= sweep::MIDDLING {
         proof.declared(&middling, &middling_fields)?;
     }
     let picture = images::Image::new(16 << 10, index::RANDOM, 0, seed)?;
@@ -180,7 +184,7 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
     let large = Album::new((1 << 20) + 8192, few.into_iter().take(if full { 5 } else { 2 }), false, seed)?;
     let large_fields = fields(family, &large, 2)?;
     proof.large(&large, &large_fields)?;
-    if matches!(subject.lengths, Lengths::UpTo(limit) | Lengths::Only(limit) if limit > sweep::MIDDLING) {
+    if most > sweep::MIDDLING {
         proof.declared(&large, &large_fields)?;
     }
     proof.overflows()?;

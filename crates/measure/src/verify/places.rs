@@ -137,7 +137,7 @@ impl Proof<'_> {
         ];
         for (turn, dst) in pointers.into_iter().enumerate() {
             for (other, src) in pointers.into_iter().enumerate() {
-                let seed = SEEDS[(turn * 5 + other) % SEEDS.len()];
+                let seed = self.lengths.seed(SEEDS[(turn * 5 + other) % SEEDS.len()]);
                 let call = Call {
                     dst: if self.family.writes() { dst } else { null_mut() },
                     src: if self.family.reads() { src.cast_const() } else { null() },

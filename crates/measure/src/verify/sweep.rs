@@ -79,10 +79,11 @@ impl<'s> Proof<'s> {
         if !sums(self.family) {
             return 0;
         }
-        match self.choose(SEEDS.len() + 1) {
+        let seed = match self.choose(SEEDS.len() + 1) {
             listed if listed < SEEDS.len() => SEEDS[listed],
             _ => self.random.next() as u32,
-        }
+        };
+        self.lengths.seed(seed)
     }
 
     fn prefill(&mut self) -> Prefill {
@@ -156,7 +157,7 @@ impl<'s> Proof<'s> {
     pub fn supported(&self, lengths: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut supported: Vec<usize> =
             lengths.into_iter().filter(|len| self.lengths.contains(*len)).collect();
-        if let Lengths::Only(only) = self.lengths
+        if let Lengths::Only(only) | Lengths::OnlyUnseeded(only) = self.lengths
             && supported.is_empty()
             && only <= MIDDLING
         {
@@ -170,7 +171,7 @@ impl<'s> Proof<'s> {
         match self.lengths {
             Lengths::Any => self.random.below(most + 1),
             Lengths::UpTo(limit) => self.random.below(most.min(limit) + 1),
-            Lengths::Only(only) => only.min(MIDDLING),
+            Lengths::Only(only) | Lengths::OnlyUnseeded(only) => only.min(MIDDLING),
         }
     }
 
@@ -179,7 +180,7 @@ impl<'s> Proof<'s> {
         let last = match self.lengths {
             Lengths::Any => return Ok(()),
             Lengths::UpTo(limit) => limit.saturating_sub(2)..=limit,
-            Lengths::Only(only) => only..=only,
+            Lengths::Only(only) | Lengths::OnlyUnseeded(only) => only..=only,
         };
         let room = album.of(album.patterns()[0]).len() - 128;
         let rounds = if self.depth == Depth::Full { 24 } else { 2 };
@@ -227,7 +228,7 @@ impl<'s> Proof<'s> {
                     self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
                 }
             }
-            for seed in SEEDS {
+            for seed in SEEDS.map(|seed| self.lengths.seed(seed)) {
                 let pattern = self.random.below(PATTERNS.len());
                 let src = Some(Source::in_album(album, pattern, true, Spot::Middle, len, offset));
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;

@@ -89,6 +89,7 @@ fn result(seed: u64) -> RunResult {
         }],
         warnings: vec![Warning { code: "W01".to_owned(), cause: "a".to_owned(), remedy: "b".to_owned() }],
         cells: vec![cell("pages", "sse2"), cell("pages", "avx2"), cell("packets", "sse2")],
+        experiments: Vec::new(),
         complete: true,
     }
 }

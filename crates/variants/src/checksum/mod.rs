@@ -17,6 +17,8 @@
 //! Peers return the complemented 16-bit checksum of a message, some in network byte order: their wrappers
 //! undo both and add the seed.
 //!
+//! A variant may be made for seed 0 alone ([`Lengths::OnlyUnseeded`](crate::Lengths)): the rest holds for it there.
+//!
 //! To add a variant: one file here with its `static VARIANT`, one `pub mod` line, one line in the list.
 
 use crate::Variant;
@@ -27,17 +29,31 @@ pub mod adc_2_streams;
 #[cfg(target_arch = "x86_64")]
 pub mod adx_2_streams;
 #[cfg(target_arch = "x86_64")]
+pub mod adx_40;
+#[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512_dot;
+#[cfg(target_arch = "x86_64")]
+pub mod bde1;
 pub mod carryline;
+#[cfg(target_arch = "x86_64")]
+pub mod dead_code_40;
 #[cfg(feature = "dpdk")]
 pub mod dpdk;
+#[cfg(target_arch = "x86_64")]
+pub mod dr1;
 #[cfg(feature = "peers")]
 pub mod etherparse;
 #[cfg(feature = "peers")]
 pub mod internet_checksum;
+#[cfg(target_arch = "x86_64")]
+pub mod myc1;
+#[cfg(target_arch = "x86_64")]
+pub mod myc2;
+pub mod no_odd_40;
 pub mod odd_address_baseline;
+pub mod odd_address_swap;
 #[cfg(feature = "peers")]
 pub mod pnet;
 pub mod reference;
@@ -45,19 +61,47 @@ pub mod reference;
 pub mod s2n_quic;
 #[cfg(feature = "peers")]
 pub mod smoltcp;
+pub mod specialised_40;
+#[cfg(target_arch = "x86_64")]
+pub mod train32_40;
+#[cfg(target_arch = "x86_64")]
+pub mod two_streams_40;
 #[cfg(target_arch = "x86_64")]
 pub mod two_streams_article;
 pub mod words16_c;
+#[cfg(target_arch = "x86_64")]
+pub mod zero_sum_40;
 
 /// The family's variants.
 pub static VARIANTS: &[&Variant] = &[
     &reference::VARIANT,
     &words16_c::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &bde1::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &dr1::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &myc1::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &myc2::VARIANT,
     &adc_1_stream::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &adc_2_streams::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &adx_2_streams::VARIANT,
+    &odd_address_swap::VARIANT,
+    &specialised_40::VARIANT,
+    &no_odd_40::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &dead_code_40::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &adx_40::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &two_streams_40::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &train32_40::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &zero_sum_40::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &avx2::VARIANT,
     #[cfg(target_arch = "x86_64")]

@@ -21,6 +21,9 @@ pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512_nontemporal;
 pub mod carryline;
+pub mod carryline_not_soon;
+pub mod carryline_overlapping;
+pub mod carryline_read_here;
 pub mod int64_registers;
 pub mod libc_memcpy;
 pub mod libc_memmove;
@@ -28,7 +31,11 @@ pub mod reference;
 #[cfg(target_arch = "x86_64")]
 pub mod rep_movsb;
 #[cfg(target_arch = "x86_64")]
+pub mod rep_movsl;
+#[cfg(target_arch = "x86_64")]
 pub mod rep_movsq;
+#[cfg(target_arch = "x86_64")]
+pub mod rep_movsw;
 #[cfg(target_arch = "x86_64")]
 pub mod sse2;
 #[cfg(feature = "peers")]
@@ -43,6 +50,10 @@ pub static VARIANTS: &[&Variant] = &[
     &rep_movsb::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &rep_movsq::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &rep_movsw::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    &rep_movsl::VARIANT,
     &int64_registers::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &sse2::VARIANT,
@@ -53,6 +64,9 @@ pub static VARIANTS: &[&Variant] = &[
     #[cfg(target_arch = "x86_64")]
     &avx512_nontemporal::VARIANT,
     &carryline::VARIANT,
+    &carryline_not_soon::VARIANT,
+    &carryline_read_here::VARIANT,
+    &carryline_overlapping::VARIANT,
     #[cfg(feature = "peers")]
     &stringzilla::VARIANT,
 ];

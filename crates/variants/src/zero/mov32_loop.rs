@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::NONE,
     lengths: Lengths::Any,
     summary: "32-bit stores in a plain loop",
-    provenance: "evans-2003: the row of plain movl",
+    provenance: "evans-2003, row zero8 (movl)",
     known_bad: None,
 };
 

@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::NONE,
     lengths: Lengths::Any,
     summary: "one rep stosl, the last bytes by an overlapping word",
-    provenance: "torvalds-2000: 4 KB by rep stosl; evans-2003, rows zero0 and zeroE",
+    provenance: "torvalds-2000: 4 KB by rep stosl; evans-2003, row zero0",
     known_bad: None,
 };
 

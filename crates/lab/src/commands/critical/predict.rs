@@ -191,14 +191,14 @@ fn size(variant: &Variant, asked: Option<usize>) -> Result<usize, Failure> {
     match (asked, variant.lengths) {
         (Some(asked), lengths) if !lengths.contains(asked) => {
             let for_what = match lengths {
-                Lengths::Only(only) => format!("exactly {only}"),
+                Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("exactly {only}"),
                 Lengths::UpTo(most) => format!("at most {most}"),
                 Lengths::Any => "any number of".to_owned(),
             };
             Err(usage(format!("--size {asked}: {} is made for {for_what} bytes", variant.name)))
         }
         (Some(asked), _) => Ok(asked),
-        (None, Lengths::Only(only)) => Ok(only),
+        (None, Lengths::Only(only) | Lengths::OnlyUnseeded(only)) => Ok(only),
         (None, Lengths::UpTo(most)) => Ok(SIZE.min(most)),
         (None, Lengths::Any) => Ok(SIZE),
     }

@@ -1,0 +1,178 @@
+//! Measured figures under names, as rules use them.
+
+use crate::results::{Estimate, Ratio};
+use crate::statistics;
+
+/// A figure with its samples, so that two of the same rounds can be paired.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    unit: String,
+    samples: Vec<Vec<f64>>,
+    estimate: Estimate,
+    set: Option<String>,
+    floor: f64,
+}
+
+impl Figure {
+    /// A figure from samples by replicate and round. Figures of one `set` were sampled in the same rounds, so that
+    /// their ratios are formed round by round. `floor` is the relative difference within which two of them are a
+    /// tie. `None` where nothing was sampled.
+    #[must_use]
+    pub fn sampled(
+        unit: &str,
+        samples: Vec<Vec<f64>>,
+        set: Option<&str>,
+        floor: f64,
+        seed: u64,
+    ) -> Option<Figure> {
+        let estimate = statistics::estimate(&samples, seed)?;
+        Some(Figure { unit: unit.to_owned(), samples, estimate, set: set.map(str::to_owned), floor })
+    }
+
+    /// A figure without doubt: something counted. `None` for what is no number.
+    #[must_use]
+    pub fn exact(unit: &str, value: f64) -> Option<Figure> {
+        let estimate = Estimate { median: value, low: value, high: value, min: value };
+        value.is_finite().then(|| Figure {
+            unit: unit.to_owned(),
+            samples: vec![vec![value]],
+            estimate,
+            set: None,
+            floor: 0.0,
+        })
+    }
+
+    /// The figure times a constant, in another unit.
+    #[must_use]
+    pub fn scaled(&self, factor: f64, unit: &str) -> Figure {
+        self.mapped(unit, |value| value * factor)
+    }
+
+    /// A constant over the figure: a rate from a time. The ends of the interval change places.
+    #[must_use]
+    pub fn over(&self, numerator: f64, unit: &str) -> Figure {
+        self.mapped(unit, |value| numerator / value)
+    }
+
+    /// A monotonic function of the figure; what is no number afterwards becomes a gap.
+    fn mapped(&self, unit: &str, map: impl Fn(f64) -> f64) -> Figure {
+        let finite = |value: f64| Some(map(value)).filter(|mapped| mapped.is_finite()).unwrap_or(0.0);
+        let Estimate { median, low, high, min } = self.estimate;
+        let (low, high) = (finite(low), finite(high));
+        let estimate =
+            Estimate { median: finite(median), low: low.min(high), high: low.max(high), min: finite(min) };
+        let samples = self.samples.iter().map(|rounds| rounds.iter().map(|v| map(*v)).collect()).collect();
+        Figure { unit: unit.to_owned(), samples, estimate, ..self.clone() }
+    }
+
+    /// What it counts in.
+    #[must_use]
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
+    /// The estimate with its interval.
+    #[must_use]
+    pub fn estimate(&self) -> Estimate {
+        self.estimate
+    }
+
+    /// The median alone.
+    #[must_use]
+    pub fn value(&self) -> f64 {
+        self.estimate.median
+    }
+
+    /// The relative difference within which it ties with others of its set.
+    #[must_use]
+    pub fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    /// The samples, by replicate and round.
+    #[must_use]
+    pub fn samples(&self) -> &[Vec<f64>] {
+        &self.samples
+    }
+
+    /// This figure over another, round by round where both were sampled in the same rounds. The interval's upper end
+    /// is infinite where the other may be zero. `None` where the other is zero or less.
+    #[must_use]
+    pub fn ratio_to(&self, other: &Figure, seed: u64) -> Option<Ratio> {
+        let positive = |figure: &Figure| figure.samples.iter().flatten().all(|sample| *sample > 0.0);
+        if self.set.is_some() && self.set == other.set && positive(self) && positive(other) {
+            return statistics::paired_ratio(&self.samples, &other.samples, seed);
+        }
+        let (a, b) = (self.estimate, other.estimate);
+        (b.median > 0.0).then(|| Ratio {
+            median: a.median / b.median,
+            low: if a.low > 0.0 { a.low / b.high } else { 0.0 },
+            high: if b.low > 0.0 { a.high / b.low } else { f64::INFINITY },
+        })
+    }
+}
+
+/// Figures by name, and why others are missing.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    known: Vec<(String, Result<Figure, String>)>,
+}
+
+impl Figures {
+    /// Adds a figure; `None` is one that was not measured for want of time.
+    pub fn add(&mut self, name: impl Into<String>, figure: Option<Figure>) {
+        let figure = figure.ok_or_else(|| "there was no time to measure it".to_owned());
+        self.add_or_reason(name, figure);
+    }
+
+    /// Adds a figure, or the reason why there is none.
+    pub fn add_or_reason(&mut self, name: impl Into<String>, figure: Result<Figure, String>) {
+        let name = name.into();
+        self.known.retain(|(known, _)| *known != name);
+        self.known.push((name, figure));
+    }
+
+    /// Says why a figure is missing.
+    pub fn missing(&mut self, name: impl Into<String>, reason: impl Into<String>) {
+        self.add_or_reason(name, Err(reason.into()));
+    }
+
+    /// The figure of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Figure> {
+        self.look(name).ok()
+    }
+
+    /// The figure of that name, or the reason why there is none.
+    ///
+    /// # Errors
+    /// The reason, as text.
+    pub fn look(&self, name: &str) -> Result<&Figure, String> {
+        match self.known.iter().find(|(known, _)| known == name) {
+            Some((_, Ok(figure))) => Ok(figure),
+            Some((_, Err(reason))) => Err(reason.clone()),
+            None => Err(format!("no figure '{name}' was made")),
+        }
+    }
+
+    /// Every figure there is, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Figure)> {
+        self.known.iter().filter_map(|(name, figure)| Some((name.as_str(), figure.as_ref().ok()?)))
+    }
+
+    /// The name of the smallest of these figures, of those that there are.
+    #[must_use]
+    pub fn smallest<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        self.valued(names).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+    }
+
+    /// The name of the largest of these figures, of those that there are.
+    #[must_use]
+    pub fn largest<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        self.valued(names).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+    }
+
+    fn valued<'n>(&self, names: &[&'n str]) -> impl Iterator<Item = (&'n str, f64)> {
+        names.iter().copied().filter_map(|name| Some((name, self.get(name)?.value())))
+    }
+}

@@ -1,0 +1,45 @@
+//! One chain that sums a message at an odd address from its second byte on and swaps the result's bytes back.
+//!
+//! That is the article's baseline (the Linux kernel's csum_partial until 2021) as it was meant: the seed is turned
+//! by a byte too before it joins, for the swap at the end turns it back. The article's own form forgets that:
+//! [`odd_address_baseline`](super::odd_address_baseline). The handling is pointless either way, since a sum does not
+//! depend on where the message lies; it stands here for what it costs.
+
+use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "odd_address_swap",
+    routine: Routine::Checksum(run),
+    role: Role::Seed,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "one add-with-carry chain, odd addresses handled apart",
+    provenance: "vandeven-2021, baseline (Linux csum_partial before 2021), with the seed's byte order mended",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the caller owns len readable bytes.
+    unsafe { sum(data, len, seed) }
+}
+
+/// The same, for callers that inline it.
+///
+/// # Safety
+/// `data` is valid for reads of `len` bytes.
+#[inline(always)]
+pub unsafe fn sum(data: *const u8, len: usize, seed: u32) -> u32 {
+    if len == 0 || data as usize & 1 == 0 {
+        // SAFETY: the caller's obligation.
+        return ones_complement::reduce(unsafe { adc_1_stream::chain(u64::from(seed), data, len) });
+    }
+    // SAFETY: the first byte, then the len - 1 behind it.
+    let sum = unsafe {
+        let first = u64::from(u16::from_ne_bytes([0, data.read()]));
+        let turned = u64::from(seed.rotate_left(8));
+        ones_complement::reduce(adc_1_stream::chain(turned + first, data.add(1), len - 1))
+    };
+    u32::from(ones_complement::fold(sum).swap_bytes())
+}

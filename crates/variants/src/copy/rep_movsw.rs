@@ -1,0 +1,33 @@
+//! `rep movsw`: 16-bit words by one string instruction, an odd last byte by itself.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "rep_movsw",
+    routine: Routine::Copy(run),
+    role: Role::Seed,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "one rep movsw, an odd last byte by itself",
+    provenance: "evans-2018: the widths of rep movs",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: len / 2 words, and the last byte where the length is odd: the caller's on both sides, upwards because
+    // the ABI has DF clear.
+    unsafe {
+        core::arch::asm!(
+            "rep movsw",
+            inout("rcx") len / 2 => _,
+            inout("rdi") dst => _,
+            inout("rsi") src => _,
+            options(nostack, preserves_flags)
+        );
+        if len & 1 != 0 {
+            dst.add(len - 1).write(src.add(len - 1).read());
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! 4 32-bit stores to a loop step of 16 bytes.
+
+use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "mov32_unroll_16",
+    routine: Routine::Zero(run),
+    role: Role::Seed,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "32-bit stores, 16 bytes to a loop step",
+    provenance: "evans-2003, row zero1 (unroll 16)",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the caller owns len writable bytes, and whole steps of 16 of them are stored to.
+    unsafe { zero_by_32_bits!(dst, len, 16, reads [], stores [0, 4, 8, 12]) }
+}

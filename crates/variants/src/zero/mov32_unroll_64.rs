@@ -1,0 +1,23 @@
+//! 16 32-bit stores to a loop step of 64 bytes.
+
+use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "mov32_unroll_64",
+    routine: Routine::Zero(run),
+    role: Role::Seed,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "32-bit stores, 64 bytes to a loop step",
+    provenance: "evans-2003, row zero5 (unroll 64)",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the caller owns len writable bytes, and whole steps of 64 of them are stored to.
+    unsafe {
+        zero_by_32_bits!(dst, len, 64, reads [], stores [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60])
+    }
+}

@@ -1,0 +1,26 @@
+//! 16 32-bit stores to a loop step of 64 bytes, a word of them read first.
+//!
+//! The read brings the line into the cache before it is written, for CPUs whose stores do not. Others do so by
+//! themselves, and then it is one more thing to wait for.
+
+use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "mov32_unroll_64_preallocate",
+    routine: Routine::Zero(run),
+    role: Role::Seed,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "32-bit stores, 64 bytes to a loop step, the line read first",
+    provenance: "evans-2003, row zero6 (unroll 64 preallocate)",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the caller owns len writable bytes, and whole steps of 64 of them are read from and stored to.
+    unsafe {
+        zero_by_32_bits!(dst, len, 64, reads [0], stores [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60])
+    }
+}

@@ -1,0 +1,33 @@
+//! `rep stosw`: 16-bit words by one string instruction, an odd last byte by itself.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "rep_stosw",
+    routine: Routine::Zero(run),
+    role: Role::Seed,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "one rep stosw, an odd last byte by itself",
+    provenance: "the 16-bit form of evans-2003's rep stosl",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: len / 2 words, and the last byte where the length is odd: the caller's, upwards because the ABI has DF
+    // clear.
+    unsafe {
+        core::arch::asm!(
+            "rep stosw",
+            inout("rcx") len / 2 => _,
+            inout("rdi") dst => _,
+            in("ax") 0_u16,
+            options(nostack, preserves_flags)
+        );
+        if len & 1 != 0 {
+            dst.add(len - 1).write(0);
+        }
+    }
+}
