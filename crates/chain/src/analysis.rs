@@ -1,19 +1,21 @@
 //! A routine's bounds: the longest path from each input to the outputs, what each loop carries, and how fast its
 //! instructions can be started.
 //!
-//! Three scopes. *Straight* code runs from its first instruction to its last. *Branching* code is analysed over every path
-//! that takes each loop at most once (a path bound then is of the longest of them), and its loops each for
-//! themselves. A *trace* is what one call really executed, so its bounds are of that call.
+//! Three scopes. *Straight* code runs from its first instruction to its last. *Branching* code is analysed over
+//! every path that takes each loop at most once (a path bound then is of the longest of them), and its loops each
+//! for themselves. A *trace* is what one call really executed, so its bounds are of that call.
 
 use crate::blocks::Blocks;
 use crate::decode::{Function, Stop};
-use crate::effects::{Effects, Location, Reader};
-use crate::graph::{Builder, Graph, Model, State, Vertex, VertexId, Via};
+use crate::effects::{Effects, Reader};
+use crate::graph::{Builder, Graph, Model, State, VertexId};
 use crate::latency::{Key, Latencies, Latency};
-use crate::recurrence::{self, Link};
+pub use crate::loops::LoopBound;
+pub use crate::paths::{InputPath, PathStep};
 use crate::signature::Signature;
 use crate::throughput::{self, Throughput};
 use crate::trace::Trace;
+use crate::{loops, paths};
 use iced_x86::{FlowControl, Instruction};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -55,79 +57,6 @@ impl<'a> Options<'a> {
     }
 }
 
-/// One instruction of a path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PathStep {
-    /// The step, in the order of execution.
-    pub step: usize,
-    /// The instruction, by its place in the function.
-    pub instruction: usize,
-    /// Through what it waits for the one before.
-    pub via: Via,
-    /// For how long.
-    pub cycles: f64,
-}
-
-/// The longest path from an input to the outputs.
-#[derive(Clone, Debug)]
-pub struct InputPath {
-    /// What the input is called.
-    pub name: String,
-    /// The register it comes in.
-    pub register: String,
-    /// Cycles, or `None` where no output waits for it.
-    pub path_cycles: Option<f64>,
-    /// The output that the path leads to.
-    pub output: Option<String>,
-    /// The instructions on the path.
-    pub steps: Vec<PathStep>,
-    /// The vertices on the path, the input first.
-    pub vertices: Vec<VertexId>,
-}
-
-/// A loop's bounds.
-#[derive(Debug)]
-pub struct LoopBound {
-    /// Of the first instruction.
-    pub offset: i64,
-    /// The instructions, by their place in the function.
-    pub instructions: Vec<usize>,
-    /// True if no loop lies in it.
-    pub is_innermost: bool,
-    /// Cycles per iteration that the carried chain takes.
-    pub recurrence_cycles: f64,
-    /// That chain.
-    pub chain: Vec<Link>,
-    /// The bound by issue and ports, for an iteration that takes every block once.
-    pub throughput: Throughput,
-    /// How far the memory read (or else written) moves in an iteration.
-    pub bytes_per_iteration: Option<u64>,
-    /// The graph of two iterations.
-    pub graph: Graph,
-    /// The first vertex of the second iteration.
-    pub second: VertexId,
-}
-
-impl LoopBound {
-    /// The larger of both bounds.
-    #[must_use]
-    pub fn cycles(&self) -> f64 {
-        self.recurrence_cycles.max(self.throughput.cycles)
-    }
-
-    /// Cycles per byte, where it is known how far an iteration moves.
-    #[must_use]
-    pub fn cycles_per_byte(&self) -> Option<f64> {
-        self.bytes_per_iteration.map(|bytes| self.cycles() / bytes as f64)
-    }
-
-    /// Which bound binds: `recurrence` or `throughput`.
-    #[must_use]
-    pub fn binding(&self) -> &'static str {
-        if self.recurrence_cycles > self.throughput.cycles { "recurrence" } else { "throughput" }
-    }
-}
-
 /// Everything found.
 #[derive(Debug)]
 pub struct Analysis {
@@ -157,9 +86,6 @@ pub struct Analysis {
     pub notes: Vec<String>,
 }
 
-/// Instructions in loops that are analysed; beyond, a note says so.
-const MOST_IN_LOOPS: usize = 20_000;
-
 /// Analyses a function from its code.
 #[must_use]
 pub fn of_function(function: Function, signature: &Signature, options: Options<'_>) -> Analysis {
@@ -170,9 +96,9 @@ pub fn of_function(function: Function, signature: &Signature, options: Options<'
     let mut builder = Builder::new(model);
     let (order, ends) = all_paths(&mut builder, &function, &effects, &blocks);
     let is_straight = blocks.blocks.iter().all(|block| block.successors.len() < 2) && blocks.loops.is_empty();
-    let outputs = outputs(signature, &ends);
+    let outputs = paths::outputs(signature, &ends);
     let throughput = throughput::of_shortest(&function, &effects, &blocks, model);
-    let (loops, loop_latencies, left_out) = loops(&function, &effects, &blocks, model);
+    let (loops, loop_latencies, left_out) = loops::all(&function, &effects, &blocks, model);
     let mut notes: Vec<String> = function.stops.iter().map(Stop::to_string).collect();
     if left_out > 0 {
         notes.push(format!("{left_out} loops were not analysed: the code is too large"));
@@ -215,7 +141,7 @@ pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> A
         builder.step(&mut state, index, &function.instructions[index], &effects[index], Some(&addresses));
         order.push(index);
     }
-    let outputs = outputs(signature, &[state]);
+    let outputs = paths::outputs(signature, &[state]);
     let throughput = throughput::bound(
         options.latencies.table(),
         model.eliminates_moves,
@@ -294,7 +220,7 @@ fn finish(found: Found, signature: &Signature) -> Analysis {
             "reads bytes of which only some were just stored: no forwarding, a stall that is not modelled";
         notes.push(format!("{} {why}", at(index)));
     }
-    let inputs = input_paths(&graph, &outputs, signature);
+    let inputs = paths::of_inputs(&graph, &outputs, signature);
     Analysis {
         scope,
         function,
@@ -340,126 +266,6 @@ fn all_paths(
         ends.insert(*block, state);
     }
     (order, results)
-}
-
-/// What the ends of the code leave behind as results.
-fn outputs(signature: &Signature, ends: &[State]) -> Vec<(VertexId, String)> {
-    let rax = Location::at(0);
-    let vector = Location::of(iced_x86::Register::XMM0);
-    let mut found: Vec<(VertexId, String)> = Vec::new();
-    let mut add = |vertex: Option<VertexId>, name: &str| {
-        if let Some(vertex) = vertex
-            && !found.iter().any(|(known, _)| *known == vertex)
-        {
-            found.push((vertex, name.to_owned()));
-        }
-    };
-    for end in ends {
-        if signature.returns {
-            add(end.value(rax), "rax");
-            if signature.inputs.is_empty() {
-                add(vector.and_then(|vector| end.value(vector)), "zmm0");
-            }
-        }
-        if signature.stores {
-            for vertex in end.stores() {
-                add(Some(vertex), "memory");
-            }
-        }
-    }
-    if found.is_empty() {
-        // A piece of code that returns nothing: whatever it leaves in registers.
-        for end in ends {
-            for location in (0..Location::COUNT).map(Location::at) {
-                let is_result = !location.is_flag() && !location.is_callee_saved();
-                if let Some(vertex) = end.value(location).filter(|_| is_result) {
-                    found.push((vertex, location.name()));
-                }
-            }
-        }
-    }
-    found
-}
-
-fn input_paths(graph: &Graph, outputs: &[(VertexId, String)], signature: &Signature) -> Vec<InputPath> {
-    let mut found = Vec::new();
-    // Arguments first, in their order; each is there even if nothing waits for it.
-    let mut locations: Vec<Location> =
-        signature.inputs.iter().filter_map(|(register, _)| Location::of(*register)).collect();
-    for location in graph.inputs.keys() {
-        if !locations.contains(location) {
-            locations.push(*location);
-        }
-    }
-    for location in locations {
-        let Some(name) = signature.name(location) else { continue };
-        let mut path = InputPath {
-            name,
-            register: location.name(),
-            path_cycles: None,
-            output: None,
-            steps: Vec::new(),
-            vertices: Vec::new(),
-        };
-        if let Some(source) = graph.inputs.get(&location) {
-            let paths = graph.longest_from(*source);
-            let reached =
-                outputs.iter().filter_map(|(vertex, name)| Some((paths.cycles[*vertex]?, *vertex, name)));
-            if let Some((cycles, vertex, output)) = reached.max_by(|a, b| a.0.total_cmp(&b.0)) {
-                path.path_cycles = Some(cycles);
-                path.output = Some(output.clone());
-                for (vertex, edge) in paths.to(vertex) {
-                    path.vertices.push(vertex);
-                    if let (Vertex::Value { step, instruction, .. }, Some(edge)) =
-                        (graph.vertices[vertex], edge)
-                    {
-                        path.steps.push(PathStep { step, instruction, via: edge.via, cycles: edge.cycles });
-                    }
-                }
-            }
-        }
-        // Registers of code without a signature that lead nowhere say nothing.
-        if path.path_cycles.is_some() || !signature.inputs.is_empty() {
-            found.push(path);
-        }
-    }
-    found
-}
-
-type LoopsFound = (Vec<LoopBound>, HashMap<Key, Latency>, usize);
-
-fn loops(function: &Function, effects: &[Effects], blocks: &Blocks, model: Model<'_>) -> LoopsFound {
-    let (mut bounds, mut latencies, mut left_out, mut spent) = (Vec::new(), HashMap::new(), 0, 0);
-    let mut inner_first: Vec<_> = blocks.loops.iter().collect();
-    inner_first.sort_by_key(|found| !found.is_innermost);
-    for found in inner_first {
-        let instructions: Vec<usize> = found
-            .blocks
-            .iter()
-            .flat_map(|block| blocks.blocks[*block].instructions.iter().copied())
-            .collect();
-        spent += instructions.len();
-        if spent > MOST_IN_LOOPS {
-            left_out += 1;
-            continue;
-        }
-        let recurrence = recurrence::of(function, effects, blocks, found, model);
-        let steps = instructions.iter().map(|index| (&function.instructions[*index], &effects[*index]));
-        let header = blocks.blocks[found.header].instructions.first();
-        bounds.push(LoopBound {
-            offset: header.map_or(0, |index| function.offset(function.instructions[*index].ip())),
-            throughput: throughput::bound(model.latencies.table(), model.eliminates_moves, steps),
-            instructions,
-            is_innermost: found.is_innermost,
-            recurrence_cycles: recurrence.cycles,
-            chain: recurrence.chain,
-            bytes_per_iteration: recurrence.stride,
-            graph: recurrence.graph,
-            second: recurrence.second,
-        });
-        latencies.extend(recurrence.used);
-    }
-    (bounds, latencies, left_out)
 }
 
 impl Analysis {

@@ -22,10 +22,6 @@ pub struct Image {
     /// Bytes that a linker has yet to fill in, by address.
     relocated: BTreeSet<u64>,
     entry: u64,
-    /// How long the piece is, where a symbol says so.
-    size: Option<u64>,
-    /// True if jumps may leave the piece: all that can be reached is there.
-    is_whole: bool,
 }
 
 /// The numbers of 64-bit relocatable files begin at 0 in every section; apart, so that none is mistaken for another.
@@ -66,8 +62,6 @@ impl Image {
                 sections: vec![Section { address: 0, bytes }],
                 relocated: BTreeSet::new(),
                 entry: 0,
-                size: None,
-                is_whole: false,
             }),
         }
     }
@@ -113,8 +107,6 @@ impl Image {
             sections: Vec::new(),
             relocated: BTreeSet::new(),
             entry: place(found.section_index(), found.address()),
-            size: (found.size() > 0).then_some(found.size()),
-            is_whole: true,
         };
         for section in object.sections().filter(|section| section.kind() == object::SectionKind::Text) {
             let address = place(Some(section.index()), section.address());
@@ -154,8 +146,7 @@ impl Image {
             .symbols()
             .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
             .find(|symbol| symbol.address() == entry)
-            .map(|symbol| symbol.size())
-            .filter(|size| *size > 0);
+            .map(|symbol| symbol.size());
         if size.is_some_and(|size| size > MOST_BYTES as u64) {
             return Err(ChainError::TooLong { offset: MOST_BYTES as u64, limit: MOST_BYTES });
         }
@@ -164,25 +155,13 @@ impl Image {
             let bytes = section.data().map_err(|error| unreadable(error.to_string()))?.to_vec();
             sections.push(Section { address: section.address(), bytes });
         }
-        Ok(Image { sections, relocated: BTreeSet::new(), entry, size, is_whole: true })
+        Ok(Image { sections, relocated: BTreeSet::new(), entry })
     }
 
     /// Where the code begins.
     #[must_use]
     pub fn entry(&self) -> u64 {
         self.entry
-    }
-
-    /// How long the symbol says the function is.
-    #[must_use]
-    pub fn size(&self) -> Option<u64> {
-        self.size
-    }
-
-    /// True if code outside the function is there too.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.is_whole
     }
 
     /// Up to 15 bytes from an address on; empty where no code is.

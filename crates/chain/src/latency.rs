@@ -1,7 +1,7 @@
 //! How long each input of an instruction takes to each of its outputs, and where that number comes from.
 //!
-//! A latency is of a [`Key`]: the [`Form`] of the instruction, the input and the output, for example
-//! `adc r64, r64: flags -> r64` or `adc r64, m64: address -> r64`. [`Latencies::of`] answers for every key: with
+//! A latency is of a [`Key`]: the [`Form`] of the instruction, the input and the output, for example `adc r64, r64:
+//! flags -> r64` or `adc r64, m64: address -> r64`. [`Latencies::of`] answers for every key: with
 //!
 //! 1. what was measured on this machine;
 //! 2. else what the [`Table`] of the microarchitecture says, with its citation;
@@ -10,19 +10,22 @@
 //! 4. else an assumption, which says that it is one.
 //!
 //! # How a measurement plugs in
-//! Whoever measures calls [`Latencies::overlay`] with pairs of `Key` and cycles; from then on they win over the table, and
-//! [`Source::Measured`] says so in every output. The keys that a piece of code needs are in
-//! [`Analysis::latencies`](crate::Analysis::latencies), each with the latency that was used; a `Key` is plain data, from which the instruction
-//! can be assembled again (`key.form.mnemonic`, `key.form.operands`). So a calibration is a function
-//! `fn(&[Key]) -> Vec<(Key, f64)>`, and it need not know of tables, nor this module of executable mappings.
+//! Whoever measures calls [`Latencies::overlay`] with pairs of `Key` and cycles; from then on they win over the
+//! table, and [`Source::Measured`] says so in every output. The keys that a piece of code needs are in
+//! [`Analysis::latencies`](crate::Analysis::latencies), each with the latency that was used; a `Key` is plain data,
+//! from which the instruction can be assembled again (`key.form.mnemonic`, `key.form.operands`). So a calibration
+//! is a function `fn(&[Key]) -> Vec<(Key, f64)>`, and it need not know of tables, nor this module of executable
+//! mappings.
 //!
 //! Conventions that a measurement must keep:
 //! - `address -> X` is from the register that an address is made of to the result: load-to-use, and with it the
 //!   operation that takes the loaded value.
 //! - `X -> memory`, of an instruction that stores, is the whole way from the register through a forwarded store to
-//!   the register of a plain load of the same width: forwarding is charged to the store, and `memory -> X` of a plain load is 0.
+//!   the register of a plain load of the same width: forwarding is charged to the store, and `memory -> X` of a
+//!   plain load is 0.
 //! - `flags` is any one flag; where flags differ in latency the key names the carry and the others alike.
-//! - An eliminated move, a zero idiom, a call and whatever is not modelled are not asked for at all: the graph knows them.
+//! - An eliminated move, a zero idiom, a call and whatever is not modelled are not asked for at all: the graph
+//!   knows them.
 
 use crate::form::{Form, Masking, Operand};
 use crate::table::Table;
@@ -194,8 +197,8 @@ impl Latencies {
         }
     }
 
-    /// An instruction with a memory operand does what a load, the same instruction between registers and, if it writes
-    /// memory, a store do.
+    /// An instruction with a memory operand does what a load, the same instruction between registers and, if it
+    /// writes memory, a store do.
     fn composed(&self, key: &Key) -> Option<Latency> {
         let memory = key.form.memory()?;
         let register = loaded_into(&key.form, memory);

@@ -1,11 +1,12 @@
 //! From machine code to its dependency graph, its critical chain, and the bounds that follow from them.
 //!
-//! [`image`] (bytes) → [`decode`] (instructions that branches reach) → [`effects`] (what each waits for and makes) → [`graph`]
-//! (which value waits for which, by [`latency`]) → [`analysis`] (longest paths, what loops carry, throughput).
+//! [`image`] (bytes) → [`decode`] (instructions that branches reach) → [`effects`] (what each waits for and makes) →
+//! [`graph`] (which value waits for which, by [`latency`]) → [`analysis`] (longest paths, what loops carry,
+//! throughput).
 //!
 //! It answers why a routine cannot be faster than it is, and what would have to be cut. It is no simulator: caches,
-//! branch predictors and the order in which a scheduler picks instructions are not in it, so a measurement above the
-//! bound is not yet explained, and one below it says that a number in the tables is wrong.
+//! branch predictors and the order in which a scheduler picks instructions are not in it, so a measurement above
+//! the bound is not yet explained, and one below it says that a number in the tables is wrong.
 
 pub mod analysis;
 pub mod blocks;
@@ -19,7 +20,11 @@ pub mod form;
 pub mod graph;
 pub mod image;
 pub mod latency;
+mod location;
+pub mod loops;
+pub mod paths;
 pub mod recurrence;
+mod rewrite;
 pub mod signature;
 pub mod suggest;
 pub mod symbol;

@@ -303,3 +303,46 @@ fn port_fits(pattern: &str, port: Port) -> bool {
         Port::Memory => pattern == "memory",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = include_str!("../latencies/generic.txt");
+
+    #[test]
+    fn every_table_is_read_and_cites_somebody() {
+        assert_eq!(all().len(), FILES.len());
+        for table in all() {
+            assert!(!table.citations.is_empty() && table.issue_width >= 4.0, "{}", table.name);
+            assert!(table.latencies.iter().all(|line| !line.citation.is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_is_refused_with_its_number() {
+        for (line, word) in [
+            ("latency add * * -> * 1 nobody", "nobody"),
+            ("latency add * * -> * many typical", "many"),
+            ("latency add * * -> * 1", "fields"),
+            ("class bread i0", "bread"),
+            ("lateny add", "lateny"),
+        ] {
+            let error = Table::parse("t", &format!("{WHOLE}{line}\n")).expect_err(line);
+            assert!(error.reason.contains(word), "{error}");
+            assert_eq!(error.line, WHOLE.lines().count() + 1);
+        }
+        let without_alu = WHOLE.replace("class alu", "# class alu");
+        assert!(Table::parse("t", &without_alu).expect_err("no alu").reason.contains("'alu'"));
+    }
+
+    #[test]
+    fn a_cpu_finds_its_table_and_an_unknown_one_the_generic() {
+        assert_eq!(of_cpu("AuthenticAMD", 0x1a, 0x02).name, "zen5");
+        assert_eq!(of_cpu("AuthenticAMD", 0x19, 0x61).name, "zen4");
+        assert_eq!(of_cpu("AuthenticAMD", 0x19, 0x21).name, "generic", "Zen 3");
+        assert_eq!(of_cpu("GenuineIntel", 6, 0x55).name, "skylake_x");
+        assert_eq!(of_cpu("GenuineIntel", 6, 0x3f).name, "haswell");
+        assert_eq!(of_cpu("", 0, 0).name, "generic");
+    }
+}

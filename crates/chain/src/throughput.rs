@@ -108,8 +108,8 @@ pub fn of_shortest(
     bound(model.latencies.table(), model.eliminates_moves, steps)
 }
 
-/// The set of ports with most work for each: the bound of any assignment of work to ports (Hall's theorem). Only unions
-/// of the sets that occur need be looked at.
+/// The set of ports with most work for each: the bound of any assignment of work to ports (Hall's theorem). Only
+/// unions of the sets that occur need be looked at.
 fn busiest(work: &BTreeMap<u32, f64>) -> (f64, u32) {
     let mut unions: Vec<u32> = Vec::new();
     for set in work.keys() {

@@ -1,7 +1,7 @@
 //! What one call executed, instruction by instruction, with the registers before each.
 //!
-//! Whoever can stop a routine after each instruction makes one; the addresses of memory operands follow from the registers,
-//! so a trace knows exactly which load reads which store.
+//! Whoever can stop a routine after each instruction makes one; the addresses of memory operands follow from the
+//! registers, so a trace knows exactly which load reads which store.
 
 use crate::decode::Function;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Register};
@@ -52,7 +52,8 @@ impl Trace {
         self.steps.dedup_by_key(|step| step.address);
     }
 
-    /// The functions that the call entered by calls and indirect jumps, relative to its first instruction, each once, in order.
+    /// The functions that the call entered by calls and indirect jumps, relative to its first instruction, each
+    /// once, in order.
     #[must_use]
     pub fn entered(&self) -> Vec<i64> {
         let function = self.function();

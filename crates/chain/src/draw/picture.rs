@@ -1,8 +1,8 @@
 //! What is drawn: instructions as boxes, what waits for what as arrows; before anything has a place.
 //!
-//! Left out is what no result waits for (comparisons, branches, counters), the stack pointer, and the arrows from an argument
-//! or a loop's pointer to addresses, which would go to every load: the longest path of each argument is drawn,
-//! whatever it goes through.
+//! Left out is what no result waits for (comparisons, branches, counters), the stack pointer, and the arrows from
+//! an argument or a loop's pointer to addresses, which would go to every load: the longest path of each argument is
+//! drawn, whatever it goes through.
 
 use crate::analysis::{Analysis, LoopBound};
 use crate::decode::Function;
@@ -189,7 +189,8 @@ pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str) -> Picture {
     picture
 }
 
-/// Takes out what waits for nothing but its own last value, and nothing else in the picture for it: the counters of branches.
+/// Takes out what waits for nothing but its own last value, and nothing else in the picture for it: the counters of
+/// branches.
 fn drop_counters(picture: &mut Picture) {
     let is_needed = |node: usize| {
         let mut others = picture.arrows.iter().filter(|arrow| (arrow.from == node) != (arrow.to == node));

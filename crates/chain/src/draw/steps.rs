@@ -1,8 +1,8 @@
 //! Which instructions belong together: the steps of a computation, found in its machine code.
 //!
-//! A *carry chain* is an addition and the additions with carry that take in its flag, one after the other. A chain of 32-bit
-//! additions that takes in the upper half of something by a shift is a *fold*, with the moves and the shift before it. Everything
-//! else stands alone.
+//! A *carry chain* is an addition and the additions with carry that take in its flag, one after the other. A chain
+//! of 32-bit additions that takes in the upper half of something by a shift is a *fold*, with the moves and the
+//! shift before it. Everything else stands alone.
 
 use crate::class::{Class, classes};
 use crate::decode::Function;

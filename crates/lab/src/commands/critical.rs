@@ -1,4 +1,5 @@
-//! `carryline critical`: why a routine takes the time it takes: its critical chain, the bounds, and what was measured.
+//! `carryline critical`: why a routine takes the time it takes: its critical chain, the bounds, and what was
+//! measured.
 
 mod calibration;
 mod json;

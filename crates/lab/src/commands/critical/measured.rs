@@ -38,8 +38,9 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// The figure to hold against a bound. A chain goes from call to call, past the call and return instructions: gross. Calls that
-    /// overlap share one front end with their call and return: gross. Fences and what they wait for add up: net.
+    /// The figure to hold against a bound. A chain goes from call to call, past the call and return instructions:
+    /// gross. Calls that overlap share one front end with their call and return: gross. Fences and what they wait
+    /// for add up: net.
     pub fn compared(&self) -> f64 {
         match self.dependence {
             Dependence::Chained | Dependence::Independent => self.gross,

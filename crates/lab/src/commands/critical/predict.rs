@@ -147,8 +147,8 @@ impl Prediction {
         &self.code.as_ref().unwrap_or(&self.call).loops
     }
 
-    /// The bound on the cycles of a call that depends on the others in this way; `None` where the size that was analysed is not that
-    /// of one call.
+    /// The bound on the cycles of a call that depends on the others in this way; `None` where the size that was
+    /// analysed is not that of one call.
     pub fn bound(&self, dependence: Dependence) -> Option<f64> {
         if self.call.scope == Scope::Branching {
             return None;
