@@ -48,9 +48,9 @@ impl Cycles {
         }
     }
 
-    /// What a bound does not explain; no independent call takes less than the null call.
+    /// What a bound does not explain; no call takes less than the null call.
     pub fn unexplained(&self, bound: Option<f64>) -> Option<f64> {
-        let least = if self.dependence == Dependence::Independent { self.null } else { 0.0 };
+        let least = if self.dependence == Dependence::Fenced { 0.0 } else { self.null };
         bound.map(|bound| self.compared() - bound.max(least))
     }
 }
@@ -153,6 +153,7 @@ mod tests {
         let cycles = |dependence| Cycles { dependence, gross: 20.0, null: 7.0 };
         assert_eq!(cycles(Dependence::Chained).unexplained(Some(17.0)), Some(3.0));
         // The null call is a bound too.
+        assert_eq!(cycles(Dependence::Chained).unexplained(Some(5.0)), Some(13.0));
         assert_eq!(cycles(Dependence::Independent).unexplained(Some(2.0)), Some(13.0));
         assert_eq!(cycles(Dependence::Independent).unexplained(Some(18.0)), Some(2.0));
         assert_eq!(cycles(Dependence::Fenced).unexplained(Some(12.0)), Some(1.0));

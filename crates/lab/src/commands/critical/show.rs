@@ -30,8 +30,8 @@ pub struct Shown<'a> {
 }
 
 /// What the last column means.
-const UNEXPLAINED: &str = "Unexplained: chained, above the bound (the chain runs past call and return); independent, above the \
-                           bound and the null call; fenced, net of the null call and above the bound: the null call's own \
+const UNEXPLAINED: &str = "Unexplained: chained and independent, above the bound and the null call (a chain runs past \
+                           call and return); fenced, net of the null call and above the bound: the null call's own \
                            call and return run beside the chain, so less than nothing may be left";
 
 /// Lines of a listing that are printed.
@@ -297,10 +297,11 @@ fn overview(shown: &[Shown<'_>]) -> Table {
             let bound = one.prediction.bound(dependence);
             row.push(bound.map_or("-".into(), number));
             row.push(found.map_or("-".into(), |found| number(found.compared())));
-            let off = found.and_then(|found| Some(found.unexplained(bound)? / found.compared()));
+            let left = found.and_then(|found| Some((found.unexplained(bound)?, found.compared())));
             // A fenced call's chain runs beside the null call's return: below nothing is no miss.
-            let is_told = |off: &f64| off.is_finite() && (dependence != Dependence::Fenced || *off >= 0.0);
-            row.push(off.filter(is_told).map_or("-".into(), percent));
+            let is_told = |(left, _): &(f64, f64)| dependence != Dependence::Fenced || *left >= 0.0;
+            let off = left.filter(is_told).map(|(left, whole)| left / whole).filter(|off| off.is_finite());
+            row.push(off.map_or("-".into(), percent));
         }
         table.push(row, Emphasis::None);
     }
