@@ -42,6 +42,32 @@ impl Figure {
         })
     }
 
+    /// A figure computed from others of one set, round by round: a difference, the slope of a line, a crossing. What
+    /// is no number in a round is a gap. `None` where they were not sampled together, or no round gives a number.
+    #[must_use]
+    pub fn by_round(
+        unit: &str,
+        of: &[&Figure],
+        seed: u64,
+        compute: impl Fn(&[f64]) -> f64,
+    ) -> Option<Figure> {
+        let (first, rest) = of.split_first()?;
+        let set = first.set.as_deref()?;
+        if rest.iter().any(|other| other.set.as_deref() != Some(set)) {
+            return None;
+        }
+        let round = |replicate: usize, round: usize| {
+            let value = |figure: &&Figure| {
+                figure.samples.get(replicate).and_then(|r| r.get(round)).copied().unwrap_or(f64::NAN)
+            };
+            compute(&of.iter().map(value).collect::<Vec<f64>>())
+        };
+        let samples = first.samples.iter().enumerate();
+        let samples = samples.map(|(r, rounds)| (0..rounds.len()).map(|n| round(r, n)).collect()).collect();
+        let floor = of.iter().map(|figure| figure.floor).fold(0.0, f64::max);
+        Figure::sampled(unit, samples, Some(set), floor, seed)
+    }
+
     /// The figure times a constant, in another unit.
     #[must_use]
     pub fn scaled(&self, factor: f64, unit: &str) -> Figure {
@@ -174,5 +200,30 @@ impl Figures {
 
     fn valued<'n>(&self, names: &[&'n str]) -> impl Iterator<Item = (&'n str, f64)> {
         names.iter().copied().filter_map(|name| Some((name, self.get(name)?.value())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(set: Option<&str>, values: [f64; 3]) -> Figure {
+        let samples = values.map(|value| vec![value; 4]).into();
+        Figure::sampled("ticks", samples, set, 0.02, 1).expect("samples")
+    }
+
+    #[test]
+    fn a_figure_is_computed_round_by_round_and_only_within_a_set() {
+        let long = figure(Some("one"), [110.0, 120.0, 130.0]);
+        let short = figure(Some("one"), [10.0, 20.0, 30.0]);
+        let difference = Figure::by_round("ticks", &[&long, &short], 1, |v| v[0] - v[1]).expect("a figure");
+        assert_eq!(difference.value(), 100.0);
+        assert_eq!(difference.samples().concat(), vec![100.0; 12]);
+        assert_eq!(difference.floor(), 0.02);
+        let other = figure(Some("other"), [1.0; 3]);
+        assert!(Figure::by_round("ticks", &[&long, &other], 1, |v| v[0] - v[1]).is_none());
+        assert!(Figure::by_round("ticks", &[&figure(None, [1.0; 3])], 1, |v| v[0]).is_none());
+        assert!(Figure::by_round("ticks", &[&long], 1, |_| f64::NAN).is_none());
+        assert!(Figure::by_round("ticks", &[], 1, |_| 1.0).is_none());
     }
 }
