@@ -19,6 +19,7 @@ pub(crate) struct Timed {
     calls: u32,
     per: f64,
     warm: u32,
+    repeats: u32,
     before: Option<Box<dyn FnMut()>>,
     action: Action,
 }
@@ -27,13 +28,28 @@ impl Timed {
     /// A batch of `calls`; a sample is the time of one. A sixteenth as many go before it, untimed.
     pub(crate) fn new(name: impl Into<String>, calls: u32, action: impl FnMut(u32) + 'static) -> Timed {
         let (name, action) = (name.into(), Box::new(action));
-        Timed { name, calls, per: f64::from(calls), warm: calls.div_ceil(16), before: None, action }
+        Timed {
+            name,
+            calls,
+            per: f64::from(calls),
+            warm: calls.div_ceil(16),
+            repeats: 1,
+            before: None,
+            action,
+        }
     }
 
     /// Brings the machine into a state before each batch; nothing is warmed up then.
     pub(crate) fn before(mut self, prepare: impl FnMut() + 'static) -> Timed {
         self.before = Some(Box::new(prepare));
         self.warm = 0;
+        self
+    }
+
+    /// A sample is the mean of so many batches, each with its preparation: for batches so short that the clock's steps
+    /// show.
+    pub(crate) fn repeated(mut self, times: u32) -> Timed {
+        self.repeats = times.max(1);
         self
     }
 
@@ -101,14 +117,18 @@ impl Rounds for Batches {
         shuffle(&mut self.rng, &mut order);
         for place in order {
             let timed = &mut self.all[place];
-            if let Some(before) = &mut timed.before {
-                before();
+            let mut ticks = 0.0;
+            for _ in 0..timed.repeats {
+                if let Some(before) = &mut timed.before {
+                    before();
+                }
+                if timed.warm > 0 {
+                    (timed.action)(timed.warm);
+                }
+                let (action, calls) = (&mut timed.action, timed.calls);
+                ticks += time(self.overhead_ticks, || action(calls));
             }
-            if timed.warm > 0 {
-                (timed.action)(timed.warm);
-            }
-            let (action, calls) = (&mut timed.action, timed.calls);
-            samples[place] = time(self.overhead_ticks, || action(calls)) / timed.per;
+            samples[place] = ticks / timed.per / f64::from(timed.repeats);
             status.beat();
         }
         Ok(samples)
@@ -160,6 +180,7 @@ pub(crate) mod tests {
             Timed::new("one", 32, move |calls| r.set(r.get() + calls)),
             Timed::new("one again", 5, move |calls| r2.set(r2.get() + calls))
                 .before(move || p.set(p.get() + 1))
+                .repeated(2)
                 .per(2.0),
         ];
         let mut batches =
@@ -167,7 +188,7 @@ pub(crate) mod tests {
         assert_eq!(batches.twins(), [(0, 1)]);
         for round in 1..=3 {
             assert_eq!(batches.round(&status).expect("samples").len(), 2);
-            assert_eq!((prepared.get(), run.get()), (round, round * (32 + 2 + 5)));
+            assert_eq!((prepared.get(), run.get()), (2 * round, round * (32 + 2 + 2 * 5)));
         }
         assert_eq!(batches.series()[1].name, "one again");
     }

@@ -131,7 +131,7 @@ fn table(outcome: &Outcome, state: &str) -> TableResult {
         TableResult::new(format!("A page of 4 KB, {state}, by dirty blocks of 32 bytes"), &columns);
     for dirty in DIRTY {
         let here = |variant: &str| -> Datum { outcome.figures.get(&name(variant, state, dirty)).into() };
-        table.push(std::iter::once(f64::from(dirty).into()).chain(VARIANTS.map(here)).collect());
+        table.push(std::iter::once(dirty.to_string().into()).chain(VARIANTS.map(here)).collect());
     }
     table
 }

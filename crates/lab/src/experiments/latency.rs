@@ -123,8 +123,9 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 
 fn notes(outcome: &mut Outcome, found: &Special, caches: &CacheSizes, last: u64) {
     outcome.notes.push(
-        "State: lines written in the order of addresses, then walked once around untimed where they fit the last level; \
-         8192 loads, each of which needs the one before. On 4 KB pages the cost of translations is in the figures."
+        "State: lines written in the order of addresses, and walked once around untimed where the second level could hold \
+         a part of them; 8192 loads, each of which needs the one before. On 4 KB pages the cost of translations is in the \
+         figures. A rise is found in what a buffer's second half adds, as its first may still be cached."
             .to_owned(),
     );
     if last < 4 * caches.l3 {
@@ -197,7 +198,7 @@ fn caches_found(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableR
         &[
             ("pages", ""),
             ("rises beyond", "bytes"),
-            ("latency below", "ns"),
+            ("loads below", "ns"),
             ("nearest level", ""),
             ("reported", "bytes"),
             ("found of reported", "times"),

@@ -64,7 +64,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         outcome.notes.push(format!(
             "Of the pool's {} frames {:.0} % lie right after another of the pool; pages were faulted in random order, so \
              that frames in order and frames at random both mean addresses at random. In a virtual machine frames are the \
-             guest's, and the host may put them anywhere.",
+             guest's: the host may put them anywhere, and its own translations gain from their order.",
             bytes as usize / 4096,
             share * 100.0
         ));

@@ -2,8 +2,8 @@
 //!
 //! Buffers hold one pointer to a line. The order is that of a full-period linear congruence drawn anew for every
 //! replicate: it visits every line once before it comes back, and looks random to a prefetcher, yet takes no table. A
-//! buffer is linked afresh in every round, then walked once around untimed as far as a last-level cache's worth of lines
-//! reaches, then timed. Series are `PAGES, BYTES`, in ticks for a load; `PAGES, in steps of 128 bytes, BYTES` is the walk
+//! buffer is linked afresh in every round, line by line, which brings it as far into the caches as it fits; what could be
+//! in the second level is then walked once around, untimed, and the rest a little; then it is timed. Series are `PAGES, BYTES`, in ticks for a load; `PAGES, in steps of 128 bytes, BYTES` is the walk
 //! of old benchmarks, which a prefetcher foresees.
 //!
 //! [`edges`] finds the caches in such a ladder.
@@ -13,6 +13,7 @@ use crate::arena::Arena;
 use crate::clock;
 use crate::condition::Pages;
 use crate::sampler::shuffle;
+use crate::statistics;
 use crate::status::StatusPage;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -61,27 +62,42 @@ pub fn ladder(most: u64, fine: bool) -> Vec<u64> {
 pub struct Edge {
     /// The largest size below the rise: what was held there.
     pub size_bytes: u64,
-    /// The latency of the step below: its median.
+    /// What a load beyond the level before costs there.
     pub latency: f64,
 }
 
-/// By how much a latency may exceed its step's and still belong to it.
-const WITHIN_A_STEP: f64 = 1.25;
-/// By how much a latency may exceed the one before and still begin a step.
-const LEVEL: f64 = 1.12;
+/// By how much a marginal latency may exceed its level's and still belong to it.
+const WITHIN_A_LEVEL: f64 = 1.8;
+/// By how much it may exceed the one before and still begin a level.
+const LEVELLING_OFF: f64 = 1.3;
+/// How many of a level's latencies say what it takes.
+const RECENT: usize = 4;
 
-/// The steps of a ladder (sizes ascending): after how many bytes each ends. The last step, memory's, has no end and is
-/// no edge. A step of one size counts where the rise stops there.
+/// What the second half of a buffer of each size costs for a load: twice the latency of the size, less that of half of it.
+/// A buffer larger than a cache still has a part of its loads there, so that the mean rises for long; what is added by
+/// making it larger is a step. Sizes whose half is not in the ladder are left as they are.
+fn marginal(ladder: &[(u64, f64)]) -> Vec<(u64, f64)> {
+    let half = |size: u64| ladder.iter().find(|(other, _)| *other == size / 2).map(|(_, latency)| *latency);
+    ladder
+        .iter()
+        .map(|(size, latency)| {
+            (*size, half(*size).map_or(*latency, |half| (2.0 * latency - half).max(*latency / 2.0)))
+        })
+        .collect()
+}
+
+/// The levels of a ladder (sizes ascending, each with its half): after how many bytes each ends. The last, memory, has no
+/// end and is no edge.
 #[must_use]
 pub fn edges(ladder: &[(u64, f64)]) -> Vec<Edge> {
+    let ladder = marginal(ladder);
+    let recent = |within: &[f64]| statistics::median(&within[within.len().saturating_sub(RECENT)..]);
     let mut found = Vec::new();
     let mut place = 0;
     while place < ladder.len() {
-        let begin = place;
-        let mut within = vec![ladder[begin].1];
+        let mut within = vec![ladder[place].1];
         while let Some((_, next)) = ladder.get(place + 1) {
-            let median = crate::statistics::median(&within).unwrap_or(*next);
-            if *next > WITHIN_A_STEP * median {
+            if recent(&within).is_some_and(|level| *next > WITHIN_A_LEVEL * level) {
                 break;
             }
             within.push(*next);
@@ -90,11 +106,11 @@ pub fn edges(ladder: &[(u64, f64)]) -> Vec<Edge> {
         if place + 1 >= ladder.len() {
             break;
         }
-        let latency = crate::statistics::median(&within).unwrap_or(ladder[place].1);
+        let latency = statistics::median(&within).unwrap_or(ladder[place].1);
         found.push(Edge { size_bytes: ladder[place].0, latency });
         // Up the rise, to where it levels off.
         place += 1;
-        while ladder.get(place + 1).is_some_and(|(_, next)| *next > LEVEL * ladder[place].1) {
+        while ladder.get(place + 1).is_some_and(|(_, next)| *next > LEVELLING_OFF * ladder[place].1) {
             place += 1;
         }
     }
@@ -142,7 +158,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         series,
         walks,
         unusable,
-        last_level: setup.caches.l3,
+        second_level: setup.caches.l2,
         overhead_ticks: clock::overhead_ticks(),
         rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
     }))
@@ -161,7 +177,7 @@ struct Ladder {
     walks: Vec<Walk>,
     twins: Vec<(usize, usize)>,
     unusable: Vec<(&'static str, String)>,
-    last_level: u64,
+    second_level: u64,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
 }
@@ -188,7 +204,8 @@ impl Rounds for Ladder {
             unsafe { link(base, bytes / step, step, order) };
             status.beat();
             let once_around = (bytes / step).next_multiple_of(u64::from(TURN));
-            let warm = if bytes <= self.last_level && !orderly { once_around } else { u64::from(LOADS) / 4 };
+            let warm =
+                if bytes <= 4 * self.second_level && !orderly { once_around } else { u64::from(LOADS) / 4 };
             let warm = u32::try_from(warm).unwrap_or(u32::MAX) / TURN * TURN;
             // SAFETY: every line of the buffer holds the address of another one of it.
             let at = unsafe { chase(base, warm.max(TURN)) };
@@ -324,50 +341,33 @@ mod tests {
 
     #[test]
     fn the_caches_of_a_ladder_with_known_ones_are_found() {
-        let level = |size: u64| match size {
-            ..=49_152 => 1.0,
-            ..=1_048_576 => 4.0,
-            ..=33_554_432 => 14.0,
-            _ => 100.0,
+        let caches = [(48_u64 << 10, 1.0), (1 << 20, 4.0), (32 << 20, 14.0)];
+        let memory = 100.0;
+        // Everything or nothing of a buffer is in a cache (least recently used), or as much of it as the cache has.
+        let all_or_nothing = |size: u64| {
+            caches.iter().find(|(bytes, _)| size <= *bytes).map_or(memory, |(_, latency)| *latency)
         };
-        for fine in [false, true] {
-            let points: Vec<(u64, f64)> =
-                ladder(128 << 20, fine).into_iter().map(|s| (s, level(s))).collect();
-            let sizes: Vec<u64> = edges(&points).iter().map(|edge| edge.size_bytes).collect();
-            assert_eq!(sizes, [if fine { 48 << 10 } else { 32 << 10 }, 1 << 20, 32 << 20]);
+        let in_part = |size: u64| {
+            let (mut sum, mut below) = (0.0, 0);
+            for (bytes, latency) in caches.into_iter().chain([(u64::MAX, memory)]) {
+                sum += latency * (size.min(bytes) - size.min(below)) as f64;
+                below = bytes;
+            }
+            sum / size as f64
+        };
+        for latency in [&all_or_nothing as &dyn Fn(u64) -> f64, &in_part] {
+            for fine in [false, true] {
+                let points: Vec<(u64, f64)> =
+                    ladder(128 << 20, fine).into_iter().map(|size| (size, latency(size))).collect();
+                let found = edges(&points);
+                let sizes: Vec<u64> = found.iter().map(|edge| edge.size_bytes).collect();
+                assert_eq!(sizes, [if fine { 48 << 10 } else { 32 << 10 }, 1 << 20, 32 << 20], "{found:?}");
+                assert!((found[1].latency / 4.0 - 1.0).abs() < 0.3, "{found:?}");
+            }
         }
-        // Real ones rise over several sizes, and a level is not quite flat.
-        let measured = [
-            (4, 1.0),
-            (8, 1.0),
-            (16, 1.01),
-            (32, 1.02),
-            (48, 1.1),
-            (64, 2.6),
-            (96, 3.4),
-            (128, 3.6),
-            (256, 3.7),
-            (512, 3.8),
-            (1024, 4.3),
-            (1536, 7.9),
-            (2048, 9.8),
-            (3072, 10.4),
-            (4096, 10.9),
-            (8192, 11.3),
-            (16384, 12.0),
-            (24576, 25.0),
-            (32768, 60.0),
-            (49152, 82.0),
-            (65536, 88.0),
-            (131_072, 92.0),
-        ];
-        let measured: Vec<(u64, f64)> = measured.into_iter().map(|(kib, ns)| (kib << 10, ns)).collect();
-        let found = edges(&measured);
-        let sizes: Vec<u64> = found.iter().map(|edge| edge.size_bytes >> 10).collect();
-        assert_eq!(sizes, [48, 1024, 16384], "{found:?}");
-        assert!((found[1].latency - 3.65).abs() < 0.2, "{found:?}");
+        let flat: Vec<(u64, f64)> = ladder(64 << 10, true).into_iter().map(|size| (size, 1.0)).collect();
+        assert!(edges(&flat).is_empty(), "a ladder without a rise has no edge");
         assert!(edges(&[]).is_empty() && edges(&[(4096, 1.0)]).is_empty());
-        assert!(edges(&measured[..4]).is_empty(), "a ladder without a rise has no edge");
     }
 
     #[test]

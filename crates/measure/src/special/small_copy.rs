@@ -64,6 +64,7 @@ pub(super) mod x86 {
     use crate::batches::{Batches, Timed, flush_range};
     use crate::clock;
     use crate::condition::Pages;
+    use crate::sampler::shuffle;
     use carryline_variants::{CopyFn, Family, Routine};
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
@@ -72,9 +73,9 @@ pub(super) mod x86 {
     use std::rc::Rc;
 
     const CALLS: u32 = 1000;
-    /// Sources that miss, each on lines of its own.
+    /// Sources that miss: each on a page of its own, taken in random order, or a prefetcher would foresee them.
     const MISSES: usize = 64;
-    const SLOT: usize = 256;
+    const SLOT: usize = 4096 + 3 * 64;
     /// Half a page from where a page begins: see `string_startup`.
     const SOURCES: usize = (4 << 10) + 2048;
     const ROOM: usize = SOURCES + MISSES * SLOT;
@@ -90,6 +91,9 @@ pub(super) mod x86 {
             (0..LENGTHS).map(|_| 1 + (rng.next_u64() % MOST_BYTES as u64) as u32).collect()
         };
         let calls = [proved(setup, "libc_memcpy")?, proved(setup, "carryline")?];
+        let mut slots: Vec<usize> = (0..MISSES).collect();
+        shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(!setup.seed), &mut slots);
+        let missing = Rc::new(slots);
         let mut all = Vec::new();
         for (way, label) in WAYS.into_iter().enumerate() {
             let call = calls[usize::from(way == 8)];
@@ -98,9 +102,9 @@ pub(super) mod x86 {
                     continue;
                 }
                 let title = name(label, mode);
-                all.push(series(title.clone(), way, mode, &arena, call, lengths()));
+                all.push(series(title.clone(), way, mode, &arena, call, (lengths(), missing.clone())));
                 if title == "rep movsb, independent" {
-                    all.push(series(format!("{title} again"), way, mode, &arena, call, Vec::new()));
+                    all.push(series(format!("{title} again"), way, mode, &arena, call, Default::default()));
                 }
             }
         }
@@ -120,7 +124,7 @@ pub(super) mod x86 {
         mode: &str,
         arena: &Rc<Arena>,
         call: CopyFn,
-        lengths: Vec<u32>,
+        (lengths, slots): (Vec<u32>, Rc<Vec<usize>>),
     ) -> Timed {
         let (destination, source) = (arena.start(), arena.start().wrapping_add(SOURCES));
         let (kept, flushed) = (arena.clone(), arena.clone());
@@ -137,10 +141,10 @@ pub(super) mod x86 {
             }),
             "missing" => Timed::new(title, MISSES as u32, move |times| {
                 let _kept = &kept;
-                for place in 0..times as usize % (MISSES + 1) {
+                for slot in slots.iter().take(times as usize) {
                     clock::fence();
                     // SAFETY: MISSES slots of the arena follow SOURCES; the destination is apart.
-                    unsafe { repeat(way, destination, source.wrapping_add(place * SLOT), 1, call) };
+                    unsafe { repeat(way, destination, source.wrapping_add(slot * SLOT), 1, call) };
                     clock::fence();
                 }
             })
