@@ -199,7 +199,7 @@ fn caches_found(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableR
             ("pages", ""),
             ("rises beyond", "bytes"),
             ("loads below", "ns"),
-            ("nearest level", ""),
+            ("level", ""),
             ("reported", "bytes"),
             ("found of reported", "times"),
         ],
@@ -209,8 +209,11 @@ fn caches_found(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableR
             .iter()
             .filter_map(|bytes| Some((*bytes, figures.get(&name(pages, *bytes)).map(Figure::value)?)))
             .collect();
+        let mut left: &[(&str, u64)] = &[("L1", caches.l1), ("L2", caches.l2), ("L3", caches.l3)];
         for edge in edges(&points) {
-            let (level, reported) = nearest(edge.size_bytes, caches);
+            let Some(place) = nearest(edge.size_bytes, left) else { break };
+            let (level, reported) = left[place];
+            left = &left[place + 1..];
             table.push(vec![
                 pages.into(),
                 (edge.size_bytes as f64).into(),
@@ -224,13 +227,10 @@ fn caches_found(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableR
     table
 }
 
-/// The reported level whose size is nearest, by ratio.
-fn nearest(bytes: u64, caches: &CacheSizes) -> (&'static str, u64) {
-    let distance = |size: u64| (bytes as f64 / size.max(1) as f64).ln().abs();
-    [("L1", caches.l1), ("L2", caches.l2), ("L3", caches.l3)]
-        .into_iter()
-        .min_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))
-        .unwrap_or(("L1", caches.l1))
+/// The level of these whose size is nearest, by ratio.
+fn nearest(bytes: u64, levels: &[(&str, u64)]) -> Option<usize> {
+    let distance = |place: &usize| (bytes as f64 / levels[*place].1.max(1) as f64).ln().abs();
+    (0..levels.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
 fn curve(figures: &Figures, sizes: &[u64]) -> String {
@@ -256,7 +256,10 @@ mod tests {
         assert!(rung("memory", &CACHES, &short).expect_err("too short").contains("twice"));
         let two = CacheSizes { l3: 1 << 20, ..CACHES };
         assert!(rung("L3", &two, &sizes).expect_err("no third level").contains("third"));
-        assert_eq!(nearest(900 << 10, &CACHES), ("L2", 1 << 20));
+        let levels = [("L1", CACHES.l1), ("L2", CACHES.l2), ("L3", CACHES.l3)];
+        assert_eq!(nearest(900 << 10, &levels), Some(1));
+        assert_eq!(nearest(900 << 10, &levels[2..]), Some(0));
+        assert_eq!(nearest(900 << 10, &[]), None);
     }
 
     #[test]

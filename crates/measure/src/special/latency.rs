@@ -243,7 +243,7 @@ impl Order {
         let most = (lines / factors).max(2);
         // Neither so small that neighbours stay neighbours nor 1.
         let part = most / 4 + rng.next_u64() % (most / 2).max(1);
-        let mut increment = rng.next_u64() % lines | 1;
+        let mut increment = (rng.next_u64() % lines) | 1;
         while increment.is_multiple_of(3) {
             increment += 2;
         }

@@ -331,26 +331,26 @@ pub(super) mod x86 {
 
         #[test]
         fn every_way_copies_48_bytes_and_no_other() {
-            for way in 1..WAYS.len() {
+            for (way, label) in WAYS.into_iter().enumerate().skip(1) {
                 let mut source: Vec<u8> = (0..200_u32).map(|n| n as u8 + 1).collect();
                 let mut got = vec![0xee_u8; 200];
                 // SAFETY: 200 bytes on both sides.
                 unsafe { repeat(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 2, libc_copy()) };
                 let mut wanted = vec![0xee_u8; 200];
                 wanted[3..3 + BYTES].copy_from_slice(&source[5..5 + BYTES]);
-                assert_eq!(got, wanted, "{}", WAYS[way]);
+                assert_eq!(got, wanted, "{}", label);
                 // There first: the first takes what the second holds.
                 let held = source.clone();
                 // SAFETY: as above, on both sides.
                 unsafe {
                     there_and_back(way, got[3..].as_mut_ptr(), source[50..].as_mut_ptr(), 4, libc_copy())
                 };
-                assert_eq!((&got[3..51], &source), (&held[50..98], &held), "{}", WAYS[way]);
-                if takes_any_length(WAYS[way]) {
+                assert_eq!((&got[3..51], &source), (&held[50..98], &held), "{}", label);
+                if takes_any_length(label) {
                     got.fill(0xee);
                     // SAFETY: as above.
                     unsafe { once_of(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 96, libc_copy()) };
-                    assert_eq!((&got[3..99], got[99]), (&source[5..101], 0xee), "{}", WAYS[way]);
+                    assert_eq!((&got[3..99], got[99]), (&source[5..101], 0xee), "{}", label);
                 }
             }
         }
