@@ -124,10 +124,24 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
          so it is not counted for the bandwidth."
             .to_owned(),
     );
-    if let Some(reason) = &found.reason {
-        outcome.notes.push(format!("Cannot be measured here: {reason}."));
-    }
+    outcome.notes.extend(reasons(&outcome.figures, &PASSES));
     Ok(outcome)
+}
+
+/// Which of these figures are missing and why, a note for each reason.
+pub(super) fn reasons(figures: &Figures, names: &[&str]) -> Vec<String> {
+    let mut by_reason: Vec<(String, Vec<&str>)> = Vec::new();
+    for name in names {
+        if let Err(reason) = figures.look(name) {
+            match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, names)) => names.push(name),
+                None => by_reason.push((reason, vec![name])),
+            }
+        }
+    }
+    let note =
+        |(reason, names): (String, Vec<&str>)| format!("Not measured ({}): {reason}.", names.join("; "));
+    by_reason.into_iter().map(note).collect()
 }
 
 fn on_bus(pass: &str) -> String {
@@ -185,5 +199,18 @@ mod tests {
         }
         assert_eq!(most(&figures).map(|(pass, _)| pass), Some("cached write"));
         assert!(most(&Figures::default()).is_none());
+    }
+
+    #[test]
+    fn a_reason_is_given_once_with_all_that_it_keeps_out() {
+        let mut figures = Figures::default();
+        figures.add("one", Figure::exact("ns", 1.0));
+        for name in ["two", "three"] {
+            figures.missing(name, "no such instruction");
+        }
+        assert_eq!(
+            reasons(&figures, &["one", "two", "three"]),
+            ["Not measured (two; three): no such instruction."]
+        );
     }
 }

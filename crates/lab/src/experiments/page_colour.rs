@@ -4,7 +4,7 @@
 //! nothing in real work. No program can choose its frames, but root can see them: the same pages are written in the order
 //! of their frames and at random, and read from a cache in which their colours are even, random, or all the same.
 
-use super::bandwidth::uncached_bytes;
+use super::bandwidth::{reasons, uncached_bytes};
 use super::{Context, Experiment, Outcome};
 use crate::failure::Failure;
 use carryline_measure::claims::{Claim, Datum, Rule, TableResult};
@@ -69,11 +69,8 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             share * 100.0
         ));
     }
-    for name in WRITES.into_iter().chain(READS) {
-        if let Err(reason) = outcome.figures.look(name) {
-            outcome.notes.push(format!("Not measured, '{name}': {reason}."));
-        }
-    }
+    let names: Vec<&str> = WRITES.into_iter().chain(READS).collect();
+    outcome.notes.extend(reasons(&outcome.figures, &names));
     outcome.notes.push(format!(
         "State: all pages written before; each pass writes the whole pool, so its beginning is in no cache. Reads go 20 \
          times through half of the second level's bytes, after once untimed; it has {colours} colours of 4 KB pages."

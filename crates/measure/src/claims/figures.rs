@@ -80,14 +80,19 @@ impl Figure {
         self.mapped(unit, |value| numerator / value)
     }
 
-    /// A monotonic function of the figure; what is no number afterwards becomes a gap.
+    /// A monotonic function of the figure; what is no number afterwards becomes a gap. An end of the interval that is no
+    /// number (a rate where the time may be zero) is where the farthest sample lies.
     fn mapped(&self, unit: &str, map: impl Fn(f64) -> f64) -> Figure {
-        let finite = |value: f64| Some(map(value)).filter(|mapped| mapped.is_finite()).unwrap_or(0.0);
+        let samples: Vec<Vec<f64>> =
+            self.samples.iter().map(|rounds| rounds.iter().map(|v| map(*v)).collect()).collect();
         let Estimate { median, low, high, min } = self.estimate;
+        let finite = samples.iter().flatten().copied().filter(|value| value.is_finite());
+        let farthest =
+            finite.chain([map(median)]).fold(0.0, |far: f64, v| if v.abs() > far.abs() { v } else { far });
+        let finite = |value: f64| Some(map(value)).filter(|mapped| mapped.is_finite()).unwrap_or(farthest);
         let (low, high) = (finite(low), finite(high));
         let estimate =
             Estimate { median: finite(median), low: low.min(high), high: low.max(high), min: finite(min) };
-        let samples = self.samples.iter().map(|rounds| rounds.iter().map(|v| map(*v)).collect()).collect();
         Figure { unit: unit.to_owned(), samples, estimate, ..self.clone() }
     }
 
@@ -225,5 +230,16 @@ mod tests {
         assert!(Figure::by_round("ticks", &[&figure(None, [1.0; 3])], 1, |v| v[0]).is_none());
         assert!(Figure::by_round("ticks", &[&long], 1, |_| f64::NAN).is_none());
         assert!(Figure::by_round("ticks", &[], 1, |_| 1.0).is_none());
+    }
+
+    #[test]
+    fn a_rate_whose_time_may_be_zero_still_lies_within_its_interval() {
+        let times = vec![vec![1.0; 4], vec![90.0; 4], vec![100.0; 4]];
+        let time = Figure::sampled("ns", times, None, 0.01, 1).expect("samples");
+        assert_eq!(time.estimate().low, 0.0, "so far apart that zero is not excluded");
+        let rate = time.over(900.0, "GB/s");
+        let estimate = rate.estimate();
+        assert_eq!((estimate.median, estimate.high), (10.0, 900.0));
+        assert!(estimate.low < estimate.median, "{estimate:?}");
     }
 }
