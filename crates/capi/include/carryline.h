@@ -5,24 +5,33 @@
  * Every function works at every address and length, keeps no state that a caller can see, and may be called from
  * any thread and from signal handlers. A pointer may be NULL where the length is 0.
  *
- * Byte order. A checksum and a sum are numbers in the byte order of the machine: their bytes in memory, in the
- * order of their addresses, are the bytes on the wire. So a finished checksum goes into the packet as it is, with
- * memcpy or an assignment, never through htons:
+ * Byte order. A checksum is the bytes of the field: a carryline_csum holds them in the order of the wire, a uint16_t as
+ * this machine loads them. Either goes into the packet as it is, with memcpy, never through htons:
  *
- *     uint16_t field = carryline_checksum_internet(header, 20);   // with the field itself set to 0
- *     memcpy(header + 10, &field, sizeof field);
+ *     carryline_csum field = carryline_sum_finish(sum);
+ *     memcpy(&udp->check, &field, sizeof field);
  *
- * For the same reason a field of a packet goes into a sum as it was read from there; a number of the program's own
- * goes through htons first.
+ * For the same reason a field of a packet goes into a function as it was read from there; a number of the program's
+ * own goes through htons first. Lengths and protocol numbers are plain numbers.
  *
- * With GCC and compatible compilers on ELF systems, the sum of a constant 20, 40 or 60 bytes (headers) is computed
- * inline. It gives the same checksums as the library. #define CARRYLINE_NO_INLINE before the #include to have
- * calls only.
+ * ABI. Structs are passed and returned by value. Their layout, the values of enumerators and the functions stay as they
+ * are under one soname.
+ *
+ * Inline code. With GCC and compatible compilers, and optimisation on, the sum of a constant number of bytes up to 64
+ * (headers of 8, 20, 40 bytes ...) is computed where it stands, without a call, by loads of at most 8 bytes: right for
+ * headers written a moment ago, which wide loads read slowly. This holds for carryline_checksum_partial,
+ * carryline_checksum_internet, carryline_sum_add and carryline_sum_add_fresh; the start and the finish of a sum are
+ * inline at any size. The inline code gives the library's results, but for the 32 bits of a sum, which may differ and
+ * fold to the same 16. These names are macros too; as pointers they are the library's functions. #define
+ * CARRYLINE_NO_INLINE before the #include to have calls only.
  *
  * MIT OR Apache-2.0. */
 #ifndef CARRYLINE_H
 #define CARRYLINE_H
 
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,38 +43,85 @@
 #define CARRYLINE_PURE __attribute__((__pure__))
 /* Depends on its arguments only. */
 #define CARRYLINE_CONST __attribute__((__const__))
+/* The result is all there is: sums are values, and functions that can say no want to be asked. */
+#define CARRYLINE_USE __attribute__((__warn_unused_result__))
 #else
 #define CARRYLINE_PURE
 #define CARRYLINE_CONST
+#define CARRYLINE_USE
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* ---- Zeroing and copying ---- */
+
 /* Zeroes len bytes at dst. Not for secrets: a compiler that sees the whole program may drop the call. */
 void carryline_zero(void *dst, size_t len);
+
+/* Zeroes len bytes at dst even if nobody reads them again: keys, passwords. It does not find copies of the secret in
+ * registers and elsewhere, and makes none. */
+void carryline_zero_secret(void *dst, size_t len);
+
+/* Reads len bytes at dst and writes only the lines of 64 bytes that are not zero already, and the parts of lines at
+ * both ends. Returns how many bytes it wrote. */
+size_t carryline_zero_if_dirty(void *dst, size_t len);
 
 /* Copies len bytes from src to dst. They must not overlap. */
 void carryline_copy(void *dst, const void *src, size_t len);
 
-/* Copies len bytes from src to dst, which may overlap. In this version it is libc's memmove. */
+/* Copies len bytes from src to dst, which may overlap. */
 void carryline_move(void *dst, const void *src, size_t len);
+
+/* Who needs the bytes next, which decides whether they belong in the cache. */
+enum carryline_next {
+    CARRYLINE_NEXT_UNKNOWN = 0,        /* the size decides, as it does in the functions above */
+    CARRYLINE_NEXT_READ_HERE = 1,      /* this core, soon: they stay in the caches, whatever their size */
+    CARRYLINE_NEXT_READ_ELSEWHERE = 2, /* another core, soon: they stay as long as the last level can hold them */
+    CARRYLINE_NEXT_NOT_SOON = 3,       /* nobody soon: they go around the caches, unless they are few */
+    CARRYLINE_NEXT_DEVICE = 4          /* a device: the same, and on their way before any later store */
+};
+
+/* What the program knows about a call. It is advice: whatever it says, the bytes are the same, in the same order for
+ * other threads and devices. A wrong one costs time. */
+typedef struct carryline_intent {
+    uint32_t next;        /* an enum carryline_next; an unknown number is CARRYLINE_NEXT_UNKNOWN */
+    uint32_t source_done; /* not 0: nobody needs the source of a copy again; zeroing ignores it */
+    size_t job_bytes;     /* not 0: the call is part of a job of so many bytes in all */
+} carryline_intent;
+
+/* An intent that says nothing else: carryline_zero_with(dst, len, carryline_intend(CARRYLINE_NEXT_NOT_SOON)). */
+static inline carryline_intent carryline_intend(enum carryline_next next) {
+    carryline_intent intent;
+    intent.next = (uint32_t)next;
+    intent.source_done = 0;
+    intent.job_bytes = 0;
+    return intent;
+}
+
+/* The functions above for a caller who knows what comes next. An intent to move counts where the bytes turn out not to
+ * overlap. */
+void carryline_zero_with(void *dst, size_t len, carryline_intent intent);
+void carryline_copy_with(void *dst, const void *src, size_t len, carryline_intent intent);
+void carryline_move_with(void *dst, const void *src, size_t len, carryline_intent intent);
+
+/* ---- Checksums ---- */
 
 /* The one's-complement sum of len bytes and of seed, the sum of what comes before (0 at the start). Only what the
  * result folds to is defined; that is 0 only where all the bytes and the seed are 0.
  *
  * Parts of a message are summed one after the other by handing on the result as the seed, if every part but the
  * last has an even length. An odd last byte counts as if a zero byte followed. */
-uint32_t carryline_checksum_partial(const void *data, size_t len, uint32_t seed) CARRYLINE_PURE;
+uint32_t carryline_checksum_partial(const void *data, size_t len, uint32_t seed) CARRYLINE_PURE CARRYLINE_USE;
 
 /* A sum brought to 16 bits by end-around carry. Its complement, (uint16_t)~carryline_checksum_fold(sum), is the
  * finished checksum in wire order. A UDP checksum of 0 is sent as 0xffff (RFC 768); that is for the caller to do. */
-uint16_t carryline_checksum_fold(uint32_t sum) CARRYLINE_CONST;
+uint16_t carryline_checksum_fold(uint32_t sum) CARRYLINE_CONST CARRYLINE_USE;
 
 /* The finished checksum of len bytes, complemented, ready to be stored (see "Byte order" above). Over data whose
  * checksum field is filled in it is 0, or the data is damaged. */
-uint16_t carryline_checksum_internet(const void *data, size_t len) CARRYLINE_PURE;
+uint16_t carryline_checksum_internet(const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 
 /* Copies len bytes from src to dst, which must not overlap, and returns their sum and that of seed, as
  * carryline_checksum_partial does. */
@@ -74,59 +130,327 @@ uint32_t carryline_copy_and_sum(void *dst, const void *src, size_t len, uint32_t
 /* The version of the library: a string such as "0.1.0" that is never freed. */
 const char *carryline_version(void);
 
-/* ---- From here on: how constant sizes become inline code. Nothing to call. ---- */
+/* ---- Sums in pieces ---- */
 
-#if defined(__GNUC__) && defined(__ELF__) && !defined(CARRYLINE_NO_INLINE)
+/* The sum of the bytes so far, and whether their number is odd: pieces may have any length. {0, 0} is the sum of
+ * nothing. The fields are for the functions below: do not compare them, but what sums finish in. */
+typedef struct carryline_sum {
+    uint32_t acc; /* the sum as the next byte sees it */
+    uint32_t odd; /* 1 after an odd number of bytes, else 0 */
+} carryline_sum;
 
-/* The library's functions, under names that the inline ones below do not hide. */
-extern uint32_t carryline_private_partial(const void *data, size_t len, uint32_t seed)
-    __asm__("carryline_checksum_partial") CARRYLINE_PURE;
-extern uint16_t carryline_private_internet(const void *data, size_t len)
-    __asm__("carryline_checksum_internet") CARRYLINE_PURE;
+/* A finished checksum: the two bytes of the field in the order of the wire. */
+typedef struct carryline_csum {
+    uint8_t b[2];
+} carryline_csum;
 
-#define CARRYLINE_PRIVATE_INLINE extern __inline __attribute__((__gnu_inline__, __always_inline__, __artificial__))
-#define CARRYLINE_PRIVATE_IS_HEADER(len) (__builtin_constant_p(len) && ((len) == 20 || (len) == 40 || (len) == 60))
+/* POSIX: a piece of a packet. #include <sys/uio.h> to make one. */
+struct iovec;
 
-/* The sum of five words of 32 bits, each of which may carry into the upper half. */
-CARRYLINE_PRIVATE_INLINE uint64_t carryline_private_sum_20(const unsigned char *data) {
-    uint32_t words[5];
-    __builtin_memcpy(words, data, sizeof words);
-    return (uint64_t)words[0] + words[1] + words[2] + words[3] + words[4];
+/* The sum of nothing. */
+carryline_sum carryline_sum_new(void) CARRYLINE_CONST CARRYLINE_USE;
+
+/* From and to the form of carryline_checksum_partial, the one of Linux' csum_partial. It does not say whether the
+ * number of bytes was odd: a sum that is made of it goes on as behind an even number. */
+carryline_sum carryline_sum_from_partial(uint32_t partial) CARRYLINE_CONST CARRYLINE_USE;
+uint32_t carryline_sum_to_partial(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
+
+/* Adds len bytes behind what was added before. Any total is right. */
+carryline_sum carryline_sum_add(carryline_sum sum, const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
+
+/* The same for bytes that were just written field by field, such as a header: reads at most 8 bytes at a time, as a
+ * wide load would wait for the narrow stores. For long data, and data from elsewhere, carryline_sum_add is faster. */
+carryline_sum carryline_sum_add_fresh(carryline_sum sum, const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
+
+/* Adds count pieces one behind the other, as though they were one buffer. Pieces may be empty or of odd length. */
+carryline_sum carryline_sum_add_iov(carryline_sum sum, const struct iovec *iov,
+                                    size_t count) CARRYLINE_PURE CARRYLINE_USE;
+
+/* Adds len zero bytes, for a field that counts as zero or for padding. */
+carryline_sum carryline_sum_add_zeros(carryline_sum sum, size_t len) CARRYLINE_CONST CARRYLINE_USE;
+
+/* This sum and that of the data behind it, which was summed apart. */
+carryline_sum carryline_sum_then(carryline_sum sum, carryline_sum behind) CARRYLINE_CONST CARRYLINE_USE;
+
+/* Copies len bytes from src to dst, which must not overlap, and adds them, in one pass where the CPU allows it. */
+carryline_sum carryline_sum_copy(carryline_sum sum, void *dst, const void *src, size_t len) CARRYLINE_USE;
+
+/* The sum of the pseudo-header of IPv4 and of IPv6. src and dst point to 4 and to 16 bytes in packet order, at any
+ * alignment: &ip->saddr, a struct in6_addr. len counts transport header and data. */
+carryline_sum carryline_sum_pseudo_v4(const void *src, const void *dst, uint8_t protocol,
+                                      uint16_t len) CARRYLINE_PURE CARRYLINE_USE;
+carryline_sum carryline_sum_pseudo_v6(const void *src, const void *dst, uint32_t len,
+                                      uint8_t next_header) CARRYLINE_PURE CARRYLINE_USE;
+
+/* The finished checksum; as UDP sends it, where 00 00 becomes ff ff. */
+carryline_csum carryline_sum_finish(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
+carryline_csum carryline_sum_finish_udp(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
+
+/* Whether what was summed, checksum field and pseudo-header included, is intact. */
+bool carryline_sum_verify(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
+
+/* The bytes of the field for a network card that finishes the checksum itself (CHECKSUM_PARTIAL,
+ * VIRTIO_NET_HDR_F_NEEDS_CSUM, RTE_MBUF_F_TX_TCP_CKSUM): the folded sum of the pseudo-header, not complemented. */
+carryline_csum carryline_sum_offload_seed(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
+
+/* ---- Updates, where a part of the data changes (RFC 1624) ---- */
+
+/* The checksum after a word at an even distance from the start of the data changed: both as they stand in the packet.
+ * With the rules of UDP, a checksum of 00 00, which says that there is none, stays, and a computed 00 00 becomes
+ * ff ff. */
+carryline_csum carryline_csum_replace16(carryline_csum checksum, uint16_t before,
+                                        uint16_t after) CARRYLINE_CONST CARRYLINE_USE;
+carryline_csum carryline_csum_replace32(carryline_csum checksum, uint32_t before,
+                                        uint32_t after) CARRYLINE_CONST CARRYLINE_USE;
+carryline_csum carryline_csum_replace16_udp(carryline_csum checksum, uint16_t before,
+                                            uint16_t after) CARRYLINE_CONST CARRYLINE_USE;
+carryline_csum carryline_csum_replace32_udp(carryline_csum checksum, uint32_t before,
+                                            uint32_t after) CARRYLINE_CONST CARRYLINE_USE;
+
+/* The same for len bytes from offset on, counted from the start of what the checksum covers; both may be odd. */
+carryline_csum carryline_csum_replace_range(carryline_csum checksum, size_t offset, const void *before,
+                                            const void *after, size_t len) CARRYLINE_PURE CARRYLINE_USE;
+carryline_csum carryline_csum_replace_range_udp(carryline_csum checksum, size_t offset, const void *before,
+                                                const void *after, size_t len) CARRYLINE_PURE CARRYLINE_USE;
+
+/* ---- One call per protocol ----
+ *
+ * Those that compute count the checksum field as zero, whatever stands there, and find it wherever the pieces are cut.
+ * Those that return bool write the checksum to *checksum, which may lie in the packet itself, and return true; false,
+ * with nothing written, where there is no such packet: one longer than its pseudo-header can say (65535 bytes over
+ * IPv4, 2^32 - 1 over IPv6), an IPv4 header that ends before its own length.
+ *
+ * Those that verify take what came from outside. The pieces are the packet and nothing behind it: cut off what the link
+ * filled up. src and dst are as for the pseudo-headers. */
+
+/* An IPv4 header, over as many bytes as its own length field says; len may be that of the whole packet. */
+bool carryline_checksum_ipv4_header(const void *header, size_t len, carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_verify_ipv4_header(const void *header, size_t len) CARRYLINE_PURE CARRYLINE_USE;
+
+/* TCP, header and data. */
+bool carryline_checksum_tcp_v4(const void *src, const void *dst, const void *segment, size_t len,
+                               carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_tcp_v4_iov(const void *src, const void *dst, const struct iovec *iov, size_t count,
+                                   carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_verify_tcp_v4(const void *src, const void *dst, const void *segment,
+                                      size_t len) CARRYLINE_PURE CARRYLINE_USE;
+bool carryline_checksum_verify_tcp_v4_iov(const void *src, const void *dst, const struct iovec *iov,
+                                          size_t count) CARRYLINE_PURE CARRYLINE_USE;
+bool carryline_checksum_tcp_v6(const void *src, const void *dst, const void *segment, size_t len,
+                               carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_tcp_v6_iov(const void *src, const void *dst, const struct iovec *iov, size_t count,
+                                   carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_verify_tcp_v6(const void *src, const void *dst, const void *segment,
+                                      size_t len) CARRYLINE_PURE CARRYLINE_USE;
+bool carryline_checksum_verify_tcp_v6_iov(const void *src, const void *dst, const struct iovec *iov,
+                                          size_t count) CARRYLINE_PURE CARRYLINE_USE;
+
+/* What the field of a received UDP datagram says. Absent is fine over IPv4; over IPv6 the datagram is to be dropped,
+ * unless it belongs to a tunnel that allows it (RFC 6935). */
+typedef enum carryline_udp_verdict {
+    CARRYLINE_UDP_DAMAGED = 0, /* or shorter than its header */
+    CARRYLINE_UDP_INTACT = 1,
+    CARRYLINE_UDP_ABSENT = 2 /* sent without a checksum */
+} carryline_udp_verdict;
+
+/* UDP, header and data. The checksum is never 00 00. */
+bool carryline_checksum_udp_v4(const void *src, const void *dst, const void *datagram, size_t len,
+                               carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_udp_v4_iov(const void *src, const void *dst, const struct iovec *iov, size_t count,
+                                   carryline_csum *checksum) CARRYLINE_USE;
+carryline_udp_verdict carryline_checksum_verify_udp_v4(const void *src, const void *dst, const void *datagram,
+                                                       size_t len) CARRYLINE_PURE CARRYLINE_USE;
+carryline_udp_verdict carryline_checksum_verify_udp_v4_iov(const void *src, const void *dst, const struct iovec *iov,
+                                                           size_t count) CARRYLINE_PURE CARRYLINE_USE;
+bool carryline_checksum_udp_v6(const void *src, const void *dst, const void *datagram, size_t len,
+                               carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_udp_v6_iov(const void *src, const void *dst, const struct iovec *iov, size_t count,
+                                   carryline_csum *checksum) CARRYLINE_USE;
+carryline_udp_verdict carryline_checksum_verify_udp_v6(const void *src, const void *dst, const void *datagram,
+                                                       size_t len) CARRYLINE_PURE CARRYLINE_USE;
+carryline_udp_verdict carryline_checksum_verify_udp_v6_iov(const void *src, const void *dst, const struct iovec *iov,
+                                                           size_t count) CARRYLINE_PURE CARRYLINE_USE;
+
+/* ICMP, and ICMPv6, which has a pseudo-header. */
+carryline_csum carryline_checksum_icmp(const void *message, size_t len) CARRYLINE_PURE CARRYLINE_USE;
+carryline_csum carryline_checksum_icmp_iov(const struct iovec *iov, size_t count) CARRYLINE_PURE CARRYLINE_USE;
+bool carryline_checksum_verify_icmp(const void *message, size_t len) CARRYLINE_PURE CARRYLINE_USE;
+bool carryline_checksum_verify_icmp_iov(const struct iovec *iov, size_t count) CARRYLINE_PURE CARRYLINE_USE;
+bool carryline_checksum_icmpv6(const void *src, const void *dst, const void *message, size_t len,
+                               carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_icmpv6_iov(const void *src, const void *dst, const struct iovec *iov, size_t count,
+                                   carryline_csum *checksum) CARRYLINE_USE;
+bool carryline_checksum_verify_icmpv6(const void *src, const void *dst, const void *message,
+                                      size_t len) CARRYLINE_PURE CARRYLINE_USE;
+bool carryline_checksum_verify_icmpv6_iov(const void *src, const void *dst, const struct iovec *iov,
+                                          size_t count) CARRYLINE_PURE CARRYLINE_USE;
+
+/* ---- From here on: the inline code. Nothing to call. ---- */
+
+#if defined(__GNUC__) && !defined(CARRYLINE_NO_INLINE)
+
+#define CARRYLINE_PRIVATE_INLINE static __inline__ __attribute__((__always_inline__, __unused__))
+#define CARRYLINE_PRIVATE_IS_SHORT(len) (__builtin_constant_p(len) && (len) <= 64)
+
+/* The carries out of a word gather in the upper half of a type twice as wide: the sum of 8 bytes at any alignment, and
+ * that half brought back. There it may carry once more; what is left then is small. */
+#if defined(__SIZEOF_INT128__)
+__extension__ typedef unsigned __int128 carryline_private_wide;
+
+CARRYLINE_PRIVATE_INLINE carryline_private_wide carryline_private_sum_8(const unsigned char *data) {
+    uint64_t word;
+    __builtin_memcpy(&word, data, sizeof word);
+    return word;
 }
 
-/* The sum of 20, 40 or 60 bytes and the seed, in 32 bits: sixteen words at most stay below 2^36, so that the first
- * step leaves at most 2^32 + 14, and if that carries, a small number. */
+CARRYLINE_PRIVATE_INLINE uint64_t carryline_private_narrow(carryline_private_wide sum) {
+    uint64_t carries = (uint64_t)(sum >> 64);
+    uint64_t narrow = (uint64_t)sum + carries;
+    return narrow + (narrow < carries);
+}
+#else
+typedef uint64_t carryline_private_wide;
+
+CARRYLINE_PRIVATE_INLINE carryline_private_wide carryline_private_sum_8(const unsigned char *data) {
+    uint32_t words[2];
+    __builtin_memcpy(words, data, sizeof words);
+    return (uint64_t)words[0] + words[1];
+}
+
+CARRYLINE_PRIVATE_INLINE uint64_t carryline_private_narrow(carryline_private_wide sum) {
+    return sum;
+}
+#endif
+
+/* The sum of up to 64 bytes and the seed, in 32 bits. RFC 1071, section 2: words of any width give the same sum, as
+ * 2^16, 2^32 and 2^64 are 1 modulo 65535. */
 CARRYLINE_PRIVATE_INLINE uint32_t carryline_private_sum(const void *data, size_t len, uint32_t seed) {
     const unsigned char *bytes = (const unsigned char *)data;
-    uint64_t sum = seed + carryline_private_sum_20(bytes);
-    if (len >= 40) {
-        sum += carryline_private_sum_20(bytes + 20);
+    carryline_private_wide sum = seed;
+    uint64_t folded;
+#define CARRYLINE_PRIVATE_ADD(at)                                                                                      \
+    if (len >= (at) + 8) {                                                                                             \
+        sum += carryline_private_sum_8(bytes + (at));                                                                  \
     }
-    if (len >= 60) {
-        sum += carryline_private_sum_20(bytes + 40);
+    CARRYLINE_PRIVATE_ADD(0)
+    CARRYLINE_PRIVATE_ADD(8)
+    CARRYLINE_PRIVATE_ADD(16)
+    CARRYLINE_PRIVATE_ADD(24)
+    CARRYLINE_PRIVATE_ADD(32)
+    CARRYLINE_PRIVATE_ADD(40)
+    CARRYLINE_PRIVATE_ADD(48)
+    CARRYLINE_PRIVATE_ADD(56)
+#undef CARRYLINE_PRIVATE_ADD
+    bytes += len & ~(size_t)7;
+    if (len & 4) {
+        uint32_t word;
+        __builtin_memcpy(&word, bytes, sizeof word);
+        sum += word;
+        bytes += 4;
     }
-    sum = (sum & 0xffffffffU) + (sum >> 32);
-    return (uint32_t)sum + (uint32_t)(sum >> 32);
+    if (len & 2) {
+        uint16_t word;
+        __builtin_memcpy(&word, bytes, sizeof word);
+        sum += word;
+        bytes += 2;
+    }
+    if (len & 1) {
+        /* As if a zero byte followed. */
+        const unsigned char pair[2] = {*bytes, 0};
+        uint16_t word;
+        __builtin_memcpy(&word, pair, sizeof word);
+        sum += word;
+    }
+    folded = carryline_private_narrow(sum);
+    /* At most 2^33 - 2, and then at most 2^32 - 1. */
+    folded = (folded & 0xffffffffU) + (folded >> 32);
+    return (uint32_t)folded + (uint32_t)(folded >> 32);
 }
 
-CARRYLINE_PRIVATE_INLINE uint32_t carryline_checksum_partial(const void *data, size_t len, uint32_t seed) {
-    if (CARRYLINE_PRIVATE_IS_HEADER(len)) {
-        return carryline_private_sum(data, len, seed);
-    }
-    return carryline_private_partial(data, len, seed);
+/* After an odd number of bytes the next one sees the two bytes of every word swapped. */
+CARRYLINE_PRIVATE_INLINE uint32_t carryline_private_swapped(uint32_t sum, uint32_t odd) {
+    return (odd & 1) != 0 ? sum << 8 | sum >> 24 : sum;
 }
 
-CARRYLINE_PRIVATE_INLINE uint16_t carryline_checksum_internet(const void *data, size_t len) {
-    if (CARRYLINE_PRIVATE_IS_HEADER(len)) {
-        uint32_t sum = carryline_private_sum(data, len, 0);
-        sum = (sum & 0xffffU) + (sum >> 16);
-        return (uint16_t)~(sum + (sum >> 16));
-    }
-    return carryline_private_internet(data, len);
+CARRYLINE_PRIVATE_INLINE carryline_sum carryline_private_short(carryline_sum sum, const void *data, size_t len) {
+    sum.acc = carryline_private_swapped(carryline_private_sum(data, len, sum.acc), (uint32_t)len);
+    sum.odd ^= (uint32_t)(len & 1);
+    return sum;
 }
 
-#undef CARRYLINE_PRIVATE_IS_HEADER
+/* From here on one function per name, with the library's where the size is not constant, not short, or not known. */
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint32_t carryline_private_checksum_partial(const void *data, size_t len,
+                                                                                   uint32_t seed) {
+    return CARRYLINE_PRIVATE_IS_SHORT(len) ? carryline_private_sum(data, len, seed)
+                                           : carryline_checksum_partial(data, len, seed);
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint16_t carryline_private_checksum_fold(uint32_t sum) {
+    sum = (sum & 0xffffU) + (sum >> 16);
+    return (uint16_t)(sum + (sum >> 16));
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint16_t carryline_private_checksum_internet(const void *data, size_t len) {
+    return CARRYLINE_PRIVATE_IS_SHORT(len)
+               ? (uint16_t)~carryline_private_checksum_fold(carryline_private_sum(data, len, 0))
+               : carryline_checksum_internet(data, len);
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_sum carryline_private_sum_new(void) {
+    carryline_sum sum = {0, 0};
+    return sum;
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_sum carryline_private_sum_add(carryline_sum sum, const void *data,
+                                                                               size_t len) {
+    return CARRYLINE_PRIVATE_IS_SHORT(len) ? carryline_private_short(sum, data, len)
+                                           : carryline_sum_add(sum, data, len);
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_sum carryline_private_sum_add_fresh(carryline_sum sum,
+                                                                                     const void *data, size_t len) {
+    return CARRYLINE_PRIVATE_IS_SHORT(len) ? carryline_private_short(sum, data, len)
+                                           : carryline_sum_add_fresh(sum, data, len);
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint32_t carryline_private_sum_to_partial(carryline_sum sum) {
+    return carryline_private_swapped(sum.acc, sum.odd);
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE bool carryline_private_sum_verify(carryline_sum sum) {
+    return carryline_private_checksum_fold(carryline_private_sum_to_partial(sum)) == 0xffffU;
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_csum carryline_private_sum_finish(carryline_sum sum) {
+    uint16_t field = (uint16_t)~carryline_private_checksum_fold(carryline_private_sum_to_partial(sum));
+    carryline_csum checksum;
+    __builtin_memcpy(&checksum, &field, sizeof checksum);
+    return checksum;
+}
+
+CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_csum carryline_private_sum_finish_udp(carryline_sum sum) {
+    carryline_csum checksum = carryline_private_sum_finish(sum);
+    if ((checksum.b[0] | checksum.b[1]) == 0) {
+        checksum.b[0] = checksum.b[1] = 0xff;
+    }
+    return checksum;
+}
+
+#undef CARRYLINE_PRIVATE_IS_SHORT
 #undef CARRYLINE_PRIVATE_INLINE
+
+/* Names without parentheses, as for a pointer, are the library's functions. */
+#define carryline_checksum_partial(...) carryline_private_checksum_partial(__VA_ARGS__)
+#define carryline_checksum_fold(...) carryline_private_checksum_fold(__VA_ARGS__)
+#define carryline_checksum_internet(...) carryline_private_checksum_internet(__VA_ARGS__)
+#define carryline_sum_new() carryline_private_sum_new()
+#define carryline_sum_add(...) carryline_private_sum_add(__VA_ARGS__)
+#define carryline_sum_add_fresh(...) carryline_private_sum_add_fresh(__VA_ARGS__)
+#define carryline_sum_to_partial(...) carryline_private_sum_to_partial(__VA_ARGS__)
+#define carryline_sum_verify(...) carryline_private_sum_verify(__VA_ARGS__)
+#define carryline_sum_finish(...) carryline_private_sum_finish(__VA_ARGS__)
+#define carryline_sum_finish_udp(...) carryline_private_sum_finish_udp(__VA_ARGS__)
 
 #endif
 

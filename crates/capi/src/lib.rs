@@ -9,45 +9,23 @@
 //! (`cargo build --release -p carryline-capi`) obeys them and needs libgcc_s too. Rust programs want the crate
 //! `carryline` itself.
 //!
+//! Names are those of the Rust library: `carryline::checksum::partial` is `carryline_checksum_partial`, a method of
+//! `Sum` is `carryline_sum_...`, one of `Checksum` `carryline_csum_...`. Both types are passed by value and keep their
+//! layout; what panics in Rust because of an argument is an answer here.
+//!
 //! Nothing here unwinds. Every pointer may be null when the length is 0.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 use core::ffi::{c_char, c_void};
 
+pub mod memory;
 #[cfg(not(feature = "std"))]
 mod panic;
-
-/// Zeroes `len` bytes at `dst`.
-///
-/// # Safety
-/// `dst` must be valid for writes of `len` bytes; with `len` 0 it may be any pointer.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn carryline_zero(dst: *mut c_void, len: usize) {
-    // SAFETY: the caller's obligation is the same.
-    unsafe { carryline::zero::zero_raw(dst.cast(), len) }
-}
-
-/// Copies `len` bytes from `src` to `dst`, which do not overlap.
-///
-/// # Safety
-/// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0 they
-/// may be any pointers.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn carryline_copy(dst: *mut c_void, src: *const c_void, len: usize) {
-    // SAFETY: the caller's obligation is the same.
-    unsafe { carryline::copy::copy_raw(dst.cast(), src.cast(), len) }
-}
-
-/// Copies `len` bytes from `src` to `dst`, which may overlap. The Rust library has no kernel of its own for this
-/// yet: it is libc's `memmove`, whatever that is worth.
-///
-/// # Safety
-/// `src` must be valid for reads and `dst` for writes of `len` bytes; with `len` 0 they may be any pointers.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn carryline_move(dst: *mut c_void, src: *const c_void, len: usize) {
-    // SAFETY: the caller's obligation is the same, for bytes, which are aligned everywhere.
-    unsafe { core::ptr::copy(src.cast::<u8>(), dst.cast::<u8>(), len) }
-}
+pub mod protocols;
+pub mod sum;
+pub mod transport;
+pub mod update;
+pub mod zero_and_copy;
 
 /// The one's-complement sum of `len` bytes and `seed`: [`carryline::checksum::partial`].
 ///

@@ -2,7 +2,7 @@
 
 use core::panic::PanicInfo;
 
-// Also names libc as the one library to link, for `memmove`.
+// Also names libc as the one library to link.
 #[link(name = "c")]
 unsafe extern "C" {
     safe fn abort() -> !;

@@ -1,8 +1,8 @@
-//! `carryline.h` says what the code says: the prototypes that cbindgen reads off the source are those of the header,
-//! and the version is that of the package.
+//! `carryline.h` says what the code says: the prototypes and types that cbindgen reads off the source are those of the
+//! header, and the version is that of the package.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -36,9 +36,26 @@ fn normalised(prototype: &str) -> String {
             _ => spaced.push(character),
         }
     }
-    let words =
-        spaced.split_whitespace().filter(|word| !matches!(*word, "CARRYLINE_PURE" | "CARRYLINE_CONST"));
+    let words = spaced.split_whitespace().filter(|word| !ADDED.contains(word));
     words.collect::<Vec<_>>().join(" ").replace("( void )", "( )")
+}
+
+/// What the header says to compilers, and the tags that only C needs.
+const ADDED: [&str; 5] = ["CARRYLINE_PURE", "CARRYLINE_CONST", "CARRYLINE_USE", "struct", "enum"];
+
+/// The types that the text defines with `typedef`, each with its members. `struct iovec` is POSIX' own.
+fn types(header: &str) -> BTreeSet<String> {
+    let code = bare(header);
+    let mut found = BTreeSet::new();
+    for definition in code.split("typedef ").skip(1) {
+        let Some((name, body)) = definition.split_once('{') else { continue };
+        let members = body.split_once('}').expect("a body ends").0.trim().trim_end_matches(',');
+        let (name, members) = (normalised(name), normalised(members));
+        if name != "iovec" && !name.contains("carryline_private_") {
+            found.insert(format!("{name} {{ {members} }}"));
+        }
+    }
+    found
 }
 
 /// The functions that the text declares and does not define, the private ones left out. Parameter names count.
@@ -67,7 +84,16 @@ fn prototypes(header: &str) -> BTreeSet<String> {
     found
 }
 
-/// The prototypes of the code. Lengths are `usize` there, which cbindgen can write as `size_t`.
+/// The files of the library.
+fn sources() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let entries = std::fs::read_dir(folder).expect("the source of this crate");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.sort();
+    files
+}
+
+/// The prototypes and types of the code. Lengths are `usize` there, which cbindgen can write as `size_t`.
 fn generated() -> String {
     let config = cbindgen::Config {
         language: cbindgen::Language::C,
@@ -75,8 +101,11 @@ fn generated() -> String {
         documentation: false,
         ..cbindgen::Config::default()
     };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
-    let bindings = cbindgen::Builder::new().with_config(config).with_src(source).generate();
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for source in sources() {
+        builder = builder.with_src(source);
+    }
+    let bindings = builder.generate();
     let mut text = Vec::new();
     bindings.expect("cbindgen understands the source").write(&mut text);
     String::from_utf8(text).expect("C is ASCII")
@@ -85,7 +114,8 @@ fn generated() -> String {
 #[test]
 fn the_header_declares_what_the_code_defines() {
     let (of_header, of_code) = (prototypes(&file("include/carryline.h")), prototypes(&generated()));
-    let defined = file("src/lib.rs").matches("#[unsafe(no_mangle)]").count();
+    let texts = sources().into_iter().map(|path| std::fs::read_to_string(path).expect("source text"));
+    let defined = texts.map(|text| text.matches("#[unsafe(no_mangle)]").count()).sum::<usize>();
     assert_eq!(of_code.len(), defined, "cbindgen sees every function: {of_code:#?}");
     let (missing, stale): (Vec<_>, Vec<_>) =
         (of_code.difference(&of_header).collect(), of_header.difference(&of_code).collect());
@@ -93,6 +123,33 @@ fn the_header_declares_what_the_code_defines() {
         missing.is_empty() && stale.is_empty(),
         "only in the code: {missing:#?}\nonly in the header: {stale:#?}"
     );
+    let (of_header, of_code) = (types(&file("include/carryline.h")), types(&generated()));
+    assert_eq!(of_header, of_code, "types of the header, types of the code");
+    assert_eq!(of_header.len(), 4);
+    assert!(
+        of_header.contains("carryline_intent { uint32_t next; uint32_t source_done; size_t job_bytes; }")
+    );
+}
+
+/// The numbers that the text gives names of the enumeration, whether it writes them `NAME = 1` or `#define NAME 1`.
+fn numbers(text: &str) -> BTreeSet<(String, u32)> {
+    text.lines()
+        .map(|line| line.trim().trim_start_matches("#define "))
+        .filter(|line| line.starts_with("CARRYLINE_NEXT_"))
+        .map(|line| line.replace([',', '='], " "))
+        .map(|line| {
+            let mut words = line.split_whitespace();
+            let name = words.next().expect("it begins with one").to_owned();
+            (name, words.next().and_then(|word| word.parse().ok()).expect("a number behind the name"))
+        })
+        .collect()
+}
+
+#[test]
+fn the_numbers_of_intents_are_the_same_on_both_sides() {
+    let of_header = numbers(&file("include/carryline.h"));
+    assert_eq!(of_header, numbers(&generated()));
+    assert_eq!(of_header.len(), 5);
 }
 
 #[test]
@@ -103,9 +160,15 @@ fn a_difference_is_seen() {
         ("uint32_t carryline_copy_and_sum(", "uint64_t carryline_copy_and_sum("),
         ("void carryline_copy(void *dst, const void *src", "void carryline_copy(void *dst, void *src"),
         ("const char *carryline_version(void);", ""),
+        ("bool carryline_sum_verify(carryline_sum sum)", "bool carryline_sum_verify(carryline_csum sum)"),
+        ("    uint32_t acc;", "    uint64_t acc;"),
+        ("    uint8_t b[2];", "    uint8_t b[4];"),
+        ("CARRYLINE_UDP_INTACT = 1", "CARRYLINE_UDP_INTACT = 3"),
     ] {
         assert!(header.contains(from), "{from}");
-        assert_ne!(prototypes(&header.replacen(from, to, 1)), prototypes(&generated()), "{from} -> {to}");
+        let changed = header.replacen(from, to, 1);
+        let same = prototypes(&changed) == prototypes(&generated()) && types(&changed) == types(&generated());
+        assert!(!same, "{from} -> {to}");
     }
 }
 

@@ -65,6 +65,8 @@ pub enum Command {
     Measure(Measure),
     /// Run the seeds' experiments again, each with a verdict on its claims
     Reproduce(Reproduce),
+    /// Run a program with its memory functions replaced and without, and compare
+    Real(Real),
     /// Show the runs kept so far
     History(History),
     /// Make a run of the history again, with its seed
@@ -186,7 +188,8 @@ pub struct Verify {
 #[command(after_help = "\
 Sizes: 40 | 4K | 8M | 1..64 (every size in the range alike) | fleet:memcpy-A (sizes seen in a production fleet)
 | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines)
-| capture:FILE.pcap (the IP payloads of a capture). A list is one cell for each.
+| capture:FILE.pcap (the IP payloads of a capture). A list is one cell for each. Mixed sizes never repeat their order,
+unless told so: fleet:memcpy-A/period:4096 is 4096 of them again and again, for a branch predictor to learn.
 
 Examples:
   carryline measure --family checksum --sizes 40,1500 --offsets 0,1,random --cache hot,cold:clflush
@@ -218,6 +221,43 @@ pub struct Measure {
     pub then: Vec<String>,
     #[command(flatten)]
     pub effort: Effort,
+}
+
+/// Run a program with its memory functions replaced and without, and compare.
+///
+/// The interposer (libcarryline-preload.so) serves memcpy, memmove, memset and their relatives in the program and in
+/// all that it starts. Each round runs the command three times in random order: without, with, and without again, which
+/// says how much runs of one form differ. Standard input is empty; standard output and the exit status must be the same
+/// in all runs, or the first difference is shown and the exit status is 3. Two runs more come first, to warm up and to
+/// count calls.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline real -- sh -c 'seq 100000 | sort -r | md5sum'
+  carryline real --runs 21 --variant zero=movntps -- cc -O2 -c main.c
+  carryline real --record copy=sizes.csv -- ls -lR /etc")]
+pub struct Real {
+    /// Rounds, of three runs each.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// What serves a family: a variant of 'carryline list', or 'libc' for the program's own [default: carryline].
+    #[arg(long, value_name = "FAMILY=NAME", value_delimiter = ',')]
+    pub variant: Vec<String>,
+    /// Families to serve: zero, copy [default: both].
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
+    pub family: Vec<String>,
+    /// Write the sizes of the calls of one run, for --sizes histogram:FILE; zero=FILE or copy=FILE for a family alone.
+    #[arg(long, value_name = "[FAMILY=]FILE")]
+    pub record: Vec<String>,
+    /// Compare exit statuses alone: for commands that print times.
+    #[arg(long)]
+    pub ignore_output: bool,
+    /// The interposer [default: beside this program or in ../lib].
+    #[arg(long, value_name = "PATH")]
+    pub preload: Option<PathBuf>,
+    /// The program and its arguments.
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Args, Debug)]

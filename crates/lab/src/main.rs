@@ -42,6 +42,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Verify(args)) => commands::verify::run(args, common),
         Some(Command::Measure(args)) => commands::measure::run(args, common),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, common),
+        Some(Command::Real(args)) => commands::real::run(args, common),
         Some(Command::History(args)) => commands::history::run(args, common),
         Some(Command::Rerun(args)) => commands::rerun::run(args, common),
         Some(Command::Explain(args)) => commands::explain::run(args, common),

@@ -49,6 +49,10 @@ fn shorter(command: &str) -> &'static str {
 fn run_all(commands: &[String]) {
     let place = Place::new();
     place.write("traffic.pcap", &capture());
+    place.write("main.c", b"int main(void) { return 0; }\n");
+    // `real` looks for it where cargo puts it.
+    #[cfg(target_os = "linux")]
+    xtask::preload().expect("the interposer can be built");
     place.shared_object("mine", RIGHT_SUM);
     for folder in [".local/share/bash-completion/completions", ".zfunc", ".config/fish/completions", "bin"] {
         std::fs::create_dir_all(place.file(folder)).expect("a folder");
@@ -89,6 +93,7 @@ fn the_examples_of_every_help_run() {
         "verify",
         "measure",
         "reproduce",
+        "real",
         "history",
         "rerun",
         "explain",

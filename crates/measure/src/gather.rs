@@ -2,6 +2,7 @@
 
 use crate::condition::Condition;
 use crate::results::Observed;
+use crate::store::RoundRecord;
 use serde::{Deserialize, Serialize};
 
 /// A comparison: several subjects of one family under one condition.
@@ -73,6 +74,36 @@ impl Gathered {
     #[must_use]
     pub fn new(situation: Situation) -> Gathered {
         Gathered { situation, replicates: Vec::new(), lost: Vec::new() }
+    }
+
+    /// What a store's rounds say about the situations of their run's plan, in the order of the plan. What was lost,
+    /// and what the workers saw, is not in the rounds.
+    #[must_use]
+    pub fn restore(situations: Vec<Situation>, rounds: &[RoundRecord]) -> Vec<Gathered> {
+        let mut gathered: Vec<Gathered> = situations.into_iter().map(Gathered::new).collect();
+        for record in rounds {
+            let Some(of) = gathered.iter_mut().find(|of| of.situation.name == record.situation) else {
+                continue;
+            };
+            let replicate = record.replicate as usize;
+            if of.replicates.len() <= replicate {
+                of.replicates.resize_with(replicate + 1, Replicate::default);
+            }
+            let mut samples = vec![f64::NAN; of.situation.places()];
+            for (place, sample) in &record.samples {
+                if let Some(slot) = samples.get_mut(*place as usize) {
+                    *slot = *sample;
+                }
+            }
+            of.replicates[replicate].rounds.push(Round {
+                multiplier: record.multiplier,
+                samples,
+                null_ticks: record.null_ticks,
+                ticks_per_cycle: record.ticks_per_cycle,
+                counted: false,
+            });
+        }
+        gathered
     }
 
     /// True if any round was finished.

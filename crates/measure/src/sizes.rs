@@ -17,7 +17,14 @@ pub struct Sizes {
     pub label: String,
     /// What a call's size is drawn from.
     pub draw: Draw,
+    /// After how many calls the sizes begin anew in the same order, for a branch predictor to learn; `None` where no
+    /// order ever repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<u32>,
 }
+
+/// Sizes in a period, at most: they make a list of a mebibyte.
+pub const MOST_PERIOD: u32 = 1 << 16;
 
 /// What a call's size is drawn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,10 +44,16 @@ pub enum Draw {
 }
 
 impl Sizes {
+    /// Sizes whose order never repeats.
+    #[must_use]
+    pub fn new(label: impl Into<String>, draw: Draw) -> Sizes {
+        Sizes { label: label.into(), draw, period: None }
+    }
+
     /// A fixed size, labelled by its number.
     #[must_use]
     pub fn fixed(size_bytes: u64) -> Sizes {
-        Sizes { label: size_bytes.to_string(), draw: Draw::Fixed(size_bytes) }
+        Sizes::new(size_bytes.to_string(), Draw::Fixed(size_bytes))
     }
 
     /// The smallest size that can be drawn.
@@ -90,13 +103,16 @@ impl Sizes {
     /// that were stored or sent.
     ///
     /// # Errors
-    /// A range that ends before it begins; weights that are negative, not finite, not ascending by size, or all
+    /// A period that is none; a range that ends before it begins; weights that are negative, not finite, not ascending by size, or all
     /// zero.
     pub fn check(&self) -> Result<(), SizeError> {
         let fault = |reason: &str| {
             Err(SizeError::NothingToDraw { word: self.label.clone(), reason: reason.to_owned() })
         };
         match &self.draw {
+            _ if self.period.is_some_and(|period| !(2..=MOST_PERIOD).contains(&period)) => {
+                fault("the period is less than 2 or too long")
+            }
             Draw::Fixed(_) => Ok(()),
             Draw::Uniform { low, high } if low <= high => Ok(()),
             Draw::Uniform { .. } => fault("the range ends before it begins"),
@@ -146,16 +162,16 @@ mod tests {
     use super::*;
 
     fn weighted(sizes: &[(u64, f64)]) -> Sizes {
-        Sizes { label: "w".to_owned(), draw: Draw::Weighted(sizes.to_vec()) }
+        Sizes::new("w", Draw::Weighted(sizes.to_vec()))
     }
 
     #[test]
     fn what_is_said_of_sizes_is_what_can_be_drawn() {
         let fixed = Sizes::fixed(1500);
         assert_eq!((fixed.min(), fixed.max(), fixed.mean(), fixed.distinct()), (1500, 1500, 1500.0, 1));
-        let range = Sizes { label: "r".to_owned(), draw: Draw::Uniform { low: 1, high: 64 } };
+        let range = Sizes::new("r", Draw::Uniform { low: 1, high: 64 });
         assert_eq!((range.min(), range.max(), range.mean(), range.distinct()), (1, 64, 32.5, 64));
-        let all = Sizes { label: "r".to_owned(), draw: Draw::Uniform { low: 0, high: u64::MAX } };
+        let all = Sizes::new("r", Draw::Uniform { low: 0, high: u64::MAX });
         assert_eq!(all.distinct(), u64::MAX);
         let some = weighted(&[(0, 0.0), (10, 3.0), (40, 1.0), (99, 0.0)]);
         assert_eq!((some.min(), some.max(), some.mean(), some.distinct()), (10, 40, 17.5, 2));
@@ -170,7 +186,7 @@ mod tests {
         assert!(weighted(&[(1, f64::NAN)]).check().is_err());
         assert!(weighted(&[(1, 1e308), (2, 1e308)]).check().is_err());
         assert!(weighted(&[(2, 1.0), (1, 1.0)]).check().is_err());
-        assert!(Sizes { label: "r".to_owned(), draw: Draw::Uniform { low: 2, high: 1 } }.check().is_err());
+        assert!(Sizes::new("r", Draw::Uniform { low: 2, high: 1 }).check().is_err());
     }
 
     #[test]

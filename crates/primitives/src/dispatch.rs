@@ -1,7 +1,6 @@
 //! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has.
 //!
-//! Every public function is one relaxed load from a table of four pointers and an indirect jump. Each
-//! pointer starts at a resolver that looks at the CPU and at the environment, stores its choice and goes on
+//! Every public function is one relaxed load from a table of pointers and an indirect jump. Each pointer starts at a resolver that looks at the CPU and at the environment, stores its choice and goes on
 //! with it. Two threads that race there store the same pointer.
 //!
 //! With the crate feature `std` two variables of the environment are read, at the first call of each function:
@@ -29,6 +28,7 @@
 //! ```
 
 use crate::cpu::{self, Features};
+use crate::intent::Plan;
 use crate::word::Word;
 use crate::{checksum, copy, zero};
 use core::fmt;
@@ -38,6 +38,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 pub type ZeroFn = unsafe extern "C" fn(dst: *mut u8, len: usize);
 /// `copy(dst, src, len)`.
 pub type CopyFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize);
+/// `zero(dst, len, plan)`.
+pub type PlannedZeroFn = unsafe extern "C" fn(dst: *mut u8, len: usize, plan: Plan);
+/// `copy(dst, src, len, plan)`.
+pub type PlannedCopyFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize, plan: Plan);
+/// `zero_if_dirty(dst, len)`: how many bytes were written.
+pub type ZeroIfDirtyFn = unsafe extern "C" fn(dst: *mut u8, len: usize) -> usize;
 /// `partial(data, len, seed)`.
 pub type ChecksumFn = unsafe extern "C" fn(data: *const u8, len: usize, seed: u32) -> u32;
 /// `copy_and_sum(dst, src, len, seed)`.
@@ -54,12 +60,38 @@ pub struct Kernel<F> {
     pub function: F,
 }
 
+/// The code of a zero kernel: one entry for each way to ask.
+#[derive(Clone, Copy, Debug)]
+pub struct ZeroCode {
+    /// [`zero::fill_raw`]; the length decides what goes around the caches.
+    pub zero: ZeroFn,
+    /// [`zero::fill_raw_with`], the intent turned into a plan.
+    pub planned: PlannedZeroFn,
+    /// [`zero::fill_raw_unfenced`]: as `planned`, and stores around the caches are not fenced.
+    pub unfenced: PlannedZeroFn,
+    /// [`zero::if_dirty`].
+    pub if_dirty: ZeroIfDirtyFn,
+}
+
+/// The code of a copy kernel: one entry for each way to ask.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyCode {
+    /// [`copy::copy_raw`]; the length decides what goes around the caches.
+    pub copy: CopyFn,
+    /// [`copy::copy_raw_with`], the intent turned into a plan.
+    pub planned: PlannedCopyFn,
+    /// [`copy::copy_raw_unfenced`]: as `planned`, and stores around the caches are not fenced.
+    pub unfenced: PlannedCopyFn,
+    /// [`copy::overlapping_raw`]: the buffers may overlap.
+    pub overlapping: CopyFn,
+}
+
 /// The functions that are dispatched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
-    /// [`zero_raw`](crate::zero::zero_raw), whose kernels are [`zero::KERNELS`].
+    /// All of [`mod@zero`], whose kernels are [`zero::KERNELS`].
     Zero,
-    /// [`copy_raw`](crate::copy::copy_raw), whose kernels are [`copy::KERNELS`].
+    /// All of [`mod@copy`], overlapping copies included, whose kernels are [`copy::KERNELS`].
     Copy,
     /// [`partial_raw`](crate::checksum::partial_raw), whose kernels are [`checksum::KERNELS`].
     Checksum,
@@ -245,24 +277,21 @@ fn resolve<F>(function: Function, list: &'static [Kernel<F>]) -> &'static Kernel
     }
 }
 
-/// The pointers behind the public functions, alone on their cache line so that no neighbour's writes evict it.
-#[repr(align(64))]
-pub(crate) struct Table {
-    zero: AtomicPtr<()>,
-    copy: AtomicPtr<()>,
-    checksum: AtomicPtr<()>,
-    copy_and_sum: AtomicPtr<()>,
-}
+/// Makes the table of pointers, and for each the resolver that it starts with. A line is the pointer's name, the
+/// arguments and result, the type, the function whose list is asked, the list, and the part of a kernel's code.
+macro_rules! table {
+    ($($field:ident($($argument:ident: $of:ty),*) $(-> $result:ty)?:
+        $type:ident = $function:ident, $list:path $(, $part:ident)?;)*) => {
+        /// The pointers behind the public functions, on cache lines of their own so that no neighbour's writes
+        /// evict them; those that are called for small sizes come first and share a line.
+        #[repr(align(64))]
+        pub(crate) struct Table {
+            $($field: AtomicPtr<()>,)*
+        }
 
-pub(crate) static TABLE: Table = Table {
-    zero: AtomicPtr::new(first_zero as ZeroFn as *mut ()),
-    copy: AtomicPtr::new(first_copy as CopyFn as *mut ()),
-    checksum: AtomicPtr::new(first_checksum as ChecksumFn as *mut ()),
-    copy_and_sum: AtomicPtr::new(first_copy_and_sum as CopyAndSumFn as *mut ()),
-};
+        pub(crate) static TABLE: Table =
+            Table { $($field: AtomicPtr::new(first::$field as $type as *mut ()),)* };
 
-macro_rules! entries {
-    ($($field:ident: $type:ident, $function:ident, $list:path, $choose:ident;)*) => {
         impl Table {
             $(
                 /// The kernel in use, or the resolver.
@@ -274,41 +303,35 @@ macro_rules! entries {
                 }
             )*
         }
-        $(
-            /// Stores the chosen kernel into the table and gives it back.
-            #[cold]
-            fn $choose() -> $type {
-                let kernel = resolve(Function::$function, $list).function;
-                TABLE.$field.store(kernel as *mut (), Ordering::Relaxed);
-                kernel
-            }
-        )*
+
+        /// The resolvers: they store the chosen kernel into the table and go on with it.
+        mod first {
+            use super::*;
+            $(
+                #[cold]
+                pub(super) unsafe extern "C" fn $field($($argument: $of),*) $(-> $result)? {
+                    let kernel: $type = resolve(Function::$function, $list).function$(.$part)?;
+                    TABLE.$field.store(kernel as *mut (), Ordering::Relaxed);
+                    // SAFETY: the caller's obligation is the kernel's, and the kernel was picked for this CPU.
+                    unsafe { kernel($($argument),*) }
+                }
+            )*
+        }
     };
 }
 
-entries! {
-    zero: ZeroFn, Zero, zero::KERNELS, choose_zero;
-    copy: CopyFn, Copy, copy::KERNELS, choose_copy;
-    checksum: ChecksumFn, Checksum, checksum::KERNELS, choose_checksum;
-    copy_and_sum: CopyAndSumFn, CopyAndSum, checksum::COPY_AND_SUM_KERNELS, choose_copy_and_sum;
-}
-
-unsafe extern "C" fn first_zero(dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation is the kernel's, and the kernel was picked for this CPU.
-    unsafe { choose_zero()(dst, len) }
-}
-
-unsafe extern "C" fn first_copy(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: as in `first_zero`.
-    unsafe { choose_copy()(dst, src, len) }
-}
-
-unsafe extern "C" fn first_checksum(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: as in `first_zero`.
-    unsafe { choose_checksum()(data, len, seed) }
-}
-
-unsafe extern "C" fn first_copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: as in `first_zero`.
-    unsafe { choose_copy_and_sum()(dst, src, len, seed) }
+table! {
+    zero(dst: *mut u8, len: usize): ZeroFn = Zero, zero::KERNELS, zero;
+    copy(dst: *mut u8, src: *const u8, len: usize): CopyFn = Copy, copy::KERNELS, copy;
+    overlapping(dst: *mut u8, src: *const u8, len: usize): CopyFn = Copy, copy::KERNELS, overlapping;
+    checksum(data: *const u8, len: usize, seed: u32) -> u32: ChecksumFn = Checksum, checksum::KERNELS;
+    copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32:
+        CopyAndSumFn = CopyAndSum, checksum::COPY_AND_SUM_KERNELS;
+    zero_planned(dst: *mut u8, len: usize, plan: Plan): PlannedZeroFn = Zero, zero::KERNELS, planned;
+    copy_planned(dst: *mut u8, src: *const u8, len: usize, plan: Plan):
+        PlannedCopyFn = Copy, copy::KERNELS, planned;
+    zero_if_dirty(dst: *mut u8, len: usize) -> usize: ZeroIfDirtyFn = Zero, zero::KERNELS, if_dirty;
+    zero_unfenced(dst: *mut u8, len: usize, plan: Plan): PlannedZeroFn = Zero, zero::KERNELS, unfenced;
+    copy_unfenced(dst: *mut u8, src: *const u8, len: usize, plan: Plan):
+        PlannedCopyFn = Copy, copy::KERNELS, unfenced;
 }

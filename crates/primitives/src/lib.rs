@@ -12,6 +12,17 @@
 //! assert_eq!(packet, [0; 8]);
 //! ```
 //!
+//! [`zero()`], [`copy()`] and [`checksum()`] are the plain forms; [`mod@zero`], [`mod@copy`] and [`mod@checksum`] have the
+//! others. A caller who knows what comes next says so with an [`Intent`], and the bytes stay in the cache or go around
+//! it:
+//!
+//! ```
+//! use carryline::{Next, zero};
+//! let mut guest_memory = vec![1; 1 << 20];
+//! zero::fill_with(&mut guest_memory, Next::NotSoon);
+//! assert!(guest_memory.iter().all(|byte| *byte == 0));
+//! ```
+//!
 //! Each function has a list of kernels, from AVX-512 down to portable Rust; [`dispatch`] picks one at the first
 //! call. The `_raw` forms take pointers, for callers whose memory is not (or not yet) a slice.
 //!
@@ -26,6 +37,7 @@ pub mod checksum;
 pub mod copy;
 pub mod cpu;
 pub mod dispatch;
+pub mod intent;
 pub mod zero;
 
 mod word;
@@ -35,4 +47,5 @@ mod tests;
 
 pub use checksum::internet as checksum;
 pub use copy::copy;
-pub use zero::zero;
+pub use intent::{Intent, Next, drain};
+pub use zero::fill as zero;

@@ -106,7 +106,7 @@ fn the_entry_is_loads_and_a_jump() {
     let source = scratch.0.join("entry.rs");
     let text = "
         pub unsafe extern \"C\" fn entry_zero(dst: *mut u8, len: usize) {
-            unsafe { carryline::zero::zero_raw(dst, len) }
+            unsafe { carryline::zero::fill_raw(dst, len) }
         }
         pub unsafe extern \"C\" fn entry_checksum(data: *const u8, len: usize, seed: u32) -> u32 {
             unsafe { carryline::checksum::partial_raw(data, len, seed) }
@@ -130,4 +130,79 @@ fn the_entry_is_loads_and_a_jump() {
             "{symbol}: {instructions:?}"
         );
     }
+}
+
+/// A program that looks through its own stack, by reading the kernel's view of it: 1 is added to its exit status if a
+/// key that [`carryline::zero::secret`] wiped is still there, and 2 if one that plain code wiped is.
+#[cfg(target_os = "linux")]
+const WIPES: &str = "
+    use std::hint::black_box;
+    use std::io::{Read, Seek, SeekFrom};
+
+    fn key_byte(salt: u8, at: usize) -> u8 {
+        salt.wrapping_mul(at as u8 | 1) ^ 0x5a
+    }
+
+    #[inline(never)]
+    fn use_key(salt: u8, wipe: impl FnOnce(&mut [u8])) {
+        let mut key = [0_u8; 200];
+        for (at, byte) in key.iter_mut().enumerate() {
+            *byte = key_byte(salt, at);
+        }
+        black_box(&key);
+        wipe(&mut key);
+    }
+
+    /// So far down that no later call overwrites it.
+    #[inline(never)]
+    fn use_key_far_down(salt: u8, wipe: impl FnOnce(&mut [u8])) {
+        let mut between = [0_u8; 1 << 17];
+        black_box(&mut between);
+        use_key(salt, wipe);
+        black_box(&mut between);
+    }
+
+    fn is_there(salt: u8) -> bool {
+        let maps = std::fs::read_to_string(\"/proc/self/maps\").unwrap();
+        let range = maps.lines().find(|line| line.ends_with(\"[stack]\")).unwrap().split(' ').next().unwrap();
+        let (low, high) = range.split_once('-').unwrap();
+        let [low, high] = [low, high].map(|text| u64::from_str_radix(text, 16).unwrap());
+        let mut stack = vec![0; (high - low) as usize];
+        let mut memory = std::fs::File::open(\"/proc/self/mem\").unwrap();
+        memory.seek(SeekFrom::Start(low)).unwrap();
+        memory.read_exact(&mut stack).unwrap();
+        stack.windows(64).any(|seen| seen.iter().enumerate().all(|(at, byte)| *byte == key_byte(salt, at + 64)))
+    }
+
+    fn main() {
+        let salt = 0x31 + std::env::args().count() as u8;
+        use_key_far_down(salt, |key| carryline::zero::secret(key));
+        let secret_is_there = is_there(salt);
+        use_key_far_down(salt ^ 0x80, |key| key.fill(0));
+        std::process::exit(i32::from(secret_is_there) + 2 * i32::from(is_there(salt ^ 0x80)));
+    }
+";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_secret_is_wiped_where_the_compiler_removes_other_wiping() {
+    let scratch = Scratch::new("secret");
+    compile_crate(&scratch, "3");
+    let source = scratch.0.join("wipes.rs");
+    std::fs::write(&source, WIPES).expect("a file in the target folder");
+    let library = format!("carryline={}", scratch.0.join("libcarryline.rlib").display());
+    let program = scratch.0.join("wipes");
+    let output = Command::new("rustc")
+        .args(["--edition=2024", "-Copt-level=3", "-Ccodegen-units=1", "-Clto=fat", "-Cpanic=abort"])
+        .args(["--extern", &library, "-o"])
+        .args([&program, &source])
+        .output()
+        .expect("rustc is on the path, as cargo is");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let status = Command::new(program).status().expect("the program runs").code();
+    assert_eq!(
+        status,
+        Some(2),
+        "1: the secret is left; 0: this compiler removes nothing, so the test shows nothing"
+    );
 }

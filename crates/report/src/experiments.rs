@@ -2,13 +2,13 @@
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
-use crate::units::{byte_size, number, percent_fine};
+use crate::units::{byte_size, number, number_with, percent_fine};
 use carryline_measure::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Verdict};
 use carryline_measure::environment::Environment;
 use carryline_measure::results::RunResult;
 
 /// Width of the table of claims where there is no terminal that has one.
-const CLAIMS_WIDTH: u16 = 180;
+const CLAIMS_WIDTH: u16 = 150;
 
 /// All experiments, then one table of all claims.
 #[must_use]
@@ -41,30 +41,39 @@ pub fn experiments_text(experiments: &[ExperimentResult], style: Style) -> Strin
     text
 }
 
-/// One table of all claims, and how many of each verdict there are.
+/// One table of all claims, the sentence that says why for each, and how many of each verdict there are.
 #[must_use]
 pub fn claims_text(experiments: &[ExperimentResult], style: Style) -> String {
-    let claims = || experiments.iter().flat_map(|experiment| &experiment.claims);
-    if claims().next().is_none() {
+    let claims: Vec<&ClaimResult> = experiments.iter().flat_map(|experiment| &experiment.claims).collect();
+    if claims.is_empty() {
         return String::new();
     }
     let mut table = Table::new([
-        ("source", Kind::Name),
+        ("", Kind::Number),
+        ("source", Kind::Text),
         ("claim", Kind::Text),
         ("published", Kind::Text),
         ("here", Kind::Text),
         ("verdict", Kind::Text),
-        ("why", Kind::Text),
     ]);
-    for claim in claims() {
+    let mut sentences = String::new();
+    for (number, claim) in (1..).zip(&claims) {
         let row = [&claim.source, &claim.text, &claim.published, &claim.measured];
         let mut row: Vec<String> = row.map(|text| safe(text)).into();
+        row.insert(0, number_with(f64::from(number), 0));
         row.push(claim.verdict.to_string());
-        row.push(safe(&claim.why));
         table.push(row, emphasis(claim.verdict));
+        sentences.push_str(&wrap(&format!("{number}. {}.", safe(&claim.why)), style.width, 4));
+        sentences.push('\n');
     }
-    let wide = Style { width: Some(style.width.unwrap_or(CLAIMS_WIDTH).max(100)), ..style };
-    format!("{}\n{}\n{}\n", bold("Claims", style), table.render(wide), counts(claims()))
+    let wide = Style { width: Some(style.width.unwrap_or(CLAIMS_WIDTH).max(90)), ..style };
+    format!(
+        "{}\n{}\n{}\n{sentences}\n{}\n",
+        bold("Claims", style),
+        table.render(wide),
+        bold("Why", style),
+        counts(claims.into_iter())
+    )
 }
 
 const fn emphasis(verdict: Verdict) -> Emphasis {
@@ -99,7 +108,7 @@ fn table_text(result: &TableResult, style: Style) -> String {
     };
     let columns = result.columns.iter().enumerate().map(|(index, column)| {
         let unit = if column.unit.is_empty() { String::new() } else { format!("\n{}", column.unit) };
-        (format!("{}{unit}", column.name), kind(index))
+        (format!("{}{unit}", in_lines(&column.name)), kind(index))
     });
     let mut table = Table::new(columns);
     for row in &result.rows {
@@ -107,6 +116,22 @@ fn table_text(result: &TableResult, style: Style) -> String {
         table.push(cells.collect(), Emphasis::None);
     }
     format!("{}\n{}", bold(&safe(&result.title), style), table.render(style))
+}
+
+/// A column's name over several lines, so that it is no wider than figures are.
+fn in_lines(name: &str) -> String {
+    const WIDE: usize = 11;
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= WIDE => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 fn datum_text(datum: &Datum, unit: &str) -> String {
@@ -191,8 +216,8 @@ fn machine(run: &RunResult) -> String {
 
 fn table_page(result: &TableResult) -> String {
     let header = result.columns.iter().map(|column| match column.unit.as_str() {
-        "" => escape(&column.name.replace('\n', " ")),
-        unit => format!("{}, {unit}", escape(&column.name.replace('\n', " "))),
+        "" => escape(&column.name),
+        unit => format!("{}, {unit}", escape(&column.name)),
     });
     let header: Vec<String> = header.collect();
     let mut page = format!("\n{}\n\n| {} |\n", escape(&result.title), header.join(" | "));
@@ -226,7 +251,8 @@ mod tests {
         figures.add("slow", Figure::exact("ticks", 300.0));
         figures.add("fast", Figure::exact("ticks", 100.0));
         figures.missing("absent", "one CPU alone");
-        let mut table = TableResult::new("Times", &[("variant", ""), ("size", "bytes"), ("here", "ticks")]);
+        let mut table =
+            TableResult::new("Times", &[("variant", ""), ("size", "bytes"), ("time measured here", "ticks")]);
         table.push(vec!["x".into(), 4096.0.into(), figures.get("slow").into()]);
         table.push(vec!["y".into(), Datum::None, Datum::None]);
         ExperimentResult {
@@ -248,19 +274,25 @@ mod tests {
         times: Two times (evans-2003)
 
         Times
-        variant   size   here
-                 bytes  ticks
-        ─────────────────────
-        x        4 KiB    300
-        y            -      -
+        variant   size      time
+                 bytes  measured
+                            here
+                           ticks
+        ────────────────────────
+        x        4 KiB       300
+        y            -         -
 
         A note.
 
         Claims
-        source      claim            published        here                 verdict                  why
-        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-        evans-2003  slow | fast      3x               3.00 (3.00 to 3.00)  holds                    'slow' 300 ticks over 'fast' 100 ticks is 3.00 (3.00 to 3.00), noise floor 0.0 %: holds
-        evans-2003  it is seen       -                -                    cannot be measured here  'absent' cannot be had: one CPU alone
+           source           claim            published        here                 verdict
+        ──────────────────────────────────────────────────────────────────────────────────────────────────
+        1  evans-2003       slow | fast      3x               3.00 (3.00 to 3.00)  holds
+        2  evans-2003       it is seen       -                -                    cannot be measured here
+
+        Why
+        1. 'slow' 300 ticks over 'fast' 100 ticks is 3.00 (3.00 to 3.00), noise floor 0.0 %: holds.
+        2. 'absent' cannot be had: one CPU alone.
 
         2 claims: holds 1, cannot be measured here 1
         ");

@@ -147,7 +147,7 @@ pub(crate) fn run() -> RunResult {
     }
 
     let mixed = Condition {
-        sizes: Sizes { label: "1..200".into(), draw: Draw::Uniform { low: 1, high: 200 } },
+        sizes: Sizes::new("1..200", Draw::Uniform { low: 1, high: 200 }),
         offsets: Offsets::Random,
         cache: Cache::HOT,
         ..with(1, Dependence::Independent)

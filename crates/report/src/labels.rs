@@ -199,8 +199,7 @@ mod tests {
     #[test]
     fn every_field_that_matters_is_said() {
         let mut cell = fixture::cell("copy", "avx2", Condition::plain(1500), 30.0);
-        cell.condition.sizes =
-            Sizes { label: "fleet:memcpy-A".into(), draw: Draw::Weighted(vec![(1, 0.5), (4096, 0.5)]) };
+        cell.condition.sizes = Sizes::new("fleet:memcpy-A", Draw::Weighted(vec![(1, 0.5), (4096, 0.5)]));
         cell.condition.offsets = Offsets::Fixed { dst: 0, src: 13 };
         cell.condition.cache = "cold:arena:src".parse().expect("a cache state");
         cell.condition.pages = Pages::Huge;

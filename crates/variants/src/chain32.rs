@@ -30,57 +30,69 @@ pub(crate) fn add32(a: u32, b: u32) -> u32 {
     sum.wrapping_add(u32::from(carry))
 }
 
-/// The sum with the first `bytes` (fewer than `align`) of the message added that lie before a multiple of `align`; an
-/// odd first byte turns the sum by eight bits, and then it must be turned back at the end.
-///
-/// Returns the sum, the bytes taken and whether it was turned.
+/// What is left of a message once its first bytes are summed.
+pub(crate) struct Rest {
+    /// The sum so far.
+    pub sum: u32,
+    /// Where the rest begins.
+    pub at: *const u8,
+    /// Its bytes.
+    pub left: usize,
+    /// Whether the sum was turned by eight bits, and must be turned back at the end.
+    pub turned: bool,
+}
+
+/// Adds the bytes before the first multiple of `align` (a power of two from 4 on). An odd first byte turns the sum by
+/// eight bits.
 ///
 /// # Safety
 /// `data` is valid for reads of `len` bytes.
 #[inline(always)]
-pub(crate) unsafe fn add_head(mut sum: u32, data: *const u8, len: usize, align: usize) -> (u32, usize, bool) {
-    let odd = data as usize & 1 != 0 && len > 0;
-    let mut taken = 0;
-    // SAFETY: each word is read only where its bytes are among the len, at an address that is a multiple of its size.
+pub(crate) unsafe fn add_head(mut sum: u32, data: *const u8, len: usize, align: usize) -> Rest {
+    let (mut at, mut left) = (data, len);
+    let turned = at as usize & 1 != 0 && left >= 1;
+    // SAFETY: at + left is the end of the len bytes throughout; each word is read only where it is left, the 16-bit one
+    // at a multiple of 2.
     unsafe {
-        if odd {
-            sum = add32(sum.rotate_left(8), u32::from(u16::from_ne_bytes([0, data.read()])));
-            taken = 1;
+        if turned {
+            sum = add32(sum.rotate_left(8), u32::from(u16::from_ne_bytes([0, at.read()])));
+            at = at.add(1);
+            left -= 1;
         }
-        if data.add(taken) as usize & 2 & (align - 1) != 0 && len - taken >= 2 {
-            sum = add32(sum, data.add(taken).cast::<u16>().read().into());
-            taken += 2;
+        if at as usize & 2 != 0 && left >= 2 {
+            sum = add32(sum, at.cast::<u16>().read().into());
+            at = at.add(2);
+            left -= 2;
         }
-        while data.add(taken) as usize & (align - 1) != 0
-            && len - taken >= 4
-            && (taken ^ data as usize) & 1 == 0
-        {
-            sum = add32(sum, data.add(taken).cast::<u32>().read_unaligned());
-            taken = crate::edges::keep_loop(taken + 4);
+        while at as usize & (align - 1) != 0 && left >= 4 {
+            sum = add32(sum, at.cast::<u32>().read_unaligned());
+            at = at.add(4);
+            left = crate::edges::keep_loop(left - 4);
         }
     }
-    (sum, taken, odd)
+    Rest { sum, at, left, turned }
 }
 
-/// The sum with the last fewer than 32 bytes of a message added: words of 32 bits, then of 16, then a byte.
+/// The sum with the last bytes of a message added: words of 32 bits, then of 16, then a byte.
 ///
 /// # Safety
 /// `data` is valid for reads of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn add_tail(mut sum: u32, data: *const u8, len: usize) -> u32 {
-    let mut at = 0;
-    // SAFETY: each word is read only where its bytes are among the len.
+    let (mut at, mut left) = (data, len);
+    // SAFETY: each word is read only where it is left.
     unsafe {
-        while len - at >= 4 {
-            sum = add32(sum, data.add(at).cast::<u32>().read_unaligned());
-            at = crate::edges::keep_loop(at + 4);
+        while left >= 4 {
+            sum = add32(sum, at.cast::<u32>().read_unaligned());
+            at = at.add(4);
+            left = crate::edges::keep_loop(left - 4);
         }
-        if len & 2 != 0 {
-            sum = add32(sum, data.add(at).cast::<u16>().read_unaligned().into());
-            at += 2;
+        if left & 2 != 0 {
+            sum = add32(sum, at.cast::<u16>().read_unaligned().into());
+            at = at.add(2);
         }
-        if len & 1 != 0 {
-            sum = add32(sum, u16::from_ne_bytes([data.add(at).read(), 0]).into());
+        if left & 1 != 0 {
+            sum = add32(sum, u16::from_ne_bytes([at.read(), 0]).into());
         }
     }
     sum

@@ -3,6 +3,7 @@
 //! A variant is one file with one `static VARIANT`, and one line in its family's list. What it promises is its
 //! family's contract, written at the top of the family's module; the proof, the measurement, the listings and
 //! the tests all iterate the lists.
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 use carryline::cpu::Features;
 use core::fmt;
@@ -194,6 +195,21 @@ impl Variant {
     #[must_use]
     pub fn runs_here(&self) -> bool {
         carryline::cpu::features().contains(self.needs)
+    }
+
+    /// True if it may stand behind `memset` or `memcpy` themselves: it takes every length, is not known to be wrong,
+    /// and calls none of these functions, which would then call it. `carryline` goes through a dispatch that the
+    /// interposer replaces.
+    #[must_use]
+    pub fn can_interpose(&self) -> bool {
+        let own_code = matches!(self.role, Role::Technique | Role::Reference);
+        let calls_them = matches!(self.name, "libc_memmove" | "write_bytes");
+        let copies_or_zeroes = matches!(self.family(), Family::Zero | Family::Copy);
+        own_code
+            && !calls_them
+            && copies_or_zeroes
+            && self.lengths == Lengths::Any
+            && self.known_bad.is_none()
     }
 }
 

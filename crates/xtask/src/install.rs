@@ -1,4 +1,4 @@
-//! The C library: built, named as C names it, laid out under a prefix.
+//! The C library and the interposer: built, named as C names it, laid out under a prefix.
 
 use serde_json::Value;
 use std::ffi::OsString;
@@ -25,8 +25,11 @@ pub struct Installed {
 /// The name that programs ask the dynamic linker for, as `crates/capi/build.rs` gives it to the library.
 const SONAME: &str = "libcarryline.so.0";
 
-/// Builds the C library with the profile `capi` and without std, and puts header, libraries and pkg-config file under
-/// `job.prefix`. What another version left there under the same names is replaced.
+/// The name of the interposer, as `carryline real` and people look for it.
+const PRELOAD: &str = "libcarryline-preload.so";
+
+/// Builds the C library and the interposer with the profile `capi` and without std, and puts header, libraries and
+/// pkg-config file under `job.prefix`. What another version left there under the same names is replaced.
 ///
 /// # Errors
 /// A system other than Linux, a prefix that a pkg-config file cannot hold, a build that fails (cargo has said why on
@@ -38,7 +41,9 @@ pub fn install(job: &Install) -> io::Result<Installed> {
     let prefix = for_pkg_config(&job.prefix)?;
     let workspace = workspace()?;
     let capi = workspace.join("crates/capi");
-    let (shared, archive) = build(&workspace)?;
+    let built = build(&workspace, "carryline-capi", "carryline_c")?;
+    let (shared, archive) = (with_extension(&built, "so")?, with_extension(&built, "a")?);
+    let interposer = preload()?;
 
     let root = under(job.destdir.as_deref(), &job.prefix);
     let (include, lib) = (root.join("include"), root.join("lib"));
@@ -55,13 +60,15 @@ pub fn install(job: &Install) -> io::Result<Installed> {
     replace_link(SONAME, &link)?;
     let static_library = lib.join("libcarryline.a");
     replace(&static_library, &read(&archive)?, 0o644)?;
+    let preload = lib.join(PRELOAD);
+    replace(&preload, &read(&interposer)?, 0o755)?;
     let package = pkgconfig.join("carryline.pc");
     let template = capi.join("carryline.pc.in");
     let text = fs::read_to_string(&template).map_err(|error| naming(&template, &error))?;
     let text = text.replace("@PREFIX@", &prefix).replace("@VERSION@", env!("CARGO_PKG_VERSION"));
     replace(&package, text.as_bytes(), 0o644)?;
 
-    Ok(Installed { files: vec![header, object, link, static_library, package] })
+    Ok(Installed { files: vec![header, object, link, static_library, preload, package] })
 }
 
 fn naming(path: &Path, error: &io::Error) -> io::Error {
@@ -97,33 +104,42 @@ fn under(destdir: Option<&Path>, prefix: &Path) -> PathBuf {
     }
 }
 
-/// Builds the libraries: the paths of the shared and of the static one, wherever cargo is set up to put them.
-fn build(workspace: &Path) -> io::Result<(PathBuf, PathBuf)> {
+/// Builds the interposer with the profile `capi`, as it is installed: its path, wherever cargo is set up to put it.
+///
+/// # Errors
+/// A system other than Linux, or a build that fails; cargo has said why on standard error.
+pub fn preload() -> io::Result<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        return Err(io::Error::other("the interposer is for Linux only"));
+    }
+    with_extension(&build(&workspace()?, "carryline-preload", "carryline_preload")?, "so")
+}
+
+/// Builds the library `target` of a package: the files that cargo has made of it.
+fn build(workspace: &Path, package: &str, target: &str) -> io::Result<Vec<PathBuf>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let output = Command::new(cargo)
-        .args(["build", "--package", "carryline-capi", "--lib", "--profile", "capi", "--no-default-features"])
+        .args(["build", "--package", package, "--lib", "--profile", "capi", "--no-default-features"])
         .arg("--message-format=json-render-diagnostics")
         .current_dir(workspace)
         .stderr(Stdio::inherit())
         .output()?;
     if !output.status.success() {
-        return Err(io::Error::other(format!("building the C library failed: {}", output.status)));
+        return Err(io::Error::other(format!("building {package} failed: {}", output.status)));
     }
     let messages = String::from_utf8_lossy(&output.stdout);
-    let files: Vec<PathBuf> = messages.lines().flat_map(library_files).collect();
-    let with = |extension: &str| {
-        let found = files.iter().find(|file| file.extension().is_some_and(|found| found == extension));
-        found
-            .cloned()
-            .ok_or_else(|| io::Error::other(format!("cargo has built no .{extension} of the C library")))
-    };
-    Ok((with("so")?, with("a")?))
+    Ok(messages.lines().flat_map(|message| library_files(message, target)).collect())
 }
 
-/// The files that one of cargo's messages names as the C library.
-fn library_files(message: &str) -> Vec<PathBuf> {
+fn with_extension(files: &[PathBuf], extension: &str) -> io::Result<PathBuf> {
+    let found = files.iter().find(|file| file.extension().is_some_and(|found| found == extension));
+    found.cloned().ok_or_else(|| io::Error::other(format!("cargo has built no .{extension} of the library")))
+}
+
+/// The files that one of cargo's messages names as the library `target`.
+fn library_files(message: &str, target: &str) -> Vec<PathBuf> {
     let Ok(message) = serde_json::from_str::<Value>(message) else { return Vec::new() };
-    if message["reason"] != "compiler-artifact" || message["target"]["name"] != "carryline_c" {
+    if message["reason"] != "compiler-artifact" || message["target"]["name"] != target {
         return Vec::new();
     }
     let files = message["filenames"].as_array().into_iter().flatten();

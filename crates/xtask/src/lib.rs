@@ -1,9 +1,11 @@
-//! Jobs around the workspace that cargo has no command for. One so far: [`install`], the C library in the layout that
-//! C programs expect.
+//! Jobs around the workspace that cargo has no command for: [`install`], the C library and the interposer in the layout
+//! that C programs expect, and [`benchmarks`], the goals of the library held against measurements.
 
+mod benchmarks;
 mod install;
 
-pub use install::{Install, Installed, install};
+pub use benchmarks::benchmarks;
+pub use install::{Install, Installed, install, preload};
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,14 +13,19 @@ use std::path::PathBuf;
 /// What the command says when it is asked.
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
+       cargo xtask benchmarks run|show|write|goals ...
 
-Builds carryline's C library for release and installs it (Linux):
+install builds carryline's C library and its interposer for release and installs them (Linux):
   DIR/include/carryline.h
   DIR/lib/libcarryline.so.0, libcarryline.so (a link to it), libcarryline.a
+  DIR/lib/libcarryline-preload.so, for LD_PRELOAD
   DIR/lib/pkgconfig/carryline.pc
 
   --prefix DIR    where the library will be used from; an absolute path
   --destdir DIR   put the files under this folder, for packages: DESTDIR/PREFIX/include ...
+
+benchmarks measures what the library's goals need, judges them and writes docs/benchmarks.md:
+`cargo xtask benchmarks --help` says more.
 ";
 
 /// What the command line asks for.
@@ -28,6 +35,8 @@ pub enum Job {
     Help,
     /// Install the C library.
     Install(Install),
+    /// Hand these arguments to the program that knows the library's goals.
+    Benchmarks(Vec<String>),
 }
 
 /// The arguments are not usable. The message names the one at fault.
@@ -53,11 +62,14 @@ impl std::error::Error for UsageError {}
 /// let job = parse(["install", "--prefix", "/usr/local"].map(String::from));
 /// assert_eq!(job, Ok(Job::Install(Install { prefix: PathBuf::from("/usr/local"), destdir: None })));
 /// assert!(parse(["install", "--prefix", "here"].map(String::from)).is_err());
+/// let job = parse(["benchmarks", "goals"].map(String::from));
+/// assert_eq!(job, Ok(Job::Benchmarks(vec![String::from("goals")])));
 /// ```
 pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageError> {
     let mut arguments = arguments.into_iter();
     match arguments.next().as_deref() {
         Some("install") => {}
+        Some("benchmarks") => return Ok(Job::Benchmarks(arguments.collect())),
         Some("help" | "--help" | "-h") => return Ok(Job::Help),
         Some(other) => return Err(UsageError(format!("`{other}` is no job of xtask"))),
         None => return Err(UsageError("no job given".to_owned())),

@@ -1,6 +1,6 @@
 //! `cargo xtask`: see the library.
 //!
-//! Exit status: 0 done, 1 failed, 2 unusable arguments.
+//! Exit status: 0 done, 1 failed, 2 unusable arguments; of `benchmarks` what the program ends with.
 
 use std::process::ExitCode;
 use xtask::{HELP, Job};
@@ -22,6 +22,16 @@ fn main() -> ExitCode {
             }
             Err(error) => {
                 eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        Ok(Job::Benchmarks(arguments)) => match xtask::benchmarks(&arguments) {
+            Ok(status) => status
+                .code()
+                .and_then(|code| u8::try_from(code).ok())
+                .map_or(ExitCode::FAILURE, ExitCode::from),
+            Err(error) => {
+                eprintln!("error: cargo: {error}");
                 ExitCode::FAILURE
             }
         },

@@ -8,7 +8,7 @@ use crate::failure::{Failure, usage};
 use crate::output;
 use anyhow::Context;
 use carryline_measure::cells::{self, Summary};
-use carryline_measure::gather::{Gathered, Replicate, Round};
+use carryline_measure::gather::Gathered;
 use carryline_measure::results::{RunResult, SCHEMA_VERSION};
 use carryline_measure::store::{RunId, RunStatus, RunSummary, Store, StoreError};
 use carryline_report::listing::{RunLine, RunList, to_json};
@@ -80,27 +80,7 @@ fn from_rounds(store: &Store, id: RunId) -> Result<RunResult, Failure> {
     let plan: Plan =
         serde_json::from_value(header.plan).context("the plan of this run is of another version")?;
     let rounds = store.rounds(id).map_err(|error| usage(error.to_string()))?;
-    let mut gathered: Vec<Gathered> = plan.situations.iter().cloned().map(Gathered::new).collect();
-    for record in rounds {
-        let Some(of) = gathered.iter_mut().find(|of| of.situation.name == record.situation) else { continue };
-        let replicate = record.replicate as usize;
-        if of.replicates.len() <= replicate {
-            of.replicates.resize_with(replicate + 1, Replicate::default);
-        }
-        let mut samples = vec![f64::NAN; of.situation.places()];
-        for (place, sample) in record.samples {
-            if let Some(slot) = samples.get_mut(place as usize) {
-                *slot = sample;
-            }
-        }
-        of.replicates[replicate].rounds.push(Round {
-            multiplier: record.multiplier,
-            samples,
-            null_ticks: record.null_ticks,
-            ticks_per_cycle: record.ticks_per_cycle,
-            counted: false,
-        });
-    }
+    let gathered = Gathered::restore(plan.situations, &rounds);
     let summaries: Vec<(String, Summary)> = gathered
         .iter()
         .map(|gathered| (gathered.situation.name.clone(), cells::summarise(gathered, &[], header.seed)))

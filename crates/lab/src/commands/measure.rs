@@ -111,6 +111,12 @@ fn impossible(family: Family, condition: &Condition) -> Option<String> {
     if !condition.segments.is_empty() && condition.then != Then::Nothing {
         return Some(format!("--then {} cannot be joined with --segments", condition.then));
     }
+    if condition.sizes.period.is_some() && !condition.can_repeat() {
+        let label = &condition.sizes.label;
+        return Some(format!(
+            "--sizes {label}: a period is for --cache hot without --then and --segments; leave '/period:' away"
+        ));
+    }
     let one_sided = |operands| match operands {
         Operands::Both => None,
         Operands::Source => (!family.reads()).then_some("source"),

@@ -6,6 +6,7 @@ pub mod history;
 pub mod list;
 pub mod machine;
 pub mod measure;
+pub mod real;
 pub mod reproduce;
 pub mod rerun;
 pub mod run;

@@ -6,6 +6,7 @@ pub mod measure;
 pub mod plan;
 pub mod progress;
 pub mod prove;
+pub mod real;
 pub mod select;
 pub mod session;
 pub mod standard;

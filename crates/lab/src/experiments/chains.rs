@@ -311,8 +311,8 @@ fn table(special: &Special) -> TableResult {
     let mut columns: Vec<(String, &str)> =
         vec![("chain".into(), ""), ("what".into(), ""), ("sum of".into(), "bytes")];
     for (label, _) in &IMPLEMENTATIONS[..5] {
-        columns.push((format!("{label}\npublished"), ""));
-        columns.push((format!("{label}\nhere"), "ns"));
+        columns.push((format!("{label} published"), ""));
+        columns.push((format!("{label} here"), "ns"));
     }
     columns.push(("now".into(), "ns"));
     let columns: Vec<(&str, &str)> = columns.iter().map(|(name, unit)| (name.as_str(), *unit)).collect();
@@ -345,10 +345,10 @@ fn addresses(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure
         format!("{FIXED_BYTES} bytes at an even and at an odd address"),
         &[
             ("implementation", ""),
-            ("even\npublished", ""),
-            ("even\nhere", "ns"),
-            ("odd\npublished", ""),
-            ("odd\nhere", "ns"),
+            ("even published", ""),
+            ("even here", "ns"),
+            ("odd published", ""),
+            ("odd here", "ns"),
         ],
     );
     let published = [

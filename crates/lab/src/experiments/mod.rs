@@ -14,6 +14,9 @@
 //! show, `Err(context.impossible("..."))`: the runner then prints the reason in the experiment's place, and the rest
 //! runs. Names of figures are lower-case words; those in rules must be made, or given a reason, in every case.
 //!
+//! Where the user asks for something that the claims are not about (a chain of his own), [`Outcome::beside_the_claims`] is
+//! set and none is judged.
+//!
 //! A worked example, `crates/lab/src/experiments/zero_twice.rs`:
 //!
 //! ```ignore

@@ -160,13 +160,13 @@ fn fits(figures: &Figures, lines: &[(&str, &str)]) -> TableResult {
         &[
             ("instruction", ""),
             ("buffers", ""),
-            ("start-up\npublished", "cycles"),
-            ("start-up\nhere", "cycles est."),
-            ("rate\npublished", "B/cycle"),
-            ("rate\nhere", "B/cycle est."),
-            ("half at\npublished", "B"),
-            ("half at\nhere", "B"),
-            ("line misses\nby up to", "%"),
+            ("start-up published", "cycles"),
+            ("start-up here", "cycles est."),
+            ("rate published", "B/cycle"),
+            ("rate here", "B/cycle est."),
+            ("half at published", "B"),
+            ("half at here", "B"),
+            ("line misses by up to", "%"),
         ],
     );
     for (instruction, alignment) in lines {

@@ -77,10 +77,12 @@ pub enum In {
 
 impl Context<'_> {
     /// A comparison of these variants of a family under a condition. The first is the baseline, and runs twice for the
-    /// noise floor.
+    /// noise floor. Those that this build has not (the list differs by architecture and feature) take no part.
     pub fn situation(&self, family: Family, condition: Condition, variants: &[&str]) -> Situation {
-        let names: Vec<String> = variants.iter().map(|name| (*name).to_owned()).collect();
-        let mut situation = standard::situation(family, condition, 1.0, &|_| (names.clone(), Some(0)));
+        let there = |name: &&&str| carryline_variants::find(family, name).is_some();
+        let names: Vec<String> = variants.iter().filter(there).map(|name| (*name).to_owned()).collect();
+        let baseline = (!names.is_empty()).then_some(0);
+        let mut situation = standard::situation(family, condition, 1.0, &|_| (names.clone(), baseline));
         situation.name = format!("{}: {}", self.id, situation.name);
         situation
     }
@@ -170,7 +172,7 @@ impl Measured {
     pub fn time(&self, situation: usize, variant: &str, basis: Basis, unit: In) -> Result<Figure, String> {
         let gathered = self.gathered.get(situation).ok_or("no such situation")?;
         let place = gathered.situation.subjects.iter().position(|name| name == variant);
-        let place = place.ok_or_else(|| format!("{variant} was not measured there"))?;
+        let place = place.ok_or_else(|| format!("this build has no variant {variant}"))?;
         if let Some((_, _, reason)) = gathered.lost.iter().find(|(lost, _, _)| *lost == place) {
             return Err(reason.clone());
         }

@@ -261,10 +261,8 @@ fn all(judged: Vec<Judged>) -> Judged {
     };
     let decisive = judged.iter().filter(decides).count();
     let cited = judged.iter().find(decides).map_or("", |one| one.why.as_str());
-    let why = match decisive {
-        0 | 1 => format!("of {}: {cited}", judged.len()),
-        more => format!("of {}: {cited}; {} more likewise", judged.len(), more - 1),
-    };
+    let first = if decisive > 1 { ", the first" } else { "" };
+    let why = format!("{decisive} of {}{first}: {cited}", judged.len());
     Judged {
         verdict,
         measured: judged.iter().map(|one| one.measured.as_str()).collect::<Vec<_>>().join("; "),

@@ -509,6 +509,15 @@ pub(super) const WORDS: &[Word] = &[
          A crash or a hang in it becomes a row that says so.",
     ),
     word(
+        "interposer",
+        &["LD_PRELOAD", "CARRYLINE_PRELOAD", "libcarryline-preload.so"],
+        "A shared library that serves memcpy, memmove, memset and their relatives in a program that knows nothing of it: \
+         LD_PRELOAD=libcarryline-preload.so PROGRAM. CARRYLINE_PRELOAD=zero leaves copying to the C library, \
+         CARRYLINE_FORCE_ZERO=movntps and CARRYLINE_FORCE_COPY=rep_movsb choose variants. Calls inside the C library, \
+         calls that a compiler has inlined and static programs are not reached. 'carryline real' compares a program with \
+         it and without.",
+    ),
+    word(
         "dispatch",
         &["CARRYLINE_FORCE"],
         "How the library chooses a kernel: once, the first one of an ordered list whose features the CPU has and the \

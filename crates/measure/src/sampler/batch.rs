@@ -24,7 +24,7 @@ impl Bench<'_> {
         let count = self.batch_calls * multiplier as usize;
         let entries = count * segments;
         let fixed = self.fixed_call();
-        if fixed.is_none() && self.rounds == 0 {
+        if fixed.is_none() && self.rounds == 0 && self.layout.period.is_none() {
             // Before the first round there is no list yet.
             draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, &mut self.calls[..entries]);
         }
@@ -64,7 +64,11 @@ impl Bench<'_> {
                 _ => (dst, src),
             };
             self.reorder(entries);
-            let calls = if fixed.is_some() { &[][..] } else { &self.calls[..entries] };
+            let calls = match self.layout.period {
+                Some(_) => &self.calls[..],
+                None if fixed.is_some() => &[][..],
+                None => &self.calls[..entries],
+            };
             let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
             // SAFETY: as for the timed batch below.
             unsafe { loops::time(&routine, &untimed) };
@@ -105,6 +109,9 @@ impl Bench<'_> {
 
     /// Shuffles the list's entries, where their order is free.
     fn reorder(&mut self, entries: usize) {
+        if self.layout.period.is_some() {
+            return;
+        }
         if !self.layout.uniform && self.condition.segments.len() <= 1 && self.layout.lag == 0 {
             shuffle(&mut self.rng, &mut self.calls[..entries]);
         }
@@ -117,6 +124,8 @@ impl Bench<'_> {
         let segments = self.condition.segments.len().max(1);
         let hot = self.condition.cache.method == CacheMethod::Hot;
         match count {
+            // The whole list, twice over: the predictor is to know it again after the other members' batches.
+            _ if self.layout.period.is_some() => self.calls.len(),
             _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
             1..4 if hot => count.min(2),
             1..4 => 0,

@@ -14,7 +14,9 @@ mod seen;
 mod workload;
 
 pub use buffers::Buffers;
-pub(crate) use loops::{Call, PLACEMENTS, place};
+pub(crate) use loops::Call;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use loops::{PLACEMENTS, place};
 pub(crate) use prepare::{flush, touch};
 pub(crate) use workload::shuffle;
 pub use workload::{CacheSizes, buffer_bytes, level_of};
@@ -162,7 +164,7 @@ impl<'a> Bench<'a> {
             .map(|bytes| bytes as u64);
 
         let longest_list = 2 * layout.most_calls * condition.segments.len().max(1);
-        let calls = if layout.uniform {
+        let mut calls = if layout.uniform {
             vec![Call::default(); WARM_CALLS]
         } else {
             vec![Call::default(); longest_list]
@@ -179,8 +181,12 @@ impl<'a> Bench<'a> {
         };
         let members: Vec<Member> = std::iter::once(null).chain(members.iter().map(member)).collect();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let sizes = SizeSource::new(&condition.sizes);
+        if layout.period.is_some() {
+            draw_calls(&layout, condition, &sizes, &mut rng, &mut calls);
+        }
         Ok(Bench {
-            sizes: SizeSource::new(&condition.sizes),
+            sizes,
             order: (0..members.len()).collect(),
             members,
             calls,
@@ -243,7 +249,9 @@ impl<'a> Bench<'a> {
         let affordable = rounds_of(AIMED_ROUNDS);
         let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);
         self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
-        if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
+        if let Some(period) = self.layout.period {
+            self.batch_calls = period;
+        } else if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
             // A list is drawn whole where that is cheap or there is time: a short one is a poor sample of the sizes.
             let cheap = (ticks(CHEAP_LIST) * self.members.len() as f64 / together) as usize;
             let least = cheap.max(LEAST_LIST).max(self.layout.lag).min(self.layout.most_calls);
@@ -292,7 +300,9 @@ impl<'a> Bench<'a> {
         if !self.layout.uniform {
             let entries = self.entries(multiplier);
             let calls = &mut self.calls[..entries];
-            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
+            if self.layout.period.is_none() {
+                draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
+            }
             self.seen.note(calls, self.layout.dst.is_some(), self.layout.src.is_some());
         }
         for at in 0..self.order.len() {

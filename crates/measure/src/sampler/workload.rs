@@ -101,6 +101,9 @@ pub(crate) struct Layout {
     pub uniform: bool,
     /// How many calls earlier the result that is read was written.
     pub lag: usize,
+    /// After how many calls the arguments begin anew, in the same order for every batch; `None` where they are drawn
+    /// anew for every round and shuffled for every batch.
+    pub period: Option<usize>,
 }
 
 impl Layout {
@@ -126,6 +129,7 @@ impl Layout {
             _ => 0,
         };
         let any_cold = condition.cache.method != CacheMethod::Hot;
+        let period = condition.sizes.period.filter(|_| condition.can_repeat()).map(|period| period as usize);
         // Room for the buffer, for an offset of up to a page, and for a random line of a page.
         let stride = |cold: bool| {
             let lines = if cold { PAGE } else { 0 };
@@ -134,7 +138,9 @@ impl Layout {
         // What a batch touches stays within half the second level: else the write-backs of a batch's first calls fall
         // into its last ones, and a longer batch costs more per call.
         let buffers_fitting = (caches.l2 as f64 / 2.0 / mean.max(64.0)).max(1.0) as usize;
-        let most_calls = if any_cold {
+        let most_calls = if let Some(period) = period {
+            period
+        } else if any_cold {
             (COLD_CALLS / segments).clamp(1, (buffers_fitting / (2 * segments)).max(1))
         } else if condition.sizes_vary() || segments > 1 || lag > 0 || condition.offsets == Offsets::Random {
             (LIST_CALLS / segments).max(1).max(lag)
@@ -169,6 +175,7 @@ impl Layout {
                 && lag == 0
                 && condition.offsets != Offsets::Random,
             lag,
+            period,
         }
     }
 
@@ -184,6 +191,13 @@ impl Layout {
 }
 
 impl Condition {
+    /// True if sizes with a period are repeated under this condition: a cold batch is too short for one, and what
+    /// follows calls has lists of its own.
+    #[must_use]
+    pub fn can_repeat(&self) -> bool {
+        self.cache.method == CacheMethod::Hot && self.segments.is_empty() && self.then == Then::Nothing
+    }
+
     /// True if calls differ in size.
     fn sizes_vary(&self) -> bool {
         !matches!(self.sizes.draw, Draw::Fixed(_))
@@ -228,6 +242,7 @@ pub(crate) fn draw_calls(
     calls: &mut [Call],
 ) {
     let segments = condition.segments.len();
+    let (calls, repeated) = calls.split_at_mut(layout.period.unwrap_or(calls.len()).min(calls.len()));
     for (index, call) in calls.iter_mut().enumerate() {
         call.len =
             if segments > 0 { u64::from(condition.segments[index % segments]) } else { sizes.draw(rng) };
@@ -237,6 +252,9 @@ pub(crate) fn draw_calls(
         if let Some(operand) = &layout.src {
             call.src = offset(operand, index, rng);
         }
+    }
+    for (call, first) in repeated.iter_mut().zip(calls.iter().cycle()) {
+        *call = *first;
     }
 }
 
@@ -311,6 +329,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_period_repeats_its_arguments_where_it_can() {
+        let sizes = crate::sizes::Sizes::parse_list("1..64/period:100").expect("sizes").remove(0);
+        let condition = |cache: &str| Condition { sizes: sizes.clone(), ..condition(0, cache, "random") };
+        let hot = condition("hot");
+        let layout = Layout::new(Family::Copy, &hot, &CACHES);
+        assert_eq!((layout.period, layout.most_calls), (Some(100), 100));
+        let mut calls = vec![Call::default(); 200];
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        draw_calls(&layout, &hot, &SizeSource::new(&sizes), &mut rng, &mut calls);
+        let key = |call: &Call| (call.len, call.dst, call.src);
+        assert!((0..100).all(|at| key(&calls[at]) == key(&calls[at + 100])));
+        assert!((1..100).any(|at| key(&calls[at]) != key(&calls[0])));
+        let cold = condition("cold:arena");
+        assert!(!cold.can_repeat() && Layout::new(Family::Copy, &cold, &CACHES).period.is_none());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The words of `--sizes`.
 
 use super::histogram::{self, Place};
-use super::{Draw, Sizes, parse_bytes};
+use super::{Draw, MOST_PERIOD, Sizes, parse_bytes};
 use crate::capture::{self, CaptureError};
 use crate::nearest::{did_you_mean, nearest};
 use crate::results::Warning;
@@ -15,6 +15,7 @@ pub const FORMS: &[(&str, &str)] = &[
     ("fleet:NAME", "sizes of a production fleet: memcpy-, memmove- or memset- with A, B, D, L, M or Q"),
     ("histogram:FILE", "weights of size 0, 1, 2, ... on one line, or 'size,count' lines"),
     ("capture:FILE", "sizes of the packets in a pcap or pcapng file, as transport checksums see them"),
+    ("MIXED/period:N", "N sizes of any mixed form above, again and again in the same order"),
 ];
 
 const SOURCES: [&str; 3] = ["fleet", "histogram", "capture"];
@@ -73,6 +74,16 @@ pub enum SizeError {
         name: String,
         /// The item as it may have been meant.
         nearest: Vec<String>,
+    },
+    /// Sizes that cannot be repeated so.
+    #[error(
+        "size '{word}': {reason}; a period is 2 to {MOST_PERIOD} mixed sizes: fleet:memcpy-A/period:4096"
+    )]
+    BadPeriod {
+        /// The item as written.
+        word: String,
+        /// What is wrong.
+        reason: String,
     },
     /// A histogram file that cannot be used.
     #[error("size '{word}': {}: {at}{reason}", file.display())]
@@ -137,10 +148,28 @@ impl Sizes {
             if word.is_empty() {
                 return Err(SizeError::Empty { list: text.to_owned(), item: index + 1 });
             }
-            list.push(Sizes { label: word.to_owned(), draw: parse_item(word, &mut warnings)? });
+            let (of, period) = split_period(word)?;
+            let draw = parse_item(of, &mut warnings)?;
+            if period.is_some() && matches!(draw, Draw::Fixed(_)) {
+                return Err(not_a_period(word, "a fixed size repeats anyway"));
+            }
+            list.push(Sizes { label: word.to_owned(), draw, period });
         }
         Ok((list, warnings))
     }
+}
+
+/// Takes `/period:N` off an item.
+fn split_period(word: &str) -> Result<(&str, Option<u32>), SizeError> {
+    let Some((of, number)) = word.rsplit_once("/period:") else { return Ok((word, None)) };
+    match number.parse::<u32>() {
+        Ok(period) if (2..=MOST_PERIOD).contains(&period) => Ok((of, Some(period))),
+        _ => Err(not_a_period(word, &format!("'{number}' is no period"))),
+    }
+}
+
+fn not_a_period(word: &str, reason: &str) -> SizeError {
+    SizeError::BadPeriod { word: word.to_owned(), reason: reason.to_owned() }
 }
 
 fn parse_item(word: &str, warnings: &mut Vec<Warning>) -> Result<Draw, SizeError> {
@@ -262,6 +291,19 @@ mod tests {
         assert!(error("1..=64").contains("did you mean '1..64'?"));
         assert!(error("1...64").contains("did you mean '1..64'?"));
         assert!(error("fortytwo").contains("LOW..HIGH"));
+    }
+
+    #[test]
+    fn a_period_is_taken_off_mixed_sizes() {
+        let sizes = Sizes::parse_list("fleet:memcpy-A/period:4096,1..64/period:2,1..64").expect("all right");
+        assert_eq!(sizes[0].label, "fleet:memcpy-A/period:4096");
+        assert_eq!(sizes.iter().map(|s| s.period).collect::<Vec<_>>(), [Some(4096), Some(2), None]);
+        assert_eq!(sizes[1].draw, sizes[2].draw);
+        assert!(sizes.iter().all(|s| s.check().is_ok()));
+        for word in ["1..64/period:1", "1..64/period:", "1..64/period:65537", "40/period:64"] {
+            assert!(error(word).contains("2 to 65536 mixed sizes"), "{}", error(word));
+        }
+        assert!(Sizes { period: Some(1), ..sizes[2].clone() }.check().is_err());
     }
 
     #[test]

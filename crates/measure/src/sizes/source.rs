@@ -135,14 +135,14 @@ mod tests {
     fn every_fleet_distribution_is_drawn_as_published() {
         for name in crate::fleet::NAMES {
             let expected = crate::fleet::distribution(name).expect("a known name");
-            let sizes = Sizes { label: name.to_owned(), draw: Draw::Weighted(expected.clone()) };
+            let sizes = Sizes::new(name, Draw::Weighted(expected.clone()));
             assert_fits(&sizes, &expected, 1 << 20);
         }
     }
 
     #[test]
     fn a_range_is_drawn_evenly_with_both_ends() {
-        let sizes = Sizes { label: "1..64".to_owned(), draw: Draw::Uniform { low: 1, high: 64 } };
+        let sizes = Sizes::new("1..64", Draw::Uniform { low: 1, high: 64 });
         let expected: Vec<(u64, f64)> = (1..=64).map(|size| (size, 1.0)).collect();
         assert_fits(&sizes, &expected, 1 << 20);
         assert_eq!(counts(&sizes, 10_000).len(), 64);
@@ -151,17 +151,17 @@ mod tests {
     #[test]
     fn lopsided_weights_are_kept() {
         let expected = [(1, 1e-3), (2, 1.0), (3, 0.0), (5, 1e6), (7, 30.0)];
-        let sizes = Sizes { label: "lopsided".to_owned(), draw: Draw::Weighted(expected.to_vec()) };
+        let sizes = Sizes::new("lopsided", Draw::Weighted(expected.to_vec()));
         assert_fits(&sizes, &expected, 1 << 22);
         assert!(!counts(&sizes, 1 << 20).contains_key(&3));
     }
 
     #[test]
     fn one_size_and_the_widest_range_work() {
-        let one = Sizes { label: "one".to_owned(), draw: Draw::Weighted(vec![(9, 0.1)]) };
+        let one = Sizes::new("one", Draw::Weighted(vec![(9, 0.1)]));
         assert_eq!(counts(&one, 1000), BTreeMap::from([(9, 1000)]));
         assert_eq!(counts(&Sizes::fixed(0), 10), BTreeMap::from([(0, 10)]));
-        let all = Sizes { label: "all".to_owned(), draw: Draw::Uniform { low: 0, high: u64::MAX } };
+        let all = Sizes::new("all", Draw::Uniform { low: 0, high: u64::MAX });
         let upper = counts(&all, 1000).into_keys().filter(|size| *size > u64::MAX / 2).count();
         assert!((400..600).contains(&upper));
     }
@@ -169,6 +169,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "add up to nothing")]
     fn nothing_to_draw_from_is_refused() {
-        let _ = SizeSource::new(&Sizes { label: "none".to_owned(), draw: Draw::Weighted(Vec::new()) });
+        let _ = SizeSource::new(&Sizes::new("none", Draw::Weighted(Vec::new())));
     }
 }

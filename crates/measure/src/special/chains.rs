@@ -53,6 +53,8 @@ struct Chains {
     /// The routines; the twin last.
     routines: Vec<(String, Verified<'static>)>,
     unusable: Vec<(String, String)>,
+    /// By layout: what was summed before anything was timed.
+    sums: Vec<serde_json::Value>,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
 }
@@ -102,9 +104,11 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         draws,
         routines,
         unusable,
+        sums: Vec::new(),
         overhead_ticks: clock::overhead_ticks(),
         rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
     })
+    .summed(setup)
     .calibrated(setup))
 }
 
@@ -145,6 +149,26 @@ impl Layout {
 }
 
 impl Chains {
+    /// Sums every layout by every routine.
+    fn summed(mut self: Box<Self>, setup: &Setup<'_>) -> Box<Self> {
+        for layout in &self.layouts {
+            let (right, sums) = self.sums(layout);
+            setup.status.beat();
+            let labels = self.routines.iter().map(|(label, _)| label.clone());
+            let named: serde_json::Map<String, serde_json::Value> =
+                labels.zip(sums.iter().map(|sum| (*sum).into())).collect();
+            self.sums.push(serde_json::json!({
+                "chain": layout.name,
+                "draw": layout.draw + 1,
+                "alignments": layout.alignments,
+                "right": right,
+                "sums": named,
+                "agree": sums.iter().all(|sum| *sum == Some(right)),
+            }));
+        }
+        self
+    }
+
     /// As many chains to a batch as its length asks for.
     fn calibrated(mut self: Box<Self>, setup: &Setup<'_>) -> Box<Self> {
         let Some((_, verified)) = self.routines.first().cloned() else { return self };
@@ -238,25 +262,7 @@ impl Rounds for Chains {
     }
 
     fn facts(&mut self) -> serde_json::Value {
-        let labels: Vec<&String> = self.routines.iter().map(|(label, _)| label).collect();
-        let draws: Vec<serde_json::Value> = self
-            .layouts
-            .iter()
-            .map(|layout| {
-                let (right, sums) = self.sums(layout);
-                let named: serde_json::Map<String, serde_json::Value> =
-                    labels.iter().zip(&sums).map(|(label, sum)| ((*label).clone(), (*sum).into())).collect();
-                serde_json::json!({
-                    "chain": layout.name,
-                    "draw": layout.draw + 1,
-                    "alignments": layout.alignments,
-                    "right": right,
-                    "sums": named,
-                    "agree": sums.iter().all(|sum| *sum == Some(right)),
-                })
-            })
-            .collect();
-        serde_json::json!({ "draws": draws, "unusable": self.unusable })
+        serde_json::json!({ "draws": self.sums, "unusable": self.unusable })
     }
 }
 

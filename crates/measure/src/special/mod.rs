@@ -5,7 +5,7 @@
 //! its own, like everything that is timed: a crash or a hang costs one row that says so. A worker starts it once
 //! ([`Special::start`]) and asks for rounds ([`Rounds::round`]), each of which fills in one sample for every
 //! series; the command repeats that in several processes, and the statistics are those of all other figures. Times
-//! are in ticks of [`crate::clock`], less [`clock::overhead_ticks`](crate::clock::overhead_ticks) where that matters.
+//! are in ticks of [`crate::clock`], less [`clock::overhead_ticks`] where that matters.
 //!
 //! Rules for an author:
 //! - each round measures every series once, in random order where they compete, so that ratios can be paired;

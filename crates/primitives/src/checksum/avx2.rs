@@ -4,8 +4,7 @@
 //! would add words, were they not unsigned. So 0x8000 is xored into each word, which takes 32768 from it as a
 //! signed number, and 32768 per word is given back at the end: exactly, for lanes that were masked to zero too.
 
-use super::portable::below_32;
-use super::{fold_64, fold_128};
+use super::{adc, fold_64};
 use crate::blocks::load;
 use core::arch::x86_64::{
     __m128i, __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_add_epi32,
@@ -20,6 +19,9 @@ const BIAS_PER_VECTOR: i64 = 16 * 0x8000;
 /// vector for all lanes together; 4096 vectors of these reach -2^31, which just fits. One vector is kept for
 /// the tail, another for good measure.
 pub(crate) const BLOCK_BYTES: usize = 4094 * 32;
+
+/// Below, carry chains are through before vectors are added up.
+const WORTH_VECTORS_BYTES: usize = 224;
 
 /// 32 bytes at offset n of this mask select the last n bytes of a vector.
 static LAST_BYTES: [u8; 64] = {
@@ -38,8 +40,8 @@ static LAST_BYTES: [u8; 64] = {
 pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     // SAFETY: blocks are taken while more than one is left; each part has the bounds that its function asks for.
     unsafe {
-        if len < 32 {
-            return fold_64(fold_128(u128::from(seed) + below_32(data, len)));
+        if len < WORTH_VECTORS_BYTES {
+            return adc::partial(data, len, seed);
         }
         let mut sum = u64::from(seed);
         while len > BLOCK_BYTES + 32 {

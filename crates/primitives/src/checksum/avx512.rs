@@ -5,16 +5,19 @@
 //! from it as a signed number; 32768 per lane is given back at the end. A lane that a mask left zero becomes
 //! -32768 like any other zero, so the amount depends on the number of vectors alone and the sum is exact.
 //!
-//! Up to 256 bytes: one, two or four loads from the start of the data, the last ones masked. Above, and
-//! where such a load would look into the next page: [whole lines](lines), aligned, the first and the last under
-//! a mask. Inactive lanes then lie in a line that holds data too, so they never meet an inaccessible page.
+//! The ladder: up to 64 bytes one masked load; up to 256 four, three of them masked, whatever the length, as a
+//! branch that is foreseen wrongly costs more than they do; above, and where such a load would look into the next
+//! page, whole lines, aligned, the first and the last under a mask. Inactive lanes then lie in a line that holds data
+//! too, so they never meet an inaccessible page. Up to [`FEW_LINES_UP_TO_BYTES`] the lines are unrolled and entered
+//! by a jump, above they are a loop.
 
 use super::fold_64;
-use crate::blocks::{load, reaches_next_page};
+use crate::blocks::{is_mask_slow, load};
+use core::arch::asm;
 use core::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_prefetch, _mm512_add_epi32, _mm512_dpwssd_epi32,
-    _mm512_maskz_loadu_epi8, _mm512_reduce_add_epi32, _mm512_set1_epi16, _mm512_setzero_si512,
-    _mm512_xor_si512,
+    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_prefetch, _mm512_add_epi32, _mm512_cmple_epu8_mask,
+    _mm512_dpwssd_epi32, _mm512_madd_epi16, _mm512_maskz_loadu_epi8, _mm512_reduce_add_epi32,
+    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_setzero_si512, _mm512_xor_si512,
 };
 
 /// What xoring 0x8000 takes from the 32 words of one vector.
@@ -27,6 +30,19 @@ pub(crate) const BLOCK_BYTES: usize = 2047 * 64;
 
 /// From here on the data is not expected in the second-level cache, where prefetching only costs.
 const PREFETCH_FROM_BYTES: usize = 1 << 20;
+
+/// Up to so many lines are added without a loop.
+pub(super) const FEW_LINES: usize = 24;
+
+/// Up to here no more than [`FEW_LINES`] are whole, wherever the data begins; a packet on Ethernet has 1500 bytes.
+const FEW_LINES_UP_TO_BYTES: usize = FEW_LINES * 64;
+
+/// What [`walk`] does with the whole lines.
+const FEW: u8 = 0;
+/// See [`FEW`].
+const MANY: u8 = 1;
+/// See [`FEW`].
+const MANY_PREFETCHED: u8 = 2;
 
 /// How far ahead of the loop lines are asked for.
 const PREFETCH_AHEAD_BYTES: usize = 2048;
@@ -41,13 +57,11 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     // are not the next one.
     unsafe {
         match len {
+            ..=64 if !is_mask_slow(data) => up_to_64(data, len, seed),
+            65..=256 if data.wrapping_add(64).addr() & 4095 <= 4096 - 192 => up_to_256(data, len, seed),
+            257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len)),
+            1..=256 => fold_64(u64::from(seed) + around_page_edge(data, len)),
             0 => seed,
-            1..=64 if !reaches_next_page(data) => up_to_64(data, len, seed),
-            65..=128 if !reaches_next_page(data.add(64)) => up_to_128(data, len, seed),
-            129..=256 if !reaches_next_page(data.add(128)) && !reaches_next_page(data.wrapping_add(192)) => {
-                up_to_256(data, len, seed)
-            }
-            1..=BLOCK_BYTES => fold_64(u64::from(seed) + lines::<false>(data, len)),
             _ => blocks(data, len, seed),
         }
     }
@@ -59,38 +73,37 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the first `len` lanes are active, the whole of the data.
-    let sums = unsafe { add_words(_mm512_setzero_si512(), load_first(data, len)) };
+    let sums = unsafe { words(load_first(data, len)) };
     finish::<1>(sums, seed)
 }
 
-/// # Safety
-/// The features of [`partial`]; `64 <= len <= 128`; `data` is valid for reads of `len` bytes.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn up_to_128(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first 64 bytes are there; behind them, len - 64 lanes are active.
-    let sums = unsafe {
-        let first = add_words(_mm512_setzero_si512(), load(data));
-        add_words(first, load_first(data.add(64), len - 64))
-    };
-    finish::<2>(sums, seed)
-}
+/// Where each byte of four vectors is: 0 to 255.
+static POSITIONS: Positions = Positions({
+    let mut positions = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        positions[i] = i as u8;
+        i += 1;
+    }
+    positions
+});
+
+/// Aligned, so that no load of a vector crosses a line.
+#[repr(align(64))]
+struct Positions([u8; 256]);
 
 /// # Safety
-/// The features of [`partial`]; `128 <= len <= 256`; `data` is valid for reads of `len` bytes.
+/// The features of [`partial`]; `64 <= len <= 256`; `data` is valid for reads of `len` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
-    let zero = _mm512_setzero_si512();
-    // SAFETY: the first 128 bytes are there; behind them the lanes up to len are active, none in the last
-    // vector if it lies behind len.
+    let last = _mm512_set1_epi8((len - 1) as i8);
+    // SAFETY: the table has four vectors. The first 64 bytes of the data are there; behind them the lanes up to
+    // len are active, none in a vector that lies behind len.
     let (even, odd) = unsafe {
-        let even = add_words(zero, load(data));
-        let odd = add_words(zero, load(data.add(64)));
-        (
-            add_words(even, load_first(data.add(128), len - 128)),
-            add_words(odd, load_first(data.wrapping_add(192), len.saturating_sub(192))),
-        )
+        let mask = |vector: usize| _mm512_cmple_epu8_mask(load(POSITIONS.0.as_ptr().add(vector * 64)), last);
+        let line = |vector: usize| load_masked(data.wrapping_add(vector * 64), mask(vector));
+        (add_words(words(load(data)), line(2)), add_words(words(line(1)), line(3)))
     };
     finish::<4>(_mm512_add_epi32(even, odd), seed)
 }
@@ -116,7 +129,11 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
     unsafe {
         while len > 0 {
             let bytes = len.min(BLOCK_BYTES);
-            let block = if prefetch { lines::<true>(data, bytes) } else { lines::<false>(data, bytes) };
+            let block = match bytes {
+                ..=256 => around_page_edge(data, bytes),
+                _ if prefetch => walk::<MANY_PREFETCHED>(data, bytes),
+                _ => walk::<MANY>(data, bytes),
+            };
             // A block is below 2^41, the folded sum before it below 2^32.
             sum = u64::from(fold_64(sum + block));
             data = data.add(bytes);
@@ -126,56 +143,174 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
     sum as u32
 }
 
-/// The sum of 1 to [`BLOCK_BYTES`] bytes at any address, below 2^41, by aligned lines.
+/// The sum of 257 to [`BLOCK_BYTES`] bytes at any address, below 2^41, by aligned lines.
 ///
 /// At an odd address every word is a byte late in its line, so the sum comes out with its bytes swapped: 256
 /// times too much, or too little, which is the same modulo 65535 as 256^2 = 65536 is 1. Multiplied by 256 it is
 /// right again.
 ///
+/// Data that begins with a line needs no mask there. All other offsets run the same instructions, so that
+/// packets of one size that begin anywhere are foreseen: as many lines are added as the data could touch, and
+/// where it touches one less, none of the bytes of the last.
+///
 /// # Safety
-/// The features of [`partial`]; `0 < len <= BLOCK_BYTES`; `data` is valid for reads of `len` bytes.
+/// The features of [`partial`]; `256 < len <= BLOCK_BYTES`, or `FEW_LINES_UP_TO_BYTES` with `FEW`; `data` is valid
+/// for reads of `len` bytes.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn lines<const PREFETCH: bool>(data: *const u8, len: usize) -> u64 {
+unsafe fn walk<const LINES: u8>(data: *const u8, len: usize) -> u64 {
+    let offset = data.addr() & 63;
+    let zero = _mm512_setzero_si512();
+    // SAFETY: with no offset, whole lines end before len, and behind them 1 to 64 lanes up to len are active.
+    // Otherwise the masks leave active the lanes from `data` on in the first line, and up to data + len in the
+    // last two, if the data reaches into both; if not, `last_line` is the one it ends in and no lane of it is
+    // active the second time. The lines between hold data only.
+    unsafe {
+        let (parts, lines, count, vectors) = if offset == 0 {
+            let whole = (len - 1) / 64;
+            let rest = words(load_first(data.add(whole * 64), len - whole * 64));
+            ([rest, zero, zero], data, whole, whole + 1)
+        } else {
+            let first_line = data.wrapping_sub(offset);
+            // 64k + 1 to 64k + 64 bytes, at an offset of 1 to 63, touch k + 1 or k + 2 lines.
+            let touched = (len + 126) / 64;
+            // From the start of the last line but one that could be touched to the end of the data: 1 to 128.
+            let in_last_two = offset + len - (touched - 2) * 64;
+            let last_byte = data.wrapping_add(len - 1);
+            let last_line = last_byte.wrapping_sub(last_byte.addr() & 63);
+            let parts = [
+                words(load_masked(first_line, u64::MAX << offset)),
+                words(load_first(first_line.wrapping_add((touched - 2) * 64), in_last_two)),
+                words(load_first(last_line, in_last_two.saturating_sub(64))),
+            ];
+            (parts, first_line.wrapping_add(64), touched - 3, touched)
+        };
+        let sums = match LINES {
+            FEW => few_lines(parts, lines, count),
+            MANY => many_lines::<false>(parts, lines, count),
+            _ => many_lines::<true>(parts, lines, count),
+        };
+        unbiased(sums, vectors as u64) << ((offset & 1) * 8)
+    }
+}
+
+/// The sum of 1 to 256 bytes at any address, below 2^41, by aligned lines: inactive lanes lie in lines that hold
+/// data too. As for odd addresses, see [`walk`].
+///
+/// # Safety
+/// The features of [`partial`]; `0 < len <= 256`; `data` is valid for reads of `len` bytes.
+#[cold]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+unsafe extern "C" fn around_page_edge(data: *const u8, len: usize) -> u64 {
     let offset = data.addr() & 63;
     let first_line = data.wrapping_sub(offset);
     let count = (offset + len).div_ceil(64);
     let first_mask = u64::MAX << offset;
     let last_mask = u64::MAX >> ((offset + len).wrapping_neg() & 63);
-    let zero = _mm512_setzero_si512();
 
     // SAFETY: the masks leave active the lanes from `data` on in the first line and up to data + len in the
-    // last. The lines between hold data only.
+    // last. The lines between, at most three, hold data only.
     let sums = unsafe {
         if count == 1 {
-            add_words(zero, load_masked(first_line, first_mask & last_mask))
+            words(load_masked(first_line, first_mask & last_mask))
         } else {
-            let first = add_words(zero, load_masked(first_line, first_mask));
-            let last = add_words(zero, load_masked(first_line.wrapping_add((count - 1) * 64), last_mask));
-            whole_lines::<PREFETCH>(first, last, first_line.wrapping_add(64), count - 2)
+            let first = words(load_masked(first_line, first_mask));
+            let last = words(load_masked(first_line.wrapping_add((count - 1) * 64), last_mask));
+            few_lines([first, last, _mm512_setzero_si512()], first_line.wrapping_add(64), count - 2)
         }
     };
     unbiased(sums, count as u64) << ((offset & 1) * 8)
 }
 
-/// Adds `count` lines to the sums `a` and `b`, and these together.
+/// Jumps to where as many lines are left to be added as are wanted; see [`few_lines`].
+///
+/// A line takes 13 bytes of code. `rax` is where the data ends, and lines are counted from there, so that none has
+/// the shorter encoding of a zero offset.
+macro_rules! jump_into_lines {
+    (@line $sum:literal, $words:literal, $n:literal) => {
+        concat!(
+            "vpxord zmm", $words, ", {flip}, [rax - 64*", $n, "]\n",
+            "vpdpwssd {", $sum, "}, zmm", $words, ", {ones}\n",
+        )
+    };
+    ($data:expr, $count:expr, $($sum:ident),+; $($name:literal, $words:literal, $n:literal);+) => {
+        asm!(
+            "lea {to}, [rip + 2f]",
+            "lea {code}, [{count} + 2*{count}]",
+            "lea {code}, [{count} + 4*{code}]",
+            "sub {to}, {code}",
+            "jmp {to}",
+            ".p2align 6",
+            concat!($(jump_into_lines!(@line $name, $words, $n)),+),
+            "2:",
+            count = in(reg) $count,
+            to = out(reg) _,
+            code = out(reg) _,
+            in("rax") $data.wrapping_add($count * 64),
+            $($sum = inout(zmm_reg) $sum,)+
+            out("zmm16") _,
+            out("zmm17") _,
+            out("zmm18") _,
+            out("zmm19") _,
+            flip = in(zmm_reg) _mm512_set1_epi16(i16::MIN),
+            ones = in(zmm_reg) _mm512_set1_epi16(1),
+            options(pure, readonly, nostack),
+        )
+    };
+}
+
+/// Adds at most [`FEW_LINES`] lines to the sums, and these together. Where sizes vary, one branch is foreseen
+/// wrongly: a jump goes where as many lines are left as there are.
+///
+/// ```text
+/// count = 3:                                       jump here
+///                                                     v
+/// 24th from the end, 23rd from the end, .. 4th from the end, 3rd, 2nd, last
+/// ```
+///
+/// Four sums are enough: while they wait for each other, the CPU is already at the next call.
+///
+/// # Safety
+/// The features of [`partial`]; `count <= FEW_LINES`; `data` is valid for reads of `count` lines.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+pub(super) unsafe fn few_lines(
+    [mut a, mut b, mut c]: [__m512i; 3],
+    data: *const u8,
+    count: usize,
+) -> __m512i {
+    let mut d = _mm512_setzero_si512();
+    // SAFETY: the jump goes 13 bytes for each line to be added back from the end, hence to the start of a line's
+    // code and within it, as count is at most the number of lines there. Only the named registers are changed,
+    // and no memory.
+    unsafe {
+        jump_into_lines!(data, count, a, b, c, d;
+            "a", 16, 24; "b", 17, 23; "c", 18, 22; "d", 19, 21; "a", 16, 20; "b", 17, 19; "c", 18, 18; "d", 19, 17;
+            "a", 16, 16; "b", 17, 15; "c", 18, 14; "d", 19, 13; "a", 16, 12; "b", 17, 11; "c", 18, 10; "d", 19, 9;
+            "a", 16, 8; "b", 17, 7; "c", 18, 6; "d", 19, 5; "a", 16, 4; "b", 17, 3; "c", 18, 2; "d", 19, 1
+        );
+    }
+    _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
+}
+
+/// Adds more than eight lines to the sums, and these together: eight at a time, and the rest as [`few_lines`].
 ///
 /// # Safety
 /// The features of [`partial`]; `data` is valid for reads of `count` lines.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn whole_lines<const PREFETCH: bool>(
-    a: __m512i,
-    b: __m512i,
+unsafe fn many_lines<const PREFETCH: bool>(
+    [a, b, c]: [__m512i; 3],
     mut data: *const u8,
     mut count: usize,
 ) -> __m512i {
     // Eight sums keep the CPU busy: up to two dot products start in a cycle, and each takes four or five.
     let mut sums = [_mm512_setzero_si512(); 8];
-    sums[0] = a;
-    sums[1] = b;
-    // SAFETY: as many lines are read as are left; a prefetch reads nothing.
+    [sums[0], sums[1], sums[2]] = [a, b, c];
+    // SAFETY: eight lines are read while more are left; a prefetch reads nothing.
     unsafe {
-        while count >= 8 {
+        while count > 8 {
             for (lane, sum) in sums.iter_mut().enumerate() {
                 if PREFETCH {
                     let ahead = data.wrapping_add(lane * 64 + PREFETCH_AHEAD_BYTES);
@@ -186,24 +321,14 @@ unsafe fn whole_lines<const PREFETCH: bool>(
             data = data.add(512);
             count -= 8;
         }
-        if count >= 4 {
-            for (lane, sum) in sums[..4].iter_mut().enumerate() {
-                *sum = add_words(*sum, load(data.add(lane * 64)));
-            }
-            data = data.add(256);
-            count -= 4;
-        }
-        if count >= 2 {
-            sums[4] = add_words(sums[4], load(data));
-            sums[5] = add_words(sums[5], load(data.add(64)));
-            data = data.add(128);
-            count -= 2;
-        }
-        if count == 1 {
-            sums[6] = add_words(sums[6], load(data));
-        }
     }
-    let [a, b, c, d, e, f, g, h] = sums;
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = sums;
+    // SAFETY: as in `few_lines`; at most eight lines are left.
+    unsafe {
+        jump_into_lines!(data, count, a, b, c, d, e, f, g, h;
+            "a", 16, 8; "b", 17, 7; "c", 18, 6; "d", 19, 5; "e", 16, 4; "f", 17, 3; "g", 18, 2; "h", 19, 1
+        );
+    }
     let low = _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
     let high = _mm512_add_epi32(_mm512_add_epi32(e, f), _mm512_add_epi32(g, h));
     _mm512_add_epi32(low, high)
@@ -227,6 +352,14 @@ pub(super) unsafe fn load_first(data: *const u8, count: usize) -> __m512i {
 unsafe fn load_masked(data: *const u8, mask: u64) -> __m512i {
     // SAFETY: by contract; inactive lanes are not read.
     unsafe { _mm512_maskz_loadu_epi8(mask, data.cast()) }
+}
+
+/// The words of a vector, each less 32768, in pairs. As the start of a sum it takes one instruction less than
+/// adding to zero.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+pub(super) fn words(words: __m512i) -> __m512i {
+    _mm512_madd_epi16(_mm512_xor_si512(words, _mm512_set1_epi16(i16::MIN)), _mm512_set1_epi16(1))
 }
 
 /// Adds the words of a vector, each less 32768, to the sums.

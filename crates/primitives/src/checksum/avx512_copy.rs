@@ -2,12 +2,13 @@
 //!
 //! [`avx512`]: super::avx512
 
-use super::avx512::{add_words, load_first, unbiased};
+use super::avx512::{FEW_LINES, add_words, load_first, unbiased, words};
 use super::fold_64;
-use crate::blocks::{bytes_to_next_multiple, load, reaches_next_page, store};
+use crate::blocks::{bytes_to_next_multiple, is_mask_slow, load, store};
+use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _bzhi_u64, _mm512_add_epi32, _mm512_mask_shuffle_epi8, _mm512_mask_storeu_epi8,
-    _mm512_maskz_mov_epi8, _mm512_set_epi64, _mm512_setzero_si512,
+    _mm512_maskz_mov_epi8, _mm512_set_epi64, _mm512_set1_epi16, _mm512_setzero_si512,
 };
 
 /// Bytes summed before the 32-bit sums are emptied: the bound of
@@ -24,9 +25,8 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
     // SAFETY: len is in the bounds that each function asks for.
     unsafe {
         match len {
-            0 => seed,
-            1..64 if reaches_next_page(src) | reaches_next_page(dst) => at_page_end(dst, src, len, seed),
-            1..64 => below_64(dst, src, len, seed),
+            ..64 if is_mask_slow(src) | is_mask_slow(dst) => at_page_end(dst, src, len, seed),
+            ..64 => below_64(dst, src, len, seed),
             64..=256 => fold_64(u64::from(seed) + from_start(dst, src, len)),
             257..=BLOCK_BYTES => fold_64(u64::from(seed) + aligned(dst, src, len)),
             _ => blocks(dst, src, len, seed),
@@ -43,7 +43,7 @@ unsafe fn below_64(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     unsafe {
         let bytes = load_first(src, len);
         _mm512_mask_storeu_epi8(dst.cast(), _bzhi_u64(u64::MAX, len as u32), bytes);
-        fold_64(u64::from(seed) + unbiased(add_words(_mm512_setzero_si512(), bytes), 1))
+        fold_64(u64::from(seed) + unbiased(words(bytes), 1))
     }
 }
 
@@ -74,7 +74,7 @@ unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u64 {
     let vectors = len / 64;
     // SAFETY: whole vectors end at or before len, and the last 64 bytes are there as len is not less.
     unsafe {
-        let mut sums = add_last(_mm512_setzero_si512(), load(src.add(len - 64)), len % 64);
+        let mut sums = words(last_bytes(load(src.add(len - 64)), len % 64));
         store::<__m512i>(dst.add(len - 64), load(src.add(len - 64)));
         for vector in 0..vectors {
             sums = copy_line(sums, dst.add(vector * 64), src.add(vector * 64));
@@ -126,7 +126,6 @@ unsafe fn aligned(dst: *mut u8, src: *const u8, len: usize) -> u64 {
     let head_bytes = bytes_to_next_multiple(dst, 64);
     let odd = head_bytes & 1;
     let lines = (len - head_bytes) / 64;
-    let zero = _mm512_setzero_si512();
     // SAFETY: the first and the last 64 bytes are there. Lines start at most 64 bytes in and end at or before
     // len.
     unsafe {
@@ -135,27 +134,110 @@ unsafe fn aligned(dst: *mut u8, src: *const u8, len: usize) -> u64 {
         store(dst, head);
         store(dst.add(len - 64), tail);
         let head = _mm512_maskz_mov_epi8(_bzhi_u64(u64::MAX, head_bytes as u32), head);
-        let mut sums = [
-            add_words(zero, swap_bytes_if(odd, head)),
-            add_last(zero, tail, (len - head_bytes) % 64),
-            zero,
-            zero,
-        ];
-        let mut at = head_bytes;
-        for _ in 0..lines / 4 {
-            for (lane, sum) in sums.iter_mut().enumerate() {
-                *sum = copy_line(*sum, dst.add(at + lane * 64), src.add(at + lane * 64));
-            }
-            at += 256;
-        }
-        for _ in 0..lines % 4 {
-            sums[2] = copy_line(sums[2], dst.add(at), src.add(at));
-            at += 64;
-        }
-        let [a, b, c, d] = sums;
-        let all = _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
-        unbiased(all, lines as u64 + 2) << (odd * 8)
+        let parts = [words(swap_bytes_if(odd, head)), words(last_bytes(tail, (len - head_bytes) % 64))];
+        let (dst, src) = (dst.add(head_bytes), src.add(head_bytes));
+        let sums = if lines <= FEW_LINES {
+            copy_few_lines(parts, dst, src, lines)
+        } else {
+            copy_many_lines(parts, dst, src, lines)
+        };
+        unbiased(sums, lines as u64 + 2) << (odd * 8)
     }
+}
+
+/// Copies more than four lines, and adds them to the sums, and these together.
+///
+/// # Safety
+/// The features of [`copy_and_sum`]; `src` is valid for reads and `dst` for writes of `count` lines.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+unsafe fn copy_many_lines(
+    [a, b]: [__m512i; 2],
+    mut dst: *mut u8,
+    mut src: *const u8,
+    mut count: usize,
+) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let mut sums = [a, b, zero, zero];
+    // SAFETY: as many lines are copied as there are.
+    unsafe {
+        while count >= 4 {
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                *sum = copy_line(*sum, dst.add(lane * 64), src.add(lane * 64));
+            }
+            dst = dst.add(256);
+            src = src.add(256);
+            count -= 4;
+        }
+        for lane in 0..count {
+            sums[2] = copy_line(sums[2], dst.add(lane * 64), src.add(lane * 64));
+        }
+    }
+    let [a, b, c, d] = sums;
+    _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
+}
+
+/// Copies at most [`FEW_LINES`] lines, adds them to the sums, and these together, in the manner of
+/// [`few_lines`](super::avx512::few_lines): a jump goes where as many lines are left as there are.
+///
+/// # Safety
+/// The features of [`copy_and_sum`]; `count <= FEW_LINES`; `src` is valid for reads and `dst` for writes of `count`
+/// lines, and they do not overlap.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+unsafe fn copy_few_lines(
+    [mut a, mut b]: [__m512i; 2],
+    dst: *mut u8,
+    src: *const u8,
+    count: usize,
+) -> __m512i {
+    let mut c = _mm512_setzero_si512();
+    let mut d = _mm512_setzero_si512();
+    /// 26 bytes of code for line `$n` from the end, counted from 1, at which `rax` and `rdx` point.
+    macro_rules! lines {
+        ($($sum:literal, $bytes:literal, $n:literal);+) => {
+            concat!($(
+                "vmovdqu64 zmm", $bytes, ", [rax - 64*", $n, "]\n",
+                "vmovdqu64 [rdx - 64*", $n, "], zmm", $bytes, "\n",
+                "vpxord zmm", $bytes, ", zmm", $bytes, ", {flip}\n",
+                "vpdpwssd {", $sum, "}, zmm", $bytes, ", {ones}\n",
+            )+)
+        };
+    }
+    // SAFETY: the jump goes 26 bytes for each line back from the end, hence to the start of a line's code and
+    // within it, as count is at most the number of lines there. The lines are valid by contract.
+    unsafe {
+        asm!(
+            "lea {to}, [rip + 2f]",
+            "imul {code}, {count}, 26",
+            "sub {to}, {code}",
+            "jmp {to}",
+            ".p2align 6",
+            lines!(
+                "a", 16, 24; "b", 17, 23; "c", 18, 22; "d", 19, 21; "a", 16, 20; "b", 17, 19; "c", 18, 18; "d", 19, 17;
+                "a", 16, 16; "b", 17, 15; "c", 18, 14; "d", 19, 13; "a", 16, 12; "b", 17, 11; "c", 18, 10; "d", 19, 9;
+                "a", 16, 8; "b", 17, 7; "c", 18, 6; "d", 19, 5; "a", 16, 4; "b", 17, 3; "c", 18, 2; "d", 19, 1
+            ),
+            "2:",
+            count = in(reg) count,
+            to = out(reg) _,
+            code = out(reg) _,
+            in("rax") src.wrapping_add(count * 64),
+            in("rdx") dst.wrapping_add(count * 64),
+            a = inout(zmm_reg) a,
+            b = inout(zmm_reg) b,
+            c = inout(zmm_reg) c,
+            d = inout(zmm_reg) d,
+            out("zmm16") _,
+            out("zmm17") _,
+            out("zmm18") _,
+            out("zmm19") _,
+            flip = in(zmm_reg) _mm512_set1_epi16(i16::MIN),
+            ones = in(zmm_reg) _mm512_set1_epi16(1),
+            options(nostack),
+        );
+    }
+    _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
 }
 
 /// # Safety
@@ -171,13 +253,13 @@ unsafe fn copy_line(sums: __m512i, dst: *mut u8, src: *const u8) -> __m512i {
     }
 }
 
-/// Adds the last `count` (0 to 63) bytes of a vector as if they began a word: if the count is odd they begin in
-/// the middle of one, and are swapped.
+/// The last `count` (0 to 63) bytes of a vector as if they began a word: if the count is odd they begin in the
+/// middle of one, and are swapped.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-fn add_last(sums: __m512i, bytes: __m512i, count: usize) -> __m512i {
+fn last_bytes(bytes: __m512i, count: usize) -> __m512i {
     let last = _mm512_maskz_mov_epi8(!_bzhi_u64(u64::MAX, 64 - count as u32), bytes);
-    add_words(sums, swap_bytes_if(count & 1, last))
+    swap_bytes_if(count & 1, last)
 }
 
 /// Swaps the bytes of each word if `odd` is 1, not if it is 0.

@@ -68,6 +68,32 @@ impl Sum {
         self.acc.rotate_left(8 * self.odd as u32)
     }
 
+    /// The two fields, to be kept where no `Sum` can be: in C, in a file. [`from_raw_parts`](Sum::from_raw_parts)
+    /// takes them back. The first is the sum as the next byte sees it, not [`to_partial`](Sum::to_partial).
+    ///
+    /// ```
+    /// use carryline::checksum::Sum;
+    /// let (acc, odd) = Sum::new().add(b"a pause").into_raw_parts();
+    /// assert!(odd);
+    /// assert_eq!(Sum::from_raw_parts(acc, odd).add(b", then"), Sum::new().add(b"a pause, then"));
+    /// ```
+    #[inline]
+    #[must_use]
+    pub const fn into_raw_parts(self) -> (u32, bool) {
+        (self.acc, self.odd)
+    }
+
+    /// Goes on from what [`into_raw_parts`](Sum::into_raw_parts) gave. Any two values are some sum.
+    ///
+    /// ```
+    /// # use carryline::checksum::Sum;
+    /// assert_eq!(Sum::from_raw_parts(0, false), Sum::new());
+    /// ```
+    #[inline]
+    pub const fn from_raw_parts(acc: u32, odd: bool) -> Sum {
+        Sum { acc, odd }
+    }
+
     /// Adds `data`, of any length and at any address, behind what was added before. Any total is right: there
     /// is no length at which an accumulator overflows.
     ///

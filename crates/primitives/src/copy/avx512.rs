@@ -1,32 +1,53 @@
 //! Copying with 64-byte moves: one line each, masked for the smallest sizes.
 
-use super::avx2::{NON_TEMPORAL_FROM_BYTES, REP_MOVSB_FROM_BYTES, copy_rep_movsb};
-use crate::blocks::{
-    bytes_to_next_multiple, copy_aligned_loop, copy_head_tail, copy_up_to_32, load, reaches_next_page,
-};
-use crate::cpu::{Features, features};
-use core::arch::x86_64::{
-    __m256i, __m512i, _bzhi_u64, _mm_sfence, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8,
-    _mm512_stream_si512,
-};
+use super::ladder::above_small;
+use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32, is_mask_slow};
+use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
+
+above_small!(
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+    __m512i
+);
+
+/// Head and tail of so many bytes take eight of the 32 registers.
+const SMALL_MOST_BYTES: usize = 512;
+
+/// From here on `rep movsb` beats a loop of moves on CPUs with ERMS, once its destination is aligned: source and
+/// destination together no longer fit into a first-level cache. Below, its start-up of 20 to 80 cycles shows.
+pub(crate) const REP_MOVSB_FROM_BYTES: usize = 25 << 10;
 
 /// The ladder.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`]; otherwise as [`copy_raw`](super::copy_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: len is in the bounds that each path asks for.
+    unsafe {
+        match len {
+            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            _ if len < REP_MOVSB_FROM_BYTES => copy_forward::<__m512i, READ_KEPT>(dst, src, len),
+            _ => large_by_size(dst, src, len),
+        }
+    }
+}
+
+/// Both ends, which overlap in the middle. Loads all before it stores.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALL_MOST_BYTES`; otherwise as
+/// [`overlapping_raw`](super::overlapping_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            1..=128 if reaches_next_page(src) | reaches_next_page(dst) => copy_at_page_end(dst, src, len),
-            1..=128 => copy_two_masked(dst, src, len),
-            // No byte may be at any address, even one that a load without active lanes is slow at.
-            0 => {}
+            ..=128 if is_mask_slow(src) | is_mask_slow(dst) => away_from_page_end(dst, src, len),
+            ..=128 => two_masked(dst, src, len),
             129..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
-            257..=512 => copy_head_tail::<__m512i, 4>(dst, src, len),
-            513..REP_MOVSB_FROM_BYTES => copy_aligned_loop::<__m512i>(dst, src, len),
-            _ => copy_large(dst, src, len),
+            _ => copy_head_tail::<__m512i, 4>(dst, src, len),
         }
     }
 }
@@ -35,10 +56,11 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
 /// Up to 64 bytes that is the same move twice; above, the mask is full and the moves overlap.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`]; `len <= 128`; otherwise as [`copy_raw`](super::copy_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
+/// [`overlapping_raw`](super::overlapping_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn copy_two_masked(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
     let mask = _bzhi_u64(u64::MAX, len as u32);
     let tail_at = len.saturating_sub(64);
     // SAFETY: below 64 both moves touch `len` bytes from the start on, as only these lanes are active; from 64
@@ -51,14 +73,42 @@ unsafe fn copy_two_masked(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// The way around masked moves where the lanes behind the end would lie in another page.
+/// As `copy`, for a caller who reads the copy at once: a load does not get its data from a masked store that is still
+/// on its way to the cache, but waits for it.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`]; `len <= 128`; otherwise as [`copy_raw`](super::copy_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the same contract; up to 128 bytes for the first.
+    unsafe {
+        match len {
+            ..=128 => unmasked(dst, src, len),
+            _ => copy(dst, src, len),
+        }
+    }
+}
+
+/// [`unmasked`], out of the way.
+///
+/// # Safety
+/// As [`unmasked`].
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn copy_at_page_end(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn away_from_page_end(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the same contract.
+    unsafe { unmasked(dst, src, len) }
+}
+
+/// The way around masked moves.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
+/// [`overlapping_raw`](super::overlapping_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
@@ -66,42 +116,5 @@ unsafe extern "C" fn copy_at_page_end(dst: *mut u8, src: *const u8, len: usize) 
             33..=64 => copy_head_tail::<__m256i, 1>(dst, src, len),
             _ => copy_head_tail::<__m512i, 1>(dst, src, len),
         }
-    }
-}
-
-/// # Safety
-/// The CPU has [`Features::AVX512`]; `len >= 512`; otherwise as [`copy_raw`](super::copy_raw).
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn copy_large(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: len is at least what each path asks for; AVX-512 by contract.
-    unsafe {
-        if len >= NON_TEMPORAL_FROM_BYTES {
-            copy_non_temporal(dst, src, len);
-        } else if features().contains(Features::ERMS) {
-            copy_rep_movsb(dst, src, len);
-        } else {
-            copy_aligned_loop::<__m512i>(dst, src, len);
-        }
-    }
-}
-
-/// Whole lines past the caches, and ordinary moves at both ends; fenced, as in the AVX2 kernel.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`]; `len >= 128`; otherwise as [`copy_raw`](super::copy_raw).
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(crate) unsafe extern "C" fn copy_non_temporal(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: head and tail are 64 of at least 128 bytes. The loop copies lines whose destination starts at an
-    // aligned address within the first 64 bytes, and that end at or before len.
-    unsafe {
-        copy_head_tail::<__m512i, 1>(dst, src, 64);
-        copy_head_tail::<__m512i, 1>(dst.add(len - 64), src.add(len - 64), 64);
-        let mut at = bytes_to_next_multiple(dst, 64);
-        while at + 64 <= len {
-            _mm512_stream_si512(dst.add(at).cast(), load(src.add(at)));
-            at += 64;
-        }
-        _mm_sfence();
     }
 }

@@ -1,19 +1,64 @@
-//! Copying with 16-byte moves: what every CPU of the architecture can do.
+//! Copying with 16-byte moves and nothing that is special to a CPU; no plan can change that.
 
-use crate::blocks::{Block16, copy_aligned_loop, copy_head_tail, copy_up_to_32};
+use crate::blocks::{Block16, READ_KEPT, copy_backward, copy_forward, copy_head_tail, copy_up_to_32};
+use crate::dispatch::CopyCode;
+use crate::intent::Plan;
 
-/// Up to 128 bytes with overlapping moves at both ends, above with a loop of 64 bytes.
+/// The code of this kernel.
+pub(super) const CODE: CopyCode = CopyCode { copy, planned, unfenced: planned, overlapping };
+
+/// Up to 128 bytes with overlapping moves at both ends, which load all before they store.
+pub(super) const SMALL_MOST_BYTES: usize = 128;
+
+/// The ladder: above the small sizes a loop of 64 bytes.
 ///
 /// # Safety
 /// As [`copy_raw`](super::copy_raw).
 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: len is in the bounds that each asks for.
+    unsafe {
+        match len {
+            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            _ => copy_forward::<Block16, READ_KEPT>(dst, src, len),
+        }
+    }
+}
+
+/// # Safety
+/// `len <= SMALL_MOST_BYTES`; otherwise as [`overlapping_raw`](super::overlapping_raw).
+#[inline(always)]
+pub(super) unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
             0..=32 => copy_up_to_32(dst, src, len),
             33..=64 => copy_head_tail::<Block16, 2>(dst, src, len),
-            65..=128 => copy_head_tail::<Block16, 4>(dst, src, len),
-            _ => copy_aligned_loop::<Block16>(dst, src, len),
+            _ => copy_head_tail::<Block16, 4>(dst, src, len),
+        }
+    }
+}
+
+/// # Safety
+/// As [`copy_raw`](super::copy_raw).
+unsafe extern "C" fn planned(dst: *mut u8, src: *const u8, len: usize, _: Plan) {
+    // SAFETY: the same contract.
+    unsafe { copy(dst, src, len) }
+}
+
+/// The ladder for buffers that may overlap.
+///
+/// # Safety
+/// As [`overlapping_raw`](super::overlapping_raw).
+unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: `small` loads all before it stores. Above it, upwards where dst is outside of the len bytes behind
+    // src; downwards where it is inside.
+    unsafe {
+        match len {
+            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            _ if dst.addr().wrapping_sub(src.addr()) >= len => {
+                copy_forward::<Block16, READ_KEPT>(dst, src, len)
+            }
+            _ => copy_backward::<Block16>(dst, src, len),
         }
     }
 }

@@ -121,3 +121,17 @@ fn folds_bring_every_sum_to_its_remainder() {
 fn expected_u128(sum: u128) -> u16 {
     if sum == 0 { 0 } else { ((sum - 1) % 0xffff + 1) as u16 }
 }
+
+#[test]
+fn no_bytes_may_be_at_any_pointer() {
+    for dangling in super::dangling_pointers() {
+        for kernel in usable(KERNELS) {
+            // SAFETY: no byte is read.
+            assert_eq!(unsafe { (kernel.function)(dangling, 0, 5) }, 5, "{}", kernel.name);
+        }
+        for kernel in usable(checksum::COPY_AND_SUM_KERNELS) {
+            // SAFETY: no byte is read or written.
+            assert_eq!(unsafe { (kernel.function)(dangling, dangling, 0, 5) }, 5, "{}", kernel.name);
+        }
+    }
+}

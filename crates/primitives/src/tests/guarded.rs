@@ -66,6 +66,32 @@ impl Guarded {
         unsafe { slice::from_raw_parts_mut(self.start(), self.bytes) }
     }
 
+    /// Brings what is around `target` back to the image, acts, and compares: the bytes at `target` must be those
+    /// expected, what is next to them the image's. Where they are not, the first wrong byte, counted from `target`.
+    pub(super) fn wrong_after(
+        &mut self,
+        image: &[u8],
+        target: *const u8,
+        expected: &[u8],
+        act: impl FnOnce(),
+    ) -> Option<isize> {
+        const MARGIN_BYTES: usize = 256;
+        let (index, end) = (self.index_of(target), self.index_of(target) + expected.len());
+        let window = index.saturating_sub(MARGIN_BYTES)..(end + MARGIN_BYTES).min(image.len());
+        self.all()[window.clone()].copy_from_slice(&image[window.clone()]);
+        act();
+        let all = self.all();
+        let right = all[index..end] == *expected
+            && all[window.start..index] == image[window.start..index]
+            && all[end..window.end] == image[end..window.end];
+        if right {
+            return None;
+        }
+        let wanted = |at: usize| at.checked_sub(index).and_then(|i| expected.get(i)).unwrap_or(&image[at]);
+        let wrong = window.clone().find(|at| all[*at] != *wanted(*at));
+        wrong.map(|at| at as isize - index as isize)
+    }
+
     /// `len` bytes at a pointer into it.
     pub(super) fn at(&mut self, pointer: *mut u8, len: usize) -> &mut [u8] {
         let index = self.index_of(pointer);

@@ -4,12 +4,16 @@
 //! `CARRYLINE_MASK` in the environment of the test run makes it the run of a weaker CPU.
 
 mod checksum;
+mod copy;
 mod copy_and_sum;
 mod dispatch;
 mod guarded;
-mod memory;
-#[cfg(target_arch = "x86_64")]
+mod intents;
+mod overlapping;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod paths;
 mod patterns;
+mod zero;
 
 use crate::cpu::features;
 use crate::dispatch::Kernel;
@@ -31,4 +35,9 @@ fn long_lengths(most_bytes: usize, thresholds: &[usize]) -> Vec<usize> {
     lengths.sort_unstable();
     lengths.dedup();
     lengths
+}
+
+/// Pointers at which nothing may be read or written.
+fn dangling_pointers() -> impl Iterator<Item = *mut u8> {
+    [std::ptr::null_mut(), std::ptr::dangling_mut(), std::ptr::without_provenance_mut(usize::MAX)].into_iter()
 }

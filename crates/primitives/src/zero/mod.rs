@@ -1,47 +1,185 @@
 //! Zeroing.
 //!
-//! The result is in the cache, as with `memset`, except for buffers so large that they would push everything
-//! else out of it (from 16 MiB on with the AVX2 and AVX-512 kernels). Zeroing secrets is another job: the compiler
-//! may remove these calls when it can see that nobody reads the buffer again.
+//! | you have | you call |
+//! | --- | --- |
+//! | a slice | [`fill`]; [`fill_with`] if you know who needs it next |
+//! | memory that has not been written yet | [`fill_uninit`], [`fill_uninit_with`] |
+//! | whole pages | [`pages`], [`pages_with`] |
+//! | memory that is mostly zero already | [`if_dirty`] |
+//! | keys, passwords and what else must not be left in memory | [`secret`] |
+//! | many pieces that nobody needs soon, and one fence for all | [`fill_unfenced`] and [`drain`](crate::drain) |
+//! | a pointer | the same with `_raw` |
+//!
+//! [`fill`] leaves the result in the cache, as `memset` does, unless it is larger than what the caches hold for one
+//! core ([`Next::Unknown`](crate::Next::Unknown)). The compiler may remove all of these calls but [`secret`] when it
+//! can see that nobody reads the memory again.
+//!
+//! # Panics
+//! The first call of the process panics when the environment asks for a kernel that is not there, which ends the
+//! process; see [`dispatch`](crate::dispatch).
 
 use crate::cpu::Features;
-use crate::dispatch::{Kernel, TABLE, ZeroFn};
+use crate::dispatch::{Kernel, TABLE, ZeroCode};
+use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
+use core::mem::MaybeUninit;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
-pub(crate) mod portable;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) mod ladder;
+mod pages;
+mod portable;
+mod secret;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) mod sse2;
+
+pub use pages::{Page, pages, pages_with};
+pub use secret::{secret, secret_raw};
 
 /// The kernels, the first that the CPU can run wins.
 ///
 /// The order rests on store width: every x86-64 CPU so far stores a whole line of 64 bytes in one instruction
 /// at least as fast as in two or four. It has been checked on Zen 5 only; the laboratory ranks the kernels of
 /// the machine it runs on.
-pub static KERNELS: &[Kernel<ZeroFn>] = &[
+pub static KERNELS: &[Kernel<ZeroCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512", needs: Features::AVX512, function: avx512::zero },
+    Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: avx2::zero },
-    Kernel { name: "portable", needs: Features::NONE, function: portable::zero },
+    Kernel { name: "avx2", needs: Features::AVX2, function: avx2::CODE },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "sse2", needs: Features::SSE2, function: sse2::CODE },
+    Kernel { name: "portable", needs: Features::NONE, function: portable::CODE },
 ];
 
 /// Zeroes `dst`.
 ///
 /// # Panics
-/// At the first call only, when the environment asks for a kernel that is not there; that ends the process. See
-/// [`dispatch`](crate::dispatch).
+/// As [the module](self) says.
 ///
 /// ```
 /// let mut buffer = [7; 100];
-/// carryline::zero(&mut buffer[1..99]);
+/// carryline::zero::fill(&mut buffer[1..99]);
 /// assert_eq!((buffer[0], buffer[99]), (7, 7));
 /// assert!(buffer[1..99].iter().all(|byte| *byte == 0));
 /// ```
 #[inline]
-pub fn zero(dst: &mut [u8]) {
+pub fn fill(dst: &mut [u8]) {
     // SAFETY: a slice is valid for writes of its length.
-    unsafe { zero_raw(dst.as_mut_ptr(), dst.len()) }
+    unsafe { fill_raw(dst.as_mut_ptr(), dst.len()) }
+}
+
+/// Zeroes `dst`, and leaves it where the caller's intent needs it.
+///
+/// # Panics
+/// As [the module](self) says.
+///
+/// ```
+/// use carryline::{Intent, Next, zero};
+/// let mut buffer = vec![7; 1 << 20];
+/// zero::fill_with(&mut buffer, Next::NotSoon);
+/// assert!(buffer.iter().all(|byte| *byte == 0));
+///
+/// // One of many pieces that are too many for the cache together.
+/// buffer.fill(7);
+/// zero::fill_with(&mut buffer[..9000], Intent::new(Next::Unknown).part_of(1 << 30));
+/// assert_eq!((buffer[8999], buffer[9000]), (0, 7));
+/// ```
+#[inline]
+pub fn fill_with(dst: &mut [u8], intent: impl Into<Intent>) {
+    // SAFETY: a slice is valid for writes of its length.
+    unsafe { fill_raw_with(dst.as_mut_ptr(), dst.len(), intent) }
+}
+
+/// Zeroes memory that may not have been written yet, and gives it back as bytes.
+///
+/// # Panics
+/// As [the module](self) says.
+///
+/// ```
+/// let mut buffer = Vec::with_capacity(100);
+/// let zeros: &mut [u8] = carryline::zero::fill_uninit(&mut buffer.spare_capacity_mut()[..100]);
+/// assert_eq!(zeros, [0; 100]);
+/// ```
+#[inline]
+pub fn fill_uninit(dst: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    // SAFETY: a slice is valid for writes of its length; then it is initialised.
+    unsafe {
+        fill_raw(dst.as_mut_ptr().cast(), dst.len());
+        crate::blocks::assume_init(dst)
+    }
+}
+
+/// [`fill_uninit`] with an intent, as [`fill_with`] has it.
+///
+/// # Panics
+/// As [the module](self) says.
+///
+/// ```
+/// use carryline::{Next, zero};
+/// let mut buffer = Vec::with_capacity(9000);
+/// let zeros = zero::fill_uninit_with(&mut buffer.spare_capacity_mut()[..9000], Next::Device);
+/// assert!(zeros.len() == 9000 && zeros.iter().all(|byte: &u8| *byte == 0));
+/// ```
+#[inline]
+pub fn fill_uninit_with(dst: &mut [MaybeUninit<u8>], intent: impl Into<Intent>) -> &mut [u8] {
+    // SAFETY: a slice is valid for writes of its length; then it is initialised.
+    unsafe {
+        fill_raw_with(dst.as_mut_ptr().cast(), dst.len(), intent);
+        crate::blocks::assume_init(dst)
+    }
+}
+
+/// Reads `dst` first and writes only what is not zero already, in blocks of 64 bytes (the lines of the cache, and
+/// parts of them at both ends). Returns how many bytes it wrote.
+///
+/// Lines that are only read need not be written back, stay shared with other cores, and do not make a private copy
+/// of a page that is shared. For memory that is dirty all over [`fill`] is faster.
+///
+/// # Panics
+/// As [the module](self) says.
+///
+/// ```
+/// #[repr(align(64))]
+/// struct Aligned([u8; 4096]);
+/// let mut page = Aligned([0; 4096]);
+/// page.0[100] = 1;
+/// assert_eq!(carryline::zero::if_dirty(&mut page.0), 64);
+/// assert_eq!(carryline::zero::if_dirty(&mut page.0), 0);
+/// assert_eq!(page.0, [0; 4096]);
+/// ```
+#[inline]
+pub fn if_dirty(dst: &mut [u8]) -> usize {
+    // SAFETY: a slice is valid for reads and writes of its length, and initialised.
+    unsafe { if_dirty_raw(dst.as_mut_ptr(), dst.len()) }
+}
+
+/// Zeroes as [`fill_with`], and leaves the stores unfenced: for a loop over many pieces that ends with one
+/// [`drain`](crate::drain).
+///
+/// # Safety
+/// Before the next synchronisation of this thread with another, or with a device, the caller calls
+/// [`drain`](crate::drain): before it unlocks, stores to an atomic with release ordering, sends, spawns, joins, or
+/// starts a transfer. Until then the bytes are zero for this thread alone.
+///
+/// # Panics
+/// As [the module](self) says.
+///
+/// ```
+/// use carryline::{Intent, Next, drain, zero};
+/// let mut buffer = vec![7; 1 << 16];
+/// for piece in buffer.chunks_mut(4096) {
+///     // SAFETY: `drain` comes before anybody else sees the buffer.
+///     unsafe { zero::fill_unfenced(piece, Next::NotSoon) };
+/// }
+/// drain();
+/// assert!(buffer.iter().all(|byte| *byte == 0));
+/// ```
+#[inline]
+pub unsafe fn fill_unfenced(dst: &mut [u8], intent: impl Into<Intent>) {
+    // SAFETY: a slice is valid for writes of its length; the rest is the caller's obligation.
+    unsafe { fill_raw_unfenced(dst.as_mut_ptr(), dst.len(), intent) }
 }
 
 /// Zeroes `len` bytes at `dst`, which may be uninitialised.
@@ -50,9 +188,86 @@ pub fn zero(dst: &mut [u8]) {
 /// `dst` must be valid for writes of `len` bytes; with `len` 0 it may be any pointer.
 ///
 /// # Panics
-/// As [`zero`](fn@zero).
+/// As [the module](self) says.
+///
+/// ```
+/// let mut words = [u32::MAX; 3];
+/// // SAFETY: the first two words.
+/// unsafe { carryline::zero::fill_raw(words.as_mut_ptr().cast(), 8) };
+/// assert_eq!(words, [0, 0, u32::MAX]);
+/// ```
 #[inline]
-pub unsafe fn zero_raw(dst: *mut u8, len: usize) {
+pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.zero()(dst, len) }
+}
+
+/// [`fill_raw`] with an intent, as [`fill_with`] has it.
+///
+/// # Safety
+/// As [`fill_raw`].
+///
+/// # Panics
+/// As [the module](self) says.
+///
+/// ```
+/// use carryline::{Next, zero};
+/// let mut words = [u32::MAX; 3];
+/// // SAFETY: the first two words.
+/// unsafe { zero::fill_raw_with(words.as_mut_ptr().cast(), 8, Next::ReadHere) };
+/// assert_eq!(words, [0, 0, u32::MAX]);
+/// ```
+#[inline]
+pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
+    let intent = intent.into();
+    if len < AROUND_LEAST_BYTES && !intent.reads_here() {
+        // SAFETY: the same contract.
+        return unsafe { fill_raw(dst, len) };
+    }
+    let plan = Plan::of_zero(intent, len);
+    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    unsafe { TABLE.zero_planned()(dst, len, plan) }
+}
+
+/// [`fill_raw_with`], and leaves the stores unfenced.
+///
+/// # Safety
+/// As [`fill_raw`] and [`fill_unfenced`].
+///
+/// # Panics
+/// As [the module](self) says.
+///
+/// ```
+/// use carryline::{Next, drain, zero};
+/// let mut page = [7; 4096];
+/// // SAFETY: the bytes of the page; `drain` follows.
+/// unsafe { zero::fill_raw_unfenced(page.as_mut_ptr(), page.len(), Next::NotSoon) };
+/// drain();
+/// assert_eq!(page, [0; 4096]);
+/// ```
+#[inline]
+pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
+    let plan = Plan::of_zero(intent.into(), len);
+    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    unsafe { TABLE.zero_unfenced()(dst, len, plan) }
+}
+
+/// [`if_dirty`] for `len` bytes at `dst`.
+///
+/// # Safety
+/// `dst` must be valid for reads and writes of `len` initialised bytes; with `len` 0 it may be any pointer.
+///
+/// # Panics
+/// As [the module](self) says.
+///
+/// ```
+/// let mut bytes = [0, 1, 0];
+/// // SAFETY: the bytes of the array.
+/// assert!(unsafe { carryline::zero::if_dirty_raw(bytes.as_mut_ptr(), 3) } > 0);
+/// assert_eq!(bytes, [0; 3]);
+/// ```
+#[inline]
+pub unsafe fn if_dirty_raw(dst: *mut u8, len: usize) -> usize {
+    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    unsafe { TABLE.zero_if_dirty()(dst, len) }
 }

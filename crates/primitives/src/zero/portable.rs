@@ -1,11 +1,15 @@
-//! Zeroing with 16-byte stores: what every CPU of the architecture can do.
+//! Zeroing with 16-byte stores and nothing that is special to a CPU; no plan can change that.
 
-use crate::blocks::{Block16, zero_aligned_loop, zero_head_tail, zero_up_to_32};
+use crate::blocks::{Block16, zero_aligned_loop, zero_head_tail, zero_if_dirty, zero_up_to_32};
+use crate::dispatch::ZeroCode;
+use crate::intent::Plan;
+
+pub(super) const CODE: ZeroCode = ZeroCode { zero, planned, unfenced: planned, if_dirty };
 
 /// Up to 128 bytes with overlapping stores at both ends, above with a loop of 64 bytes.
 ///
 /// # Safety
-/// As [`zero_raw`](super::zero_raw).
+/// As [`fill_raw`](super::fill_raw).
 pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
@@ -16,4 +20,18 @@ pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             _ => zero_aligned_loop::<Block16>(dst, len),
         }
     }
+}
+
+/// # Safety
+/// As [`fill_raw`](super::fill_raw).
+unsafe extern "C" fn planned(dst: *mut u8, len: usize, _: Plan) {
+    // SAFETY: the same contract.
+    unsafe { zero(dst, len) }
+}
+
+/// # Safety
+/// As [`if_dirty_raw`](super::if_dirty_raw).
+unsafe extern "C" fn if_dirty(dst: *mut u8, len: usize) -> usize {
+    // SAFETY: the same contract.
+    unsafe { zero_if_dirty::<Block16>(dst, len) }
 }

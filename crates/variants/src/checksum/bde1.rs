@@ -5,7 +5,7 @@
 
 use crate::{
     Lengths, Role, Routine, Variant,
-    chain32::{self, adc32_chain},
+    chain32::{self, Rest, adc32_chain},
 };
 use carryline::cpu::Features;
 
@@ -24,8 +24,7 @@ pub static VARIANT: Variant = Variant {
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: a head up to a line boundary, then lines of 32 bytes, then fewer than 32: the caller's bytes.
     unsafe {
-        let (mut sum, taken, turned) = chain32::add_head(seed, data, len, 32);
-        let (mut at, mut left) = (data.add(taken), len - taken);
+        let Rest { mut sum, mut at, mut left, turned } = chain32::add_head(seed, data, len, 32);
         while left >= 128 {
             adc32_chain!(sum, at, touch [31, 63, 95, 127], 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 84, 88, 92, 96, 100, 104, 108, 112, 116, 120, 124);
             at = at.add(128);

@@ -4,7 +4,7 @@
 
 use crate::{
     Lengths, Role, Routine, Variant,
-    chain32::{self, adc32_chain},
+    chain32::{self, Rest, adc32_chain},
 };
 use carryline::cpu::Features;
 
@@ -26,9 +26,10 @@ const LEAST: usize = 64;
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: a head up to a multiple of 16, then blocks of 128 and of 32 bytes, then fewer than 32: the caller's.
     unsafe {
-        let (mut sum, taken, turned) =
-            if len < LEAST { (seed, 0, false) } else { chain32::add_head(seed, data, len, 16) };
-        let (mut at, mut left) = (data.add(taken), len - taken);
+        let Rest { mut sum, mut at, mut left, turned } = match len {
+            LEAST.. => chain32::add_head(seed, data, len, 16),
+            _ => Rest { sum: seed, at: data, left: len, turned: false },
+        };
         while left >= 128 {
             adc32_chain!(sum, at, touch [31, 63, 95, 127], 12, 0, 4, 8, 28, 16, 20, 24, 44, 32, 36, 40, 60, 48, 52, 56, 76, 64, 68, 72, 92, 80, 84, 88, 108, 96, 100, 104, 124, 112, 116, 120);
             at = at.add(128);

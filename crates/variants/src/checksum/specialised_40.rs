@@ -1,6 +1,6 @@
 //! The article's first step: the baseline for 40 bytes alone, so that the compiler drops the loops.
 //!
-//! The handling of odd addresses stays; see [`odd_address_swap`](super::odd_address_swap).
+//! The handling of odd addresses stays; see [`odd_address_swap`].
 
 use crate::{Lengths, Role, Routine, Variant, checksum::odd_address_swap};
 use carryline::cpu::Features;

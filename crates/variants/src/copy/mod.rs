@@ -21,6 +21,9 @@ pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512_nontemporal;
 pub mod carryline;
+pub mod carryline_not_soon;
+pub mod carryline_overlapping;
+pub mod carryline_read_here;
 pub mod int64_registers;
 pub mod libc_memcpy;
 pub mod libc_memmove;
@@ -61,6 +64,9 @@ pub static VARIANTS: &[&Variant] = &[
     #[cfg(target_arch = "x86_64")]
     &avx512_nontemporal::VARIANT,
     &carryline::VARIANT,
+    &carryline_not_soon::VARIANT,
+    &carryline_read_here::VARIANT,
+    &carryline_overlapping::VARIANT,
     #[cfg(feature = "peers")]
     &stringzilla::VARIANT,
 ];

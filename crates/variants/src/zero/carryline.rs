@@ -17,5 +17,5 @@ pub static VARIANT: Variant = Variant {
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the family's contract is this function's obligation.
-    unsafe { carryline::zero::zero_raw(dst, len) }
+    unsafe { carryline::zero::fill_raw(dst, len) }
 }

@@ -23,6 +23,9 @@ pub mod avx512_nontemporal;
 #[cfg(target_arch = "x86_64")]
 pub mod bzero_stosl;
 pub mod carryline;
+pub mod carryline_not_soon;
+pub mod carryline_read_here;
+pub mod carryline_secret;
 #[cfg(target_arch = "x86_64")]
 pub mod clzero;
 #[cfg(target_arch = "x86_64")]
@@ -67,6 +70,8 @@ pub mod sse2;
 pub mod write_bytes;
 #[cfg(target_arch = "x86_64")]
 pub mod x87_fstl;
+#[cfg(feature = "peers")]
+pub mod zeroize;
 
 /// The family's variants.
 pub static VARIANTS: &[&Variant] = &[
@@ -123,4 +128,9 @@ pub static VARIANTS: &[&Variant] = &[
     #[cfg(target_arch = "x86_64")]
     &clzero::VARIANT,
     &carryline::VARIANT,
+    &carryline_not_soon::VARIANT,
+    &carryline_read_here::VARIANT,
+    &carryline_secret::VARIANT,
+    #[cfg(feature = "peers")]
+    &zeroize::VARIANT,
 ];

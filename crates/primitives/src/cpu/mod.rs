@@ -8,6 +8,8 @@
 //! `CARRYLINE_MASK=avx512f,avx2` (crate feature `std`) takes features away, with all that build on them, so
 //! that the path of a weaker CPU can be run on a strong one. Nothing can add a feature.
 
+pub(crate) mod caches;
+
 use crate::word::Word;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -165,11 +167,18 @@ static FEATURES: AtomicU32 = AtomicU32::new(0);
 /// With the crate feature `std`: when `CARRYLINE_MASK` holds a word that names no feature. The message names
 /// the word and lists the known ones.
 #[must_use]
+#[inline]
 pub fn features() -> Features {
     let cached = FEATURES.load(Ordering::Relaxed);
     if cached & KNOWN != 0 {
         return Features(cached & !KNOWN);
     }
+    find()
+}
+
+#[cold]
+#[inline(never)]
+fn find() -> Features {
     let found = match mask_from_environment() {
         Ok(mask) => Features::detect().masked(mask),
         Err(error) => unknown_feature(error),
@@ -231,6 +240,7 @@ fn unknown_feature(error: UnknownFeature) -> ! {
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use super::Features;
+    use super::caches::Level;
     use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
     // XCR0 bits: SSE 1, AVX 2; opmask 5, upper halves of ZMM0-15 6, ZMM16-31 7.
@@ -241,6 +251,21 @@ mod x86_64 {
     fn cpuid(leaf: u32, subleaf: u32) -> CpuidResult {
         // SAFETY: every x86-64 CPU has CPUID, with any leaf.
         unsafe { __cpuid_count(leaf, subleaf) }
+    }
+
+    /// The caches, in the CPU's order, by the leaf that its maker fills. No CPU has more than a few; a list that
+    /// does not end is cut.
+    pub(super) fn cache_levels() -> impl Iterator<Item = Level> {
+        const INTEL_LEAF: u32 = 4;
+        const AMD_LEAF: u32 = 0x8000_001d;
+        const LEVELS_MOST: u32 = 8;
+        let has_amd_leaf = cpuid(0x8000_0000, 0).eax >= AMD_LEAF && cpuid(0x8000_0001, 0).ecx >> 22 & 1 == 1;
+        let leaf = if has_amd_leaf { AMD_LEAF } else { INTEL_LEAF };
+        let count = if has_amd_leaf || cpuid(0, 0).eax >= INTEL_LEAF { LEVELS_MOST } else { 0 };
+        (0..count).map_while(move |index| {
+            let CpuidResult { eax, ebx, ecx, .. } = cpuid(leaf, index);
+            Level::decode(eax, ebx, ecx)
+        })
     }
 
     #[target_feature(enable = "xsave")]

@@ -5,23 +5,48 @@
 //! sanitizers, pkg-config) is left out with a remark on standard error.
 #![cfg(target_os = "linux")]
 
+mod vectors;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 use xtask::{Install, Installed};
 
-const STRICT: &[&str] = &["-Wall", "-Wextra", "-pedantic", "-Werror"];
+const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
-/// What `examples/packet.c` prints. The checksums were computed independently of this library, by RFC 1071's definition.
+/// The programs and what they print. The checksums of the examples were computed apart from this library, by RFC 1071's
+/// definition.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("examples/packet.c", PACKET_OUTPUT),
+    ("examples/segments.c", SEGMENTS_OUTPUT),
+    ("tests/contract.c", "kept\n"),
+    ("tests/memory.c", "kept\n"),
+    ("tests/sums.c", "kept\n"),
+    ("tests/inline.c", "equal\n"),
+];
+
 const PACKET_OUTPUT: &str = "\
-IPv4 header checksum: 32 35
+UDP: IPv4 header checksum: 32 35
 UDP checksum: 1f d3
-IPv4 header is intact
+TCP: IPv4 header checksum: 32 33
+TCP checksum: ed 6b
+after NAT and router: UDP: IPv4 header checksum: b9 2e
+UDP checksum: 0d 57
+TCP: IPv4 header checksum: b9 2c
+TCP checksum: da ef
+IPv4 headers are intact and intact
 UDP datagram is intact
-copy is equal
-sum of the copy is that of the packet
-UDP datagram with a flipped bit is damaged
+TCP segment is intact
+TCP segment with a flipped bit is damaged
 version of the header
+";
+
+const SEGMENTS_OUTPUT: &str = "\
+UDP checksum: a6 95
+of two sums: a6 95
+datagram is intact
+for the card: 5b b3
+from the card: a6 95
 ";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,13 +108,22 @@ impl Prefix {
         command.output().expect("it was there before")
     }
 
-    /// Compiles, runs, and compares what `source` prints.
-    fn check(&self, compiler: &str, flags: &[&str], source: &str, expected: &str) {
-        for link in [Link::Shared, Link::Static] {
+    /// Compiles, runs, and compares what each program prints.
+    fn check(&self, compiler: &str, flags: &[&str], link: Link) {
+        for (source, expected) in PROGRAMS {
             let program =
                 self.compile(compiler, flags, source, link).unwrap_or_else(|error| panic!("{error}"));
             succeeds(&self.run(&[], &program), expected, &format!("{compiler} {flags:?} {source} {link:?}"));
         }
+    }
+
+    /// Whether the compiler knows an option.
+    fn takes(&self, compiler: &str, flag: &str) -> bool {
+        let source = self.folder.path().join(if is_cpp(compiler) { "empty.cc" } else { "empty.c" });
+        std::fs::write(&source, "int main(void);\n").expect("a file of ours");
+        let mut command = Command::new(compiler);
+        command.args([flag, "-Werror", "-fsyntax-only"]).arg(source);
+        command.output().is_ok_and(|output| output.status.success())
     }
 }
 
@@ -125,14 +159,29 @@ fn said(tool: &str, arguments: &[&str], file: &Path) -> Option<String> {
 #[test]
 fn c_and_cpp_programs_compile_clean_and_print_what_is_right() {
     let prefix = Prefix::new();
-    let cc = cc();
-    let cpp = std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned());
-    let languages = [Some((cc.as_str(), "-std=c99")), present(&cpp).map(|cpp| (cpp, "-std=c++11"))];
-    for (compiler, standard) in languages.into_iter().flatten() {
-        for more in [&["-O0"][..], &["-O2"], &["-O2", "-DCARRYLINE_NO_INLINE"]] {
-            let flags = [STRICT, &[standard], more].concat();
-            prefix.check(compiler, &flags, "examples/packet.c", PACKET_OUTPUT);
-            prefix.check(compiler, &flags, "tests/contract.c", "kept\n");
+    let (cc, cpp) = (cc(), std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned()));
+    // The oldest standard of each language in every way, then the newest, then other compilers.
+    for (compiler, standard) in [(cc.as_str(), "-std=c99"), (cpp.as_str(), "-std=c++11")] {
+        if is_cpp(compiler) && present(compiler).is_none() {
+            continue;
+        }
+        for (more, link) in [
+            (&["-O0"][..], Link::Shared),
+            (&["-O2"], Link::Shared),
+            (&["-O2", "-DCARRYLINE_NO_INLINE"], Link::Static),
+        ] {
+            prefix.check(compiler, &[STRICT, &[standard], more].concat(), link);
+        }
+    }
+    for (compiler, standards) in [
+        (cc.as_str(), &["-std=c23", "-std=c2x", "-std=c17"]),
+        ("clang", &["-std=c23", "-std=c2x", "-std=c17"]),
+        (cpp.as_str(), &["-std=c++23", "-std=c++20", "-std=c++17"]),
+        ("clang++", &["-std=c++23", "-std=c++20", "-std=c++17"]),
+    ] {
+        let Some(compiler) = present(compiler) else { continue };
+        if let Some(standard) = standards.iter().find(|standard| prefix.takes(compiler, standard)) {
+            prefix.check(compiler, &[STRICT, &[standard, "-O3"]].concat(), Link::Shared);
         }
     }
 }
@@ -161,15 +210,53 @@ fn headers_of_constant_size_need_no_call() {
     assert!(!links(&["-O2", "-DCARRYLINE_NO_INLINE"]), "calls only");
 }
 
+/// The code of constant sizes calls nothing at all, not even `memcpy`, and jumps nowhere else.
+#[test]
+fn the_machine_code_of_constant_sizes_has_no_call() {
+    let prefix = Prefix::new();
+    let source = prefix.folder.path().join("short.c");
+    let program = "
+        #include <carryline.h>
+        uint32_t short_20(const void *p) { return carryline_checksum_partial(p, 20, 0); }
+        uint32_t short_40(const void *p, uint32_t seed) { return carryline_checksum_partial(p, 40, seed); }
+        uint16_t short_60(const void *p) { return carryline_checksum_internet(p, 60); }
+        carryline_csum short_header(const void *p) {
+            return carryline_sum_finish(carryline_sum_add_fresh(carryline_sum_new(), p, 20));
+        }
+        uint32_t called(const void *p) { return carryline_checksum_partial(p, 1500, 0) + 1; }";
+    std::fs::write(&source, program).expect("a file of ours");
+    for compiler in [cc().as_str(), "gcc", "clang"] {
+        let Some(compiler) = present(compiler) else { continue };
+        let object = prefix.folder.path().join("short.o");
+        let mut command = Command::new(compiler);
+        command.args(["-std=c99", "-O2", "-c", "-I"]).arg(prefix.path("include")).arg(&source);
+        let compiled = command.arg("-o").arg(&object).status().expect("it is present");
+        assert!(compiled.success(), "{compiler}");
+        // Relocations are there for calls, and for jumps out of the file.
+        let Some(code) = said("objdump", &["-dr", "--no-show-raw-insn"], &object) else { return };
+        let (mut inside, mut seen, mut relocated) = ("", 0, Vec::new());
+        for line in code.lines() {
+            if let Some(name) = line.strip_suffix(">:") {
+                inside = name.split_once('<').expect("a symbol").1;
+                seen += usize::from(inside.starts_with("short_"));
+            } else if line.contains("R_") || line.split_whitespace().any(|word| word.starts_with("call")) {
+                relocated.push(inside);
+            }
+        }
+        assert_eq!(seen, 4, "{compiler}: {code}");
+        assert!(!relocated.is_empty(), "{compiler}: a long sum is a call: {code}");
+        assert!(relocated.iter().all(|name| *name == "called"), "{compiler}: {code}");
+    }
+}
+
 #[test]
 fn valgrind_and_the_sanitizers_have_nothing_to_say() {
     let prefix = Prefix::new();
     let cc = cc();
-    let programs = [("examples/packet.c", PACKET_OUTPUT), ("tests/contract.c", "kept\n")];
     if let Some(valgrind) = present("valgrind") {
         let under = [valgrind, "--quiet", "--error-exitcode=9"];
         for link in [Link::Shared, Link::Static] {
-            for (source, expected) in programs {
+            for (source, expected) in PROGRAMS {
                 let program =
                     prefix.compile(&cc, &["-O1", "-g"], source, link).unwrap_or_else(|e| panic!("{e}"));
                 succeeds(&prefix.run(&under, &program), expected, &format!("valgrind {source} {link:?}"));
@@ -177,7 +264,7 @@ fn valgrind_and_the_sanitizers_have_nothing_to_say() {
         }
     }
     let sanitizers = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    for (source, expected) in programs {
+    for (source, expected) in PROGRAMS {
         // The sources compile without them, as the other tests show.
         match prefix.compile(&cc, &sanitizers, source, Link::Static) {
             Ok(program) => succeeds(&prefix.run(&[], &program), expected, &format!("sanitizers {source}")),
@@ -186,12 +273,52 @@ fn valgrind_and_the_sanitizers_have_nothing_to_say() {
     }
 }
 
+/// A machine of the other byte order, where its compiler, its emulator and Rust's target for it are installed.
+#[test]
+fn a_big_endian_machine_prints_the_same() {
+    const TARGET: &str = "s390x-unknown-linux-gnu";
+    let (Some(cc), Some(emulator)) = (present("s390x-linux-gnu-gcc"), present("qemu-s390x")) else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([
+        "rustc",
+        "--package",
+        "carryline-capi",
+        "--lib",
+        "--profile",
+        "capi",
+        "--no-default-features",
+    ]);
+    cargo.args(["--crate-type", "staticlib", "--target", TARGET, "--target-dir"]).arg(folder.path());
+    let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs this test");
+    let said = String::from_utf8_lossy(&built.stderr);
+    if said.contains("target may not be installed") {
+        eprintln!("remark: no Rust target {TARGET} here; it is not tested");
+        return;
+    }
+    assert!(built.status.success(), "{said}");
+    let archive = folder.path().join(TARGET).join("capi/libcarryline_c.a");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (source, expected) in PROGRAMS {
+        let program = folder.path().join("program");
+        let mut command = Command::new(cc);
+        command.args(["-static", "-O2", "-I"]).arg(here.join("include")).arg(here.join(source));
+        let compiled = command.arg(&archive).arg("-o").arg(&program).output().expect("it is present");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let output = Command::new(emulator).arg(&program).output().expect("it is present");
+        succeeds(&output, expected, source);
+    }
+}
+
 #[test]
 fn the_installation_has_the_names_and_needs_that_it_promises() {
     let prefix = Prefix::new();
     let names = ["include/carryline.h", "lib/libcarryline.so.0", "lib/libcarryline.so", "lib/libcarryline.a"];
-    let expected: Vec<PathBuf> =
-        names.into_iter().chain(["lib/pkgconfig/carryline.pc"]).map(|name| prefix.path(name)).collect();
+    let expected: Vec<PathBuf> = names
+        .into_iter()
+        .chain(["lib/libcarryline-preload.so", "lib/pkgconfig/carryline.pc"])
+        .map(|name| prefix.path(name))
+        .collect();
     assert_eq!(prefix.installed.files, expected);
     assert!(expected.iter().all(|file| file.is_file()));
     let link = std::fs::read_link(prefix.path("lib/libcarryline.so")).expect("a link");
@@ -260,5 +387,5 @@ fn destdir_stands_for_the_root_and_an_installation_replaces_an_older_one() {
     assert_eq!(std::fs::read_to_string(&package).expect("the pkg-config file"), text);
     let left: Vec<_> =
         std::fs::read_dir(folder.path().join("opt/carryline/lib")).expect("a folder").collect();
-    assert_eq!(left.len(), 4, "three libraries and a folder: {left:?}");
+    assert_eq!(left.len(), 5, "three libraries, the interposer and a folder: {left:?}");
 }

@@ -1,4 +1,5 @@
-//! Small building blocks of the kernels: moves of one block, overlapping moves at both ends, the aligned loop.
+//! Small building blocks of the kernels: moves of one block, overlapping moves at both ends, and in the modules
+//! below loops, stores around the caches, string instructions and looking before writing.
 //!
 //! A block `B` is any plain type of 1 to 64 bytes: an integer or a vector. The blocks carry no
 //! `#[target_feature]` of their own: they are always inlined and so take on the features of the kernel that
@@ -10,7 +11,26 @@
 //! the stores on both of its sides into one operation. The fence emits no instruction. Moves of one block are
 //! fixed in size and become instructions, never calls.
 
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::mem::MaybeUninit;
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod around;
+mod dirty;
+mod loops;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod rep;
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use around::{copy_around, fence, zero_around};
+pub(crate) use dirty::zero_if_dirty;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use loops::READ_ONCE;
+pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, zero_aligned_loop};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use rep::{copy_rep_movsb, zero_rep_stosb};
+
+/// The bytes of a cache line.
+pub(crate) const LINE_BYTES: usize = 64;
 
 /// 16 bytes in whatever moves them best.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -70,10 +90,26 @@ pub(crate) unsafe fn store<B: Block>(to: *mut u8, block: B) {
     unsafe { to.cast::<B>().write_unaligned(block) }
 }
 
+/// A slice all of whose bytes have been written.
+///
+/// # Safety
+/// Every byte of the slice is initialised.
+#[inline(always)]
+pub(crate) unsafe fn assume_init(slice: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    // SAFETY: initialised by contract; the same place and length, and the borrow goes over to the result.
+    unsafe { core::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), slice.len()) }
+}
+
 /// Bytes from `address` (exclusive) up to the next multiple of `alignment`: 1 to `alignment`.
 #[inline(always)]
 pub(crate) fn bytes_to_next_multiple(address: *const u8, alignment: usize) -> usize {
     alignment - (address.addr() & (alignment - 1))
+}
+
+/// Bytes from `address` (inclusive) up to the next multiple of `alignment`: 0 to `alignment` - 1.
+#[inline(always)]
+pub(crate) fn bytes_to_multiple(address: *const u8, alignment: usize) -> usize {
+    address.addr().wrapping_neg() & (alignment - 1)
 }
 
 /// Copies with `N` blocks at the start and `N` at the end, which overlap unless `len` is `2 * N * B::BYTES`:
@@ -161,90 +197,46 @@ pub(crate) unsafe fn zero_up_to_32(dst: *mut u8, len: usize) {
     }
 }
 
-/// Copies with one unaligned block at the start, four at the end and, between them, groups of four whose stores
-/// are aligned to the block:
-///
-/// ```text
-/// [ head ][        tail, 4 blocks        ]      len just above four blocks
-/// [ head ]
-///      |[ 4 aligned blocks ][ 4 aligned blocks ]
-///                                 [        tail, 4 blocks        ]
-/// ```
+/// Copies up to 64 bytes, a head or a tail of less than a line among them, with moves of at most 16.
 ///
 /// # Safety
-/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
-#[inline(always)]
-pub(crate) unsafe fn copy_aligned_loop<B: Block>(dst: *mut u8, src: *const u8, len: usize) {
-    let last_group = len - 4 * B::BYTES;
-    // SAFETY: the head is the first block. The loop starts at most one block in and runs while a group starts
-    // before the last group, hence ends before len. The last group ends at len.
-    unsafe {
-        store::<B>(dst, load(src));
-        let mut at = bytes_to_next_multiple(dst, B::BYTES);
-        while at < last_group {
-            copy_group::<B>(dst.add(at), src.add(at));
-            at += 4 * B::BYTES;
-            compiler_fence(Ordering::SeqCst);
-        }
-        copy_group::<B>(dst.add(last_group), src.add(last_group));
-    }
-}
-
-/// # Safety
-/// `src` is valid for reads and `dst` for writes of four blocks.
-#[inline(always)]
-unsafe fn copy_group<B: Block>(dst: *mut u8, src: *const u8) {
-    // SAFETY: four blocks by contract.
-    unsafe {
-        let group: [B; 4] =
-            [load(src), load(src.add(B::BYTES)), load(src.add(2 * B::BYTES)), load(src.add(3 * B::BYTES))];
-        store(dst, group[0]);
-        store(dst.add(B::BYTES), group[1]);
-        store(dst.add(2 * B::BYTES), group[2]);
-        store(dst.add(3 * B::BYTES), group[3]);
-    }
-}
-
-/// Zeroes as [`copy_aligned_loop`] copies.
-///
-/// # Safety
-/// `len >= 5 * B::BYTES`; `dst` is valid for writes of `len` bytes.
-#[inline(always)]
-pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
-    let last_group = len - 4 * B::BYTES;
-    // SAFETY: as in `copy_aligned_loop`.
-    unsafe {
-        store(dst, B::zeroed());
-        let mut at = bytes_to_next_multiple(dst, B::BYTES);
-        while at < last_group {
-            zero_group::<B>(dst.add(at));
-            at += 4 * B::BYTES;
-            compiler_fence(Ordering::SeqCst);
-        }
-        zero_group::<B>(dst.add(last_group));
-    }
-}
-
-/// # Safety
-/// `dst` is valid for writes of four blocks.
-#[inline(always)]
-unsafe fn zero_group<B: Block>(dst: *mut u8) {
-    // SAFETY: four blocks by contract.
-    unsafe {
-        store(dst, B::zeroed());
-        store(dst.add(B::BYTES), B::zeroed());
-        store(dst.add(2 * B::BYTES), B::zeroed());
-        store(dst.add(3 * B::BYTES), B::zeroed());
-    }
-}
-
-/// True if a 64-byte access at `address` would reach into the next page.
-///
-/// A masked access there is right, as inactive lanes never fault, but if the next page is not mapped, or not
-/// yet touched, the CPU finds that out in microcode: hundreds of cycles. Kernels with masked accesses ask
-/// first and take another way. 4096 is the smallest page of the architecture, so larger ones are covered.
+/// `len <= 64`; `src` is valid for reads and `dst` for writes of `len` bytes.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
-pub(crate) fn reaches_next_page(address: *const u8) -> bool {
-    address.addr() & 4095 > 4096 - 64
+pub(crate) unsafe fn copy_up_to_64(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: each branch's bounds are those that its block asks for.
+    unsafe {
+        match len {
+            ..=32 => copy_up_to_32(dst, src, len),
+            _ => copy_head_tail::<Block16, 2>(dst, src, len),
+        }
+    }
+}
+
+/// Zeroes up to 64 bytes, a head or a tail of less than a line among them, with stores of at most 16.
+///
+/// # Safety
+/// `len <= 64`; `dst` is valid for writes of `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn zero_up_to_64(dst: *mut u8, len: usize) {
+    // SAFETY: each branch's bounds are those that its block asks for.
+    unsafe {
+        match len {
+            ..=32 => zero_up_to_32(dst, len),
+            _ => zero_head_tail::<Block16, 2>(dst, len),
+        }
+    }
+}
+
+/// True if a masked 64-byte access at `address` may be slow: where it would reach into the next page, and at the start
+/// of the address space, where null and the pointer of an empty slice without memory point.
+///
+/// The access is right, as inactive lanes never fault, but if the page of one is not mapped, or not yet touched, the
+/// CPU finds that out in microcode: hundreds of cycles. Kernels with masked accesses ask first and take another way.
+/// 4096 is the smallest page of the architecture, so larger ones are covered. An empty buffer needs no branch of its
+/// own then, which would be foreseen wrongly where sizes vary.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub(crate) fn is_mask_slow(address: *const u8) -> bool {
+    (address.addr() & 4095 > 4096 - 64) | (address.addr() < 64)
 }

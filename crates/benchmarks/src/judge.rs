@@ -1,0 +1,236 @@
+//! Goals held against stored results.
+//!
+//! Every goal comes down to one ratio that must be at least the goal's: the opponent's time over ours, or the share of
+//! a limit. Ratios are of gross times and paired by round where both stand in one situation; across situations of one
+//! run they are formed from the medians of the replicates, each a process of its own.
+
+use crate::goal::{Against, Goal, Over, is_ours, is_peer};
+use crate::stored::{Stored, StoredSituation};
+use carryline_measure::results::{Estimate, Ratio};
+use carryline_measure::statistics::{Order, compare, estimate, median, paired_ratio};
+use carryline_variants::Family;
+
+/// The floor where a situation has none of its own: as wide as the ranking assumes there.
+const FLOOR_WITHOUT_TWINS: f64 = 0.02;
+
+/// A goal in one of its cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellFinding {
+    /// The size, as written.
+    pub size: String,
+    /// Our time.
+    pub ours: Estimate,
+    /// Who is to be beaten.
+    pub opponent: String,
+    /// Its median time.
+    pub opponent_ticks: f64,
+    /// Its time over ours; of a limit, the share.
+    pub ratio: Ratio,
+    /// The ratio to the other variant that the goal shows.
+    pub also: Option<(String, Ratio)>,
+    /// Within which relative difference everything is a tie.
+    pub floor: f64,
+}
+
+/// What became of a goal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Surely at least as fast as wanted.
+    Reached,
+    /// Not to be told from what is wanted.
+    Tie,
+    /// Slower than wanted, by this factor less one.
+    Missed(f64),
+    /// It cannot be said, and why.
+    NotThere(String),
+}
+
+/// A goal with what was found.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The goal.
+    pub goal: Goal,
+    /// By cell, the lowest ratio first; empty where it cannot be said.
+    pub cells: Vec<CellFinding>,
+    /// What is judged: the worst cell's ratio, or the mean of all.
+    pub ratio: Option<Ratio>,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// Judges goals, in their order.
+#[must_use]
+pub fn judge(goals: &[Goal], stored: &Stored) -> Vec<Finding> {
+    goals.iter().map(|goal| finding(goal, stored)).collect()
+}
+
+fn finding(goal: &Goal, stored: &Stored) -> Finding {
+    let found: Result<Vec<CellFinding>, String> =
+        goal.cells.sizes.iter().map(|size| cell(goal, size, stored)).collect();
+    let mut cells = match found {
+        Ok(cells) => cells,
+        Err(reason) => {
+            return Finding {
+                goal: goal.clone(),
+                cells: vec![],
+                ratio: None,
+                verdict: Verdict::NotThere(reason),
+            };
+        }
+    };
+    cells.sort_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
+    let judged = match goal.over {
+        Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
+        Over::Mean => geometric_mean(&cells),
+    };
+    let verdict = judged.map_or(Verdict::NotThere("it has no cell".to_owned()), |(ratio, floor)| {
+        verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
+    });
+    Finding { goal: goal.clone(), cells, ratio: judged.map(|(ratio, _)| ratio), verdict }
+}
+
+fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> Verdict {
+    let scaled = Ratio { median: ratio.median / want, low: ratio.low / want, high: ratio.high / want };
+    match compare(&scaled, floor) {
+        // Above 1 is slower for times; here it is more than was wanted.
+        Order::Slower => Verdict::Reached,
+        Order::Tie if tie_is_enough => Verdict::Reached,
+        Order::Tie => Verdict::Tie,
+        Order::Faster => Verdict::Missed(1.0 / scaled.median - 1.0),
+    }
+}
+
+/// The mean, with an interval as wide as independent cells give it, and the floor of a typical cell.
+fn geometric_mean(cells: &[CellFinding]) -> Option<(Ratio, f64)> {
+    let count = cells.len() as f64;
+    let mean = cells.iter().map(|cell| cell.ratio.median.ln()).sum::<f64>() / count;
+    let spread = |end: fn(&Ratio) -> f64| {
+        let squares = cells.iter().map(|cell| (end(&cell.ratio) / cell.ratio.median).ln().powi(2));
+        squares.sum::<f64>().sqrt() / count
+    };
+    let (below, above) = (spread(|ratio| ratio.low), spread(|ratio| ratio.high));
+    let floor = median(&cells.iter().map(|cell| cell.floor).collect::<Vec<_>>())?;
+    let ratio = Ratio { median: mean.exp(), low: (mean - below).exp(), high: (mean + above).exp() };
+    Some((ratio, floor))
+}
+
+fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String> {
+    let family = goal.cells.family();
+    let find = |family: Family| {
+        stored.find(family, size, &goal.cells).ok_or_else(|| format!("{family} {size} is not measured"))
+    };
+    let here = find(family)?;
+    let seed = stored.runs[here.run].seed;
+    let ours = here.cell(goal.ours)?;
+    let gross = ours.gross.ok_or("no figure")?;
+    let floor = here.floor.unwrap_or(FLOOR_WITHOUT_TWINS);
+    let paired = |variant: &str| {
+        let ratio = paired_ratio(&here.samples(variant), &here.samples(goal.ours), seed);
+        ratio.ok_or_else(|| format!("{variant} shares no round with {}", goal.ours))
+    };
+    let in_cell = |variant: &str| {
+        let ticks = here.cell(variant)?.gross.map_or(f64::NAN, |gross| gross.median);
+        Ok::<_, String>((variant.to_owned(), ticks, paired(variant)?))
+    };
+    let (opponent, opponent_ticks, ratio) = match goal.against {
+        Against::Variant(variant) => in_cell(variant)?,
+        Against::BestPeer => {
+            let peer = here.fastest(|name| is_peer(family, name)).ok_or("no peer is there")?;
+            in_cell(&peer.variant)?
+        }
+        Against::Elsewhere(other, variant) => {
+            elsewhere(here, goal.ours, &[(same_run(here, find(other)?)?, variant)], seed)?
+        }
+        Against::TwoPasses => {
+            let copy = same_run(here, find(Family::Copy)?)?;
+            let sum = same_run(here, find(Family::Checksum)?)?;
+            let best = sum.fastest(|name| !is_ours(name)).ok_or("no other checksum is there")?;
+            elsewhere(here, goal.ours, &[(copy, "libc_memcpy"), (sum, &best.variant)], seed)?
+        }
+        Against::Limit => {
+            let share = ours.limit_share.ok_or("no limit was measured")?;
+            let ticks = share * gross.median;
+            let ratio = Ratio { median: share, low: ticks / gross.high, high: ticks / gross.low };
+            ("the limit".to_owned(), ticks, ratio)
+        }
+        Against::Null(hundredths) => {
+            let allowance = f64::from(hundredths) / 100.0;
+            let mut null = here.gathered.null();
+            null.iter_mut().flatten().for_each(|ticks| *ticks += allowance);
+            let ratio = paired_ratio(&null, &here.samples(goal.ours), seed).ok_or("no null call")?;
+            let ticks = estimate(&null, seed).map_or(f64::NAN, |null| null.median);
+            (format!("null + {allowance}"), ticks, ratio)
+        }
+    };
+    // Shown where it is; its absence changes nothing.
+    let also = goal.also.and_then(|variant| Some((variant.to_owned(), paired(variant).ok()?)));
+    Ok(CellFinding { size: size.to_owned(), ours: gross, opponent, opponent_ticks, ratio, also, floor })
+}
+
+/// Figures of different runs make no ratio.
+fn same_run<'a>(here: &StoredSituation, other: &'a StoredSituation) -> Result<&'a StoredSituation, String> {
+    let name = &other.gathered.situation.name;
+    if other.run == here.run { Ok(other) } else { Err(format!("{name} was measured in another run")) }
+}
+
+/// The ratio of what takes place in other situations, one after the other, to our variant in this.
+fn elsewhere(
+    here: &StoredSituation,
+    ours: &str,
+    others: &[(&StoredSituation, &str)],
+    seed: u64,
+) -> Result<(String, f64, Ratio), String> {
+    let replicates = |samples: Vec<Vec<f64>>| -> Vec<f64> {
+        samples.iter().map(|rounds| median(rounds).unwrap_or(f64::NAN)).collect()
+    };
+    let mut total: Vec<f64> = Vec::new();
+    let mut names = Vec::new();
+    let mut ticks = 0.0;
+    for (situation, variant) in others {
+        ticks += situation.cell(variant)?.gross.map_or(f64::NAN, |gross| gross.median);
+        let medians = replicates(situation.samples(variant));
+        total = match total.is_empty() {
+            true => medians,
+            false => total.iter().zip(&medians).map(|(a, b)| a + b).collect(),
+        };
+        names.push(*variant);
+    }
+    let alone = |medians: Vec<f64>| -> Vec<Vec<f64>> { medians.into_iter().map(|m| vec![m]).collect() };
+    let ours = alone(replicates(here.samples(ours)));
+    let ratio = paired_ratio(&alone(total), &ours, seed).ok_or("no replicate has both")?;
+    Ok((names.join(" + "), ticks, ratio))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_heeds_interval_and_floor() {
+        let ratio = |median, low, high| Ratio { median, low, high };
+        assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), Verdict::Reached);
+        assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), Verdict::Tie);
+        assert_eq!(verdict(&ratio(1.0, 0.97, 1.03), 1.0, 0.01, true), Verdict::Reached);
+        let Verdict::Missed(by) = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
+            panic!("1.6 is less than 2")
+        };
+        assert!((by - 0.25).abs() < 1e-12, "{by}");
+    }
+
+    #[test]
+    fn a_mean_is_no_wider_than_its_cells() {
+        let cell = |median: f64| CellFinding {
+            size: "1".to_owned(),
+            ours: Estimate { median: 1.0, low: 1.0, high: 1.0, min: 1.0 },
+            opponent: "x".to_owned(),
+            opponent_ticks: median,
+            ratio: Ratio { median, low: median / 1.1, high: median * 1.1 },
+            also: None,
+            floor: 0.01,
+        };
+        let (mean, floor) = geometric_mean(&[cell(1.0), cell(4.0), cell(2.0), cell(2.0)]).expect("cells");
+        assert!((mean.median - 2.0).abs() < 1e-12 && (mean.high - 2.0 * 1.1f64.sqrt()).abs() < 1e-9);
+        assert_eq!(floor, 0.01);
+        assert!(geometric_mean(&[]).is_none());
+    }
+}

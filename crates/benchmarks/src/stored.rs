@@ -1,0 +1,191 @@
+//! What a database holds, as the goals see it: of each situation the latest run that measured it.
+
+use crate::goal::Cells;
+use anyhow::{Context, bail};
+use carryline_measure::condition::Condition;
+use carryline_measure::gather::{Gathered, Situation};
+use carryline_measure::results::{Cell, Limit, Status, Warning};
+use carryline_measure::store::{RunStatus, Store};
+use carryline_variants::Family;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A run of the command.
+#[derive(Clone, Debug)]
+pub struct StoredRun {
+    /// Its number in the database.
+    pub id: i64,
+    /// When it began, in UTC: `2026-01-31T23:59:59Z`.
+    pub started: String,
+    /// The command's arguments.
+    pub command: Vec<String>,
+    /// The seed of everything random in it.
+    pub seed: u64,
+    /// The machine and the build.
+    pub environment: serde_json::Value,
+    /// Ticks per core cycle, where the machine tells.
+    pub ticks_per_cycle: Option<f64>,
+    /// What the hardware allows.
+    pub limits: Vec<Limit>,
+    /// Doubts.
+    pub warnings: Vec<Warning>,
+}
+
+/// What tells runs of different purpose apart: their families, and whether they were told the variants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// Names of the families measured side by side, sorted.
+    pub families: Vec<String>,
+    /// True if only some variants took part.
+    pub restricted: bool,
+}
+
+impl Matrix {
+    /// The matrix that cells belong to.
+    #[must_use]
+    pub fn of(cells: &Cells) -> Matrix {
+        let families = cells.families.iter().map(|family| family.name().to_owned());
+        Matrix::new(families, !cells.variants.is_empty())
+    }
+
+    fn new(families: impl Iterator<Item = String>, restricted: bool) -> Matrix {
+        let families: BTreeSet<String> = families.collect();
+        Matrix { families: families.into_iter().collect(), restricted }
+    }
+}
+
+/// A situation with its latest figures.
+#[derive(Clone, Debug)]
+pub struct StoredSituation {
+    /// Index of its run in [`Stored::runs`].
+    pub run: usize,
+    /// The matrix that it is a part of. The same situation may stand in several, each with figures of its own.
+    pub matrix: Matrix,
+    /// The samples.
+    pub gathered: Gathered,
+    /// The figures.
+    pub cells: Vec<Cell>,
+    /// Within which relative difference everything is a tie.
+    pub floor: Option<f64>,
+}
+
+/// Everything that the goals are judged by.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// The runs that something is taken from, latest first.
+    pub runs: Vec<StoredRun>,
+    /// The situations; those of a run stand together, in the order of its plan.
+    pub situations: Vec<StoredSituation>,
+}
+
+impl Stored {
+    /// Reads a database. Runs that never ended, and damaged ones, are passed over.
+    ///
+    /// # Errors
+    /// A file that is not there, is no database of carryline's, or holds no finished run.
+    pub fn load(path: &Path) -> anyhow::Result<Stored> {
+        if !path.exists() {
+            bail!("{}: no such file; 'cargo xtask benchmarks run' makes it", path.display());
+        }
+        let store = Store::open(path)?;
+        let mut stored = Stored::default();
+        for summary in store.runs(usize::MAX)? {
+            if !matches!(summary.status, RunStatus::Complete | RunStatus::Interrupted) {
+                continue;
+            }
+            let header = store.header(summary.id)?;
+            let mut result = store.load_run(summary.id)?;
+            let situations: Vec<Situation> = serde_json::from_value(header.plan["situations"].clone())
+                .with_context(|| format!("run {}: its plan is of another version", summary.id))?;
+            let restricted = header.command.iter().any(|word| word.starts_with("--variants"));
+            let matrix = Matrix::new(situations.iter().map(|of| of.family.clone()), restricted);
+            let gathered = Gathered::restore(situations, &store.rounds(summary.id)?);
+            let known = |gathered: &Gathered| {
+                let name = &gathered.situation.name;
+                let same =
+                    |old: &StoredSituation| old.matrix == matrix && old.gathered.situation.name == *name;
+                stored.situations.iter().any(same)
+            };
+            let fresh: Vec<Gathered> =
+                gathered.into_iter().filter(|new| new.is_measured() && !known(new)).collect();
+            if fresh.is_empty() {
+                continue;
+            }
+            let floors = result.noise_floor.take().map(|floor| floor.by_situation).unwrap_or_default();
+            for gathered in fresh {
+                let name = gathered.situation.name.clone();
+                let (here, rest) = result.cells.into_iter().partition(|cell| cell.situation == name);
+                result.cells = rest;
+                stored.situations.push(StoredSituation {
+                    run: stored.runs.len(),
+                    matrix: matrix.clone(),
+                    gathered,
+                    cells: here,
+                    floor: floors.iter().find(|(of, _)| *of == name).map(|(_, floor)| *floor),
+                });
+            }
+            stored.runs.push(StoredRun {
+                id: summary.id.0,
+                started: summary.started,
+                command: summary.command,
+                seed: header.seed,
+                environment: result.environment,
+                ticks_per_cycle: result.ticks_per_cycle,
+                limits: result.limits,
+                warnings: result.warnings,
+            });
+        }
+        if stored.runs.is_empty() {
+            bail!("{}: no finished run in it; 'cargo xtask benchmarks run' makes some", path.display());
+        }
+        Ok(stored)
+    }
+
+    /// The situation of a family, in the matrix and under the condition of a goal's cells, at a size written so.
+    #[must_use]
+    pub fn find(&self, family: Family, size: &str, cells: &Cells) -> Option<&StoredSituation> {
+        let matrix = Matrix::of(cells);
+        self.situations.iter().find(|stored| {
+            let situation = &stored.gathered.situation;
+            let here = &situation.condition;
+            stored.matrix == matrix
+                && situation.family == family.name()
+                && here.sizes.label == size
+                && Condition { sizes: cells.condition.sizes.clone(), ..here.clone() } == cells.condition
+        })
+    }
+}
+
+impl StoredSituation {
+    /// The figures of a variant, or why there are none.
+    ///
+    /// # Errors
+    /// A variant that is not there, or that could not be measured, in words.
+    pub fn cell(&self, variant: &str) -> Result<&Cell, String> {
+        let Some(cell) = self.cells.iter().find(|cell| cell.variant == variant) else {
+            return Err(format!("{variant} is not there"));
+        };
+        match (cell.status, &cell.gross, &cell.detail) {
+            (Status::Ok, Some(_), _) => Ok(cell),
+            (_, _, Some(detail)) => Err(format!("{variant}: {detail}")),
+            (_, _, None) => Err(format!("{variant} has no figure")),
+        }
+    }
+
+    /// The gross samples of a variant by replicate and round; nothing for one that is not there.
+    #[must_use]
+    pub fn samples(&self, variant: &str) -> Vec<Vec<f64>> {
+        let place = self.gathered.situation.subjects.iter().position(|name| name == variant);
+        place.map(|place| self.gathered.gross(place)).unwrap_or_default()
+    }
+
+    /// The measured cell with the lowest median among those that `wanted` names.
+    #[must_use]
+    pub fn fastest(&self, wanted: impl Fn(&str) -> bool) -> Option<&Cell> {
+        let median = |cell: &&Cell| cell.gross.map_or(f64::INFINITY, |gross| gross.median);
+        self.cells
+            .iter()
+            .filter(|cell| wanted(&cell.variant) && cell.status == Status::Ok && cell.gross.is_some())
+            .min_by(|a, b| median(a).total_cmp(&median(b)))
+    }
+}

@@ -1,0 +1,159 @@
+//! Findings as a table for a terminal.
+
+use crate::goal::{Goal, Over};
+use crate::judge::{CellFinding, Finding, Verdict};
+use carryline_measure::results::Ratio;
+use carryline_report::table::{Emphasis, Kind, Style, Table};
+use std::fmt::Write;
+
+/// Cells of a goal that are listed one by one, at most: the worst.
+pub const WORST: usize = 10;
+
+/// A time, with three digits and more.
+#[must_use]
+pub fn ticks(value: f64) -> String {
+    match value.abs() {
+        v if v < 10.0 => format!("{value:.2}"),
+        v if v < 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// A ratio without its interval.
+#[must_use]
+pub fn factor(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+/// A ratio with its interval.
+#[must_use]
+pub fn ratio(ratio: &Ratio) -> String {
+    format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
+}
+
+/// What became of a goal, in words.
+#[must_use]
+pub fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Reached => "reached".to_owned(),
+        Verdict::Tie => "tie: at the bar".to_owned(),
+        Verdict::Missed(by) => format!("missed by {:.0} %", (by * 100.0).max(1.0)),
+        Verdict::NotThere(why) => why.clone(),
+    }
+}
+
+/// The cell that a finding shows, with the words for it: of a mean none.
+#[must_use]
+pub fn shown(finding: &Finding) -> (String, Option<&CellFinding>) {
+    let count = finding.goal.cells.sizes.len();
+    match (finding.goal.over, finding.cells.first()) {
+        (Over::Mean, _) => (format!("{} and so on, mean of {count}", finding.goal.cells.sizes[0]), None),
+        (Over::Worst, Some(cell)) if count > 1 => (format!("{}, worst of {count}", cell.size), Some(cell)),
+        (Over::Worst, cell) => (sizes(&finding.goal), cell),
+    }
+}
+
+/// The sizes of a goal, few enough to read.
+fn sizes(goal: &Goal) -> String {
+    match goal.cells.sizes.as_slice() {
+        [first, .., last] if goal.cells.sizes.len() > 4 => format!("{first} to {last}"),
+        few => few.join(", "),
+    }
+}
+
+/// Family, sizes and condition of a finding's cell.
+#[must_use]
+pub fn condition(finding: &Finding) -> String {
+    let (size, _) = shown(finding);
+    format!("{} {size}, {}", finding.goal.cells.family(), finding.goal.cells.words())
+}
+
+/// The findings, those cells that are worth a line of their own, and how many goals came out how.
+#[must_use]
+pub fn render(findings: &[Finding], style: Style) -> String {
+    let mut table = Table::new([
+        ("goal", Kind::Name),
+        ("condition", Kind::Text),
+        ("ours, gross ticks", Kind::Name),
+        ("against", Kind::Name),
+        ("its", Kind::Number),
+        ("ratio", Kind::Name),
+        ("wanted", Kind::Number),
+        ("verdict", Kind::Text),
+    ]);
+    for finding in findings {
+        let (_, cell) = shown(finding);
+        let ours = |cell: &CellFinding| {
+            format!("{} [{}, {}]", ticks(cell.ours.median), ticks(cell.ours.low), ticks(cell.ours.high))
+        };
+        let opponent = cell.or(finding.cells.first()).map(|cell| cell.opponent.clone());
+        let emphasis = match finding.verdict {
+            Verdict::Reached => Emphasis::Strong,
+            Verdict::Missed(_) => Emphasis::Bad,
+            Verdict::Tie => Emphasis::None,
+            Verdict::NotThere(_) => Emphasis::Faint,
+        };
+        let row = vec![
+            finding.goal.id.clone(),
+            condition(finding),
+            cell.map(ours).unwrap_or_default(),
+            opponent.unwrap_or_default(),
+            cell.map(|cell| ticks(cell.opponent_ticks)).unwrap_or_default(),
+            finding.ratio.as_ref().map(ratio).unwrap_or_default(),
+            factor(finding.goal.want),
+            verdict(&finding.verdict),
+        ];
+        table.push(row, emphasis);
+    }
+    let mut out = table.render(style);
+    for (ids, line) in worst_lines(findings) {
+        let _ = writeln!(out, "{}: {line}", ids.join(", "));
+    }
+    for finding in findings {
+        if let Some((name, also)) = finding.cells.first().and_then(|cell| cell.also.as_ref()) {
+            let size = &finding.cells[0].size;
+            let _ = writeln!(out, "{}: at {size} against {name} {}", finding.goal.id, ratio(also));
+        }
+    }
+    let _ = writeln!(out, "{}", summary(findings));
+    out
+}
+
+/// The worst cells of a goal over several, each with its ratio.
+fn worst(finding: &Finding) -> Option<String> {
+    (finding.cells.len() > 1).then(|| {
+        let cells = finding.cells.iter().take(WORST);
+        let listed: Vec<String> =
+            cells.map(|cell| format!("{} {}", cell.size, factor(cell.ratio.median))).collect();
+        let more = if finding.cells.len() > WORST { ", the others better" } else { "" };
+        format!("{}{more}", listed.join(", "))
+    })
+}
+
+/// The worst cells of goals over several, with the goals that they belong to.
+#[must_use]
+pub fn worst_lines(findings: &[Finding]) -> Vec<(Vec<&str>, String)> {
+    let mut lines: Vec<(Vec<&str>, String)> = Vec::new();
+    for finding in findings {
+        let Some(line) = worst(finding) else { continue };
+        match lines.iter_mut().find(|(_, known)| *known == line) {
+            Some((ids, _)) => ids.push(&finding.goal.id),
+            None => lines.push((vec![&finding.goal.id], line)),
+        }
+    }
+    lines
+}
+
+/// How many goals came out how.
+#[must_use]
+pub fn summary(findings: &[Finding]) -> String {
+    let count = |wanted: fn(&Verdict) -> bool| findings.iter().filter(|f| wanted(&f.verdict)).count();
+    format!(
+        "{} goals: {} reached, {} at the bar, {} missed, {} without figures",
+        findings.len(),
+        count(|v| *v == Verdict::Reached),
+        count(|v| *v == Verdict::Tie),
+        count(|v| matches!(v, Verdict::Missed(_))),
+        count(|v| matches!(v, Verdict::NotThere(_)))
+    )
+}

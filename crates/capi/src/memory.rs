@@ -1,0 +1,63 @@
+//! What C programs point at, as Rust sees it: bytes, pieces, addresses.
+
+use core::ffi::c_void;
+
+/// POSIX' `struct iovec`: a piece of a packet.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct iovec {
+    /// The first byte; null where there is none.
+    pub iov_base: *mut c_void,
+    /// The number of bytes.
+    pub iov_len: usize,
+}
+
+/// A piece whose bytes can be read.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a>(pub(crate) &'a [u8]);
+
+impl AsRef<[u8]> for Piece<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
+/// The bytes at `data`, which may be null where there are none.
+///
+/// # Safety
+/// `data` must be valid for reads of `len` initialised bytes for as long as the slice is used; with `len` 0 it may be
+/// any pointer.
+#[inline(always)]
+pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> &'a [u8] {
+    if len == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's obligation; a pointer that can be read is not null, and bytes have no alignment. No object
+    // of C is larger than half of the address space.
+    unsafe { core::slice::from_raw_parts(data.cast(), len) }
+}
+
+/// The pieces that `count` entries at `iov` describe.
+///
+/// # Safety
+/// `iov` must be valid for reads of `count` entries, and each of them as in [`bytes`], for as long as the iterator is
+/// used; with `count` 0 it may be any pointer.
+#[inline(always)]
+pub(crate) unsafe fn pieces<'a>(iov: *const iovec, count: usize) -> impl Iterator<Item = Piece<'a>> + Clone {
+    (0..count).map(move |index| {
+        // SAFETY: index < count, and the caller's obligation.
+        let iovec { iov_base, iov_len } = unsafe { iov.add(index).read() };
+        // SAFETY: the caller's obligation.
+        Piece(unsafe { bytes(iov_base, iov_len) })
+    })
+}
+
+/// The `N` bytes at `data`: an address, a word.
+///
+/// # Safety
+/// `data` must be valid for reads of `N` initialised bytes, at any alignment.
+#[inline(always)]
+pub(crate) unsafe fn array<const N: usize>(data: *const c_void) -> [u8; N] {
+    // SAFETY: the caller's obligation; an array of bytes has no alignment.
+    unsafe { data.cast::<[u8; N]>().read() }
+}

@@ -1,0 +1,205 @@
+//! One call per protocol, over a whole packet or over pieces: IPv4 headers, ICMP, ICMPv6, and what TCP and UDP share
+//! with them.
+//!
+//! A function that computes says by its result whether there is such a packet: a length that fits into no
+//! pseudo-header, and an IPv4 header that ends too soon, panic in Rust. The checksum is written last, so that it may
+//! go into the very packet that it is the checksum of.
+
+use crate::memory::{Piece, array, bytes, iovec, pieces};
+use crate::sum::carryline_csum;
+use carryline::checksum::{self, Addresses, Checksum};
+use core::ffi::c_void;
+
+/// # Safety
+/// `src` and `dst` must be valid for reads of 4 initialised bytes.
+#[inline(always)]
+pub(crate) unsafe fn v4(src: *const c_void, dst: *const c_void) -> Addresses {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { Addresses::V4 { src: array(src), dst: array(dst) } }
+}
+
+/// # Safety
+/// `src` and `dst` must be valid for reads of 16 initialised bytes.
+#[inline(always)]
+pub(crate) unsafe fn v6(src: *const c_void, dst: *const c_void) -> Addresses {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { Addresses::V6 { src: array(src), dst: array(dst) } }
+}
+
+/// A packet in one piece.
+///
+/// # Safety
+/// As [`bytes`].
+#[inline(always)]
+pub(crate) unsafe fn whole<'a>(data: *const c_void, len: usize) -> core::iter::Once<Piece<'a>> {
+    // SAFETY: the caller's obligation is the same.
+    core::iter::once(Piece(unsafe { bytes(data, len) }))
+}
+
+/// Writes the checksum of a packet whose length fits into its pseudo-header; else says no.
+///
+/// # Safety
+/// `checksum` must be valid for writes.
+#[inline(always)]
+pub(crate) unsafe fn compute<'a, I: Iterator<Item = Piece<'a>> + Clone>(
+    protocol: impl FnOnce(Addresses, I) -> Checksum,
+    addresses: Addresses,
+    pieces: I,
+    checksum: *mut carryline_csum,
+) -> bool {
+    let len = pieces.clone().fold(0_usize, |len, piece| len.saturating_add(piece.as_ref().len()));
+    let fits = match addresses {
+        Addresses::V4 { .. } => u16::try_from(len).is_ok(),
+        Addresses::V6 { .. } => u32::try_from(len).is_ok(),
+    };
+    if fits {
+        let computed = protocol(addresses, pieces);
+        // SAFETY: the caller's obligation; the pieces are no longer used.
+        unsafe { checksum.write(computed.into()) };
+    }
+    fits
+}
+
+/// ICMPv6 as the others, although it knows one kind of addresses.
+#[inline(always)]
+fn icmpv6<'a>(addresses: Addresses, pieces: impl Iterator<Item = Piece<'a>>) -> Checksum {
+    match addresses {
+        Addresses::V6 { src, dst } => checksum::icmpv6(src, dst, pieces),
+        Addresses::V4 { .. } => unreachable!("ICMPv6 is called with `v6` only"),
+    }
+}
+
+/// The checksum of an IPv4 header: [`checksum::ipv4_header`]. False where `len` bytes do not hold what the header says.
+///
+/// # Safety
+/// `header` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer. `checksum` must be
+/// valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_ipv4_header(
+    header: *const c_void,
+    len: usize,
+    checksum: *mut carryline_csum,
+) -> bool {
+    // SAFETY: the caller's obligation is the same.
+    let header = unsafe { bytes(header, len) };
+    let said = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+    let holds = said >= 20 && said <= len;
+    if holds {
+        let computed = checksum::ipv4_header(header);
+        // SAFETY: the caller's obligation; the header is no longer used.
+        unsafe { checksum.write(computed.into()) };
+    }
+    holds
+}
+
+/// Whether a received IPv4 header is intact: [`checksum::verify_ipv4_header`].
+///
+/// # Safety
+/// `header` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_verify_ipv4_header(header: *const c_void, len: usize) -> bool {
+    // SAFETY: the caller's obligation is the same.
+    checksum::verify_ipv4_header(unsafe { bytes(header, len) })
+}
+
+/// The checksum of an ICMP message: [`checksum::icmp`].
+///
+/// # Safety
+/// `message` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_icmp(message: *const c_void, len: usize) -> carryline_csum {
+    // SAFETY: the caller's obligation is the same.
+    checksum::icmp(unsafe { whole(message, len) }).into()
+}
+
+/// The checksum of an ICMP message, in pieces: [`checksum::icmp`].
+///
+/// # Safety
+/// As [`carryline_checksum_icmp`]; the pieces as in `carryline_sum_add_iov`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_icmp_iov(iov: *const iovec, count: usize) -> carryline_csum {
+    // SAFETY: the caller's obligation is the same.
+    checksum::icmp(unsafe { pieces(iov, count) }).into()
+}
+
+/// Whether a received ICMP message is intact: [`checksum::verify_icmp`].
+///
+/// # Safety
+/// As [`carryline_checksum_icmp`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_verify_icmp(message: *const c_void, len: usize) -> bool {
+    // SAFETY: the caller's obligation is the same.
+    checksum::verify_icmp(unsafe { whole(message, len) })
+}
+
+/// Whether a received ICMP message is intact, in pieces: [`checksum::verify_icmp`].
+///
+/// # Safety
+/// As [`carryline_checksum_verify_icmp`]; the pieces as in `carryline_sum_add_iov`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_verify_icmp_iov(iov: *const iovec, count: usize) -> bool {
+    // SAFETY: the caller's obligation is the same.
+    checksum::verify_icmp(unsafe { pieces(iov, count) })
+}
+
+/// The checksum of an ICMPv6 message: [`checksum::icmpv6`].
+///
+/// # Safety
+/// As `carryline_checksum_tcp_v4`, with addresses of 16 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_icmpv6(
+    src: *const c_void,
+    dst: *const c_void,
+    message: *const c_void,
+    len: usize,
+    checksum: *mut carryline_csum,
+) -> bool {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { compute(icmpv6, v6(src, dst), whole(message, len), checksum) }
+}
+
+/// The checksum of an ICMPv6 message, in pieces: [`checksum::icmpv6`].
+///
+/// # Safety
+/// As [`carryline_checksum_icmpv6`]; the pieces as in `carryline_sum_add_iov`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_icmpv6_iov(
+    src: *const c_void,
+    dst: *const c_void,
+    iov: *const iovec,
+    count: usize,
+    checksum: *mut carryline_csum,
+) -> bool {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { compute(icmpv6, v6(src, dst), pieces(iov, count), checksum) }
+}
+
+/// Whether a received ICMPv6 message is intact: [`checksum::verify_icmpv6`].
+///
+/// # Safety
+/// As [`carryline_checksum_icmpv6`], where there is a `checksum`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_verify_icmpv6(
+    src: *const c_void,
+    dst: *const c_void,
+    message: *const c_void,
+    len: usize,
+) -> bool {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { checksum::verify_icmpv6(array(src), array(dst), whole(message, len)) }
+}
+
+/// Whether a received ICMPv6 message is intact, in pieces: [`checksum::verify_icmpv6`].
+///
+/// # Safety
+/// As [`carryline_checksum_verify_icmpv6`]; the pieces as in `carryline_sum_add_iov`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_checksum_verify_icmpv6_iov(
+    src: *const c_void,
+    dst: *const c_void,
+    iov: *const iovec,
+    count: usize,
+) -> bool {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { checksum::verify_icmpv6(array(src), array(dst), pieces(iov, count)) }
+}

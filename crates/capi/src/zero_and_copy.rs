@@ -1,0 +1,135 @@
+//! Zeroing and copying.
+
+use carryline::{Intent, Next, copy, zero};
+use core::ffi::c_void;
+
+/// It is not known who needs the bytes next: [`Next::Unknown`].
+pub const CARRYLINE_NEXT_UNKNOWN: u32 = 0;
+/// This core reads or writes them soon: [`Next::ReadHere`].
+pub const CARRYLINE_NEXT_READ_HERE: u32 = 1;
+/// Another core reads them soon: [`Next::ReadElsewhere`].
+pub const CARRYLINE_NEXT_READ_ELSEWHERE: u32 = 2;
+/// Nobody reads them soon: [`Next::NotSoon`].
+pub const CARRYLINE_NEXT_NOT_SOON: u32 = 3;
+/// A device reads them: [`Next::Device`].
+pub const CARRYLINE_NEXT_DEVICE: u32 = 4;
+
+/// What a C program says about a call: [`Intent`].
+#[allow(non_camel_case_types, reason = "the name that it has in C")]
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct carryline_intent {
+    /// One of the constants above. Others, of a newer header, count as unknown.
+    next: u32,
+    /// Not 0 if nobody needs the source of a copy again.
+    source_done: u32,
+    /// The size of the whole job where the call is a part of one, else 0.
+    job_bytes: usize,
+}
+
+impl From<carryline_intent> for Intent {
+    #[inline]
+    fn from(intent: carryline_intent) -> Intent {
+        let next = match intent.next {
+            CARRYLINE_NEXT_READ_HERE => Next::ReadHere,
+            CARRYLINE_NEXT_READ_ELSEWHERE => Next::ReadElsewhere,
+            CARRYLINE_NEXT_NOT_SOON => Next::NotSoon,
+            CARRYLINE_NEXT_DEVICE => Next::Device,
+            _ => Next::Unknown,
+        };
+        let of_part = Intent::new(next).part_of(intent.job_bytes);
+        if intent.source_done == 0 { of_part } else { of_part.source_done() }
+    }
+}
+
+/// Zeroes `len` bytes at `dst`: [`carryline::zero::fill`].
+///
+/// # Safety
+/// `dst` must be valid for writes of `len` bytes; with `len` 0 it may be any pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_zero(dst: *mut c_void, len: usize) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { zero::fill_raw(dst.cast(), len) }
+}
+
+/// [`carryline_zero`] for a caller who knows what comes next: [`carryline::zero::fill_with`].
+///
+/// # Safety
+/// As [`carryline_zero`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_zero_with(dst: *mut c_void, len: usize, intent: carryline_intent) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { zero::fill_raw_with(dst.cast(), len, intent) }
+}
+
+/// Zeroes `len` bytes at `dst` even if nobody reads them again: [`carryline::zero::secret`].
+///
+/// # Safety
+/// As [`carryline_zero`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_zero_secret(dst: *mut c_void, len: usize) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { zero::secret_raw(dst.cast(), len) }
+}
+
+/// Writes only the lines that are not zero already, and returns how many bytes those had:
+/// [`carryline::zero::if_dirty`].
+///
+/// # Safety
+/// `dst` must be valid for reads and writes of `len` initialised bytes; with `len` 0 it may be any pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_zero_if_dirty(dst: *mut c_void, len: usize) -> usize {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { zero::if_dirty_raw(dst.cast(), len) }
+}
+
+/// Copies `len` bytes from `src` to `dst`, which do not overlap: [`carryline::copy()`].
+///
+/// # Safety
+/// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0 they
+/// may be any pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_copy(dst: *mut c_void, src: *const c_void, len: usize) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { copy::copy_raw(dst.cast(), src.cast(), len) }
+}
+
+/// [`carryline_copy`] for a caller who knows what comes next: [`carryline::copy::copy_with`].
+///
+/// # Safety
+/// As [`carryline_copy`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_copy_with(
+    dst: *mut c_void,
+    src: *const c_void,
+    len: usize,
+    intent: carryline_intent,
+) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { copy::copy_raw_with(dst.cast(), src.cast(), len, intent) }
+}
+
+/// Copies `len` bytes from `src` to `dst`, which may overlap: [`carryline::copy::overlapping`].
+///
+/// # Safety
+/// `src` must be valid for reads and `dst` for writes of `len` bytes; with `len` 0 they may be any pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_move(dst: *mut c_void, src: *const c_void, len: usize) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { copy::overlapping_raw(dst.cast(), src.cast(), len) }
+}
+
+/// [`carryline_move`] for a caller who knows what comes next: [`carryline::copy::overlapping_with`].
+///
+/// # Safety
+/// As [`carryline_move`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_move_with(
+    dst: *mut c_void,
+    src: *const c_void,
+    len: usize,
+    intent: carryline_intent,
+) {
+    // SAFETY: the caller's obligation is the same.
+    unsafe { copy::overlapping_raw_with(dst.cast(), src.cast(), len, intent) }
+}

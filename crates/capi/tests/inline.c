@@ -1,0 +1,124 @@
+/* Sums of constant sizes, computed inline, against the library's functions, which are called through pointers: every
+ * length up to 64 and beyond, data at the bounds of carries, every offset in a word, seeds of both parities. Prints
+ * each difference and ends with 1, or prints "equal". */
+#include <carryline.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static int differs = 0;
+
+/* Volatile: the compiler cannot know which function it is. */
+static uint32_t (*volatile partial)(const void *, size_t, uint32_t) = carryline_checksum_partial;
+static uint16_t (*volatile internet)(const void *, size_t) = carryline_checksum_internet;
+static uint16_t (*volatile fold)(uint32_t) = carryline_checksum_fold;
+static carryline_sum (*volatile new_sum)(void) = carryline_sum_new;
+static carryline_sum (*volatile add)(carryline_sum, const void *, size_t) = carryline_sum_add;
+static carryline_sum (*volatile add_fresh)(carryline_sum, const void *, size_t) = carryline_sum_add_fresh;
+static uint32_t (*volatile to_partial)(carryline_sum) = carryline_sum_to_partial;
+static bool (*volatile verify)(carryline_sum) = carryline_sum_verify;
+static carryline_csum (*volatile finish)(carryline_sum) = carryline_sum_finish;
+static carryline_csum (*volatile finish_udp)(carryline_sum) = carryline_sum_finish_udp;
+
+static void expect(int holds, const char *what, size_t len, const unsigned char *data, uint32_t seed) {
+    if (!holds) {
+        printf("differs: %s (%lu bytes, first %02x, seed %08lx)\n", what, (unsigned long)len, data[0],
+               (unsigned long)seed);
+        differs = 1;
+    }
+}
+
+static int same(carryline_csum one, carryline_csum other) {
+    return memcmp(one.b, other.b, sizeof one.b) == 0;
+}
+
+/* Both sums finish in the same way now and after one more byte, which shows the parity. */
+static int go_on_alike(carryline_sum one, carryline_sum other) {
+    static const unsigned char more[1] = {0x5a};
+    return one.odd == other.odd && same(carryline_sum_finish(one), finish(other)) &&
+           same(carryline_sum_finish_udp(one), finish_udp(other)) && carryline_sum_verify(one) == verify(other) &&
+           fold(carryline_sum_to_partial(one)) == fold(to_partial(other)) &&
+           same(carryline_sum_finish(carryline_sum_add(one, more, 1)), finish(add(other, more, sizeof more)));
+}
+
+#define LENGTH(len)                                                                                                    \
+    expect(carryline_checksum_fold(carryline_checksum_partial(data, len, seed)) == fold(partial(data, len, seed)),     \
+           "partial", len, data, seed);                                                                                \
+    expect((carryline_checksum_partial(data, len, seed) == 0) == (partial(data, len, seed) == 0), "zero", len, data,   \
+           seed);                                                                                                      \
+    expect(carryline_checksum_internet(data, len) == internet(data, len), "internet", len, data, seed);                \
+    for (odd = 0; odd < 2; odd++) {                                                                                    \
+        carryline_sum sum = {0, 0};                                                                                    \
+        sum.acc = seed;                                                                                                \
+        sum.odd = odd;                                                                                                 \
+        expect(go_on_alike(carryline_sum_add(sum, data, len), add(sum, data, len)), "add", len, data, seed);           \
+        expect(go_on_alike(carryline_sum_add_fresh(sum, data, len), add_fresh(sum, data, len)), "add_fresh", len,      \
+               data, seed);                                                                                            \
+    }
+#define FOUR(len) LENGTH(len) LENGTH(len + 1) LENGTH(len + 2) LENGTH(len + 3)
+#define SIXTEEN(len) FOUR(len) FOUR(len + 4) FOUR(len + 8) FOUR(len + 12)
+
+/* In four functions, for the compiler's sake. */
+static void below_16(const unsigned char *data, uint32_t seed) {
+    uint32_t odd;
+    SIXTEEN(0)
+}
+
+static void below_32(const unsigned char *data, uint32_t seed) {
+    uint32_t odd;
+    SIXTEEN(16)
+}
+
+static void below_48(const unsigned char *data, uint32_t seed) {
+    uint32_t odd;
+    SIXTEEN(32)
+}
+
+static void up_to_67(const unsigned char *data, uint32_t seed) {
+    uint32_t odd;
+    SIXTEEN(48)
+    FOUR(64)
+}
+
+static unsigned char next_byte(void) {
+    static uint32_t state = 88675123U;
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return (unsigned char)(state >> 24);
+}
+
+int main(void) {
+    static const uint32_t seeds[] = {0, 1, 0xffff, 0x10000, 0x80000000U, 0xfffffffeU, 0xffffffffU};
+    static unsigned char memory[80];
+    size_t pattern, offset, seed, byte;
+
+    for (pattern = 0; pattern < 40; pattern++) {
+        for (byte = 0; byte < sizeof memory; byte++) {
+            unsigned char any = next_byte();
+            unsigned char bounds = any < 8 ? 0xfe : any < 16 ? 0x01 : any < 24 ? 0x80 : any < 32 ? 0x7f : 0xff;
+            memory[byte] = (unsigned char)(pattern == 0   ? 0
+                                           : pattern == 1 ? 0xff
+                                           : pattern == 2 ? (byte % 8 == 0 ? 1 : byte % 16 < 8 ? 0xff : 0)
+                                           : pattern < 20 ? bounds
+                                           : pattern < 30 ? (any & 1) * 0xff
+                                                          : any);
+        }
+        for (seed = 0; seed < sizeof seeds / sizeof seeds[0]; seed++) {
+            for (offset = 0; offset < 8; offset++) {
+                below_16(memory + offset, seeds[seed]);
+                below_32(memory + offset, seeds[seed]);
+                below_48(memory + offset, seeds[seed]);
+                up_to_67(memory + offset, seeds[seed]);
+            }
+        }
+    }
+    expect(go_on_alike(carryline_sum_new(), new_sum()), "new", 0, memory, 0);
+    expect(carryline_checksum_partial(NULL, 0, 7) == 7 && carryline_checksum_internet(NULL, 0) == 0xffff &&
+               go_on_alike(carryline_sum_add(carryline_sum_new(), NULL, 0), add(new_sum(), NULL, 0)),
+           "nothing", 0, memory, 7);
+    if (!differs) {
+        printf("equal\n");
+    }
+    return differs;
+}

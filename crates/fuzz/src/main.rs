@@ -1,0 +1,177 @@
+//! `carryline-fuzz`: the targets with inputs at random, for as long as one likes, on stable Rust.
+
+mod last_words;
+
+use anyhow::{Context, bail};
+use carryline::dispatch::{check_environment, chosen};
+use carryline_fuzz::generate::Generator;
+use carryline_fuzz::{TARGETS, Target};
+use clap::Parser;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Something was proved wrong.
+const WRONG: u8 = 3;
+
+/// Calls the library in every way that bytes can describe and holds its results against the naive reference.
+#[derive(Parser, Debug)]
+#[command(
+    name = "carryline-fuzz",
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  carryline-fuzz all --seconds 10             every target for ten seconds
+  carryline-fuzz partial --seed 7 --runs 1e6  a million inputs of another sequence
+  carryline-fuzz partial --seed 7 --first 1234 --runs 1
+                                              one of them again, as the message about it says
+  carryline-fuzz update --input crash-1a2b    a file that libFuzzer has left
+  CARRYLINE_FORCE=portable carryline-fuzz sum_pieces --seconds 10
+                                              sums of pieces by another kernel than the default
+
+Exit status: 0 nothing wrong, 2 unusable arguments or input, 3 something is wrong."
+)]
+struct Arguments {
+    /// A target, or `all`; without it, the list of them.
+    target: Option<String>,
+    /// How long each target runs [default: 10, without --runs].
+    #[arg(long, value_name = "N", value_parser = seconds)]
+    seconds: Option<Duration>,
+    /// How many inputs each target gets.
+    #[arg(long, value_name = "N", value_parser = count)]
+    runs: Option<u64>,
+    /// Seed of the sequence of inputs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The number of the first input; they count from 0.
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = 0)]
+    first: u64,
+    /// One input from a file instead.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seconds", "runs", "seed", "first"])]
+    input: Option<PathBuf>,
+    /// No progress line.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// A time in seconds, with or without a fraction.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 =
+        text.parse().map_err(|_| format!("`{text}` is no number of seconds; try 10 or 0.5"))?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` seconds are no time; try 10 or 0.5"))
+}
+
+/// A whole number, also as 1e6.
+fn count(text: &str) -> Result<u64, String> {
+    let unusable = || format!("`{text}` is no whole number; try 1000000 or 1e6");
+    let (digits, zeros) = text.split_once('e').unwrap_or((text, "0"));
+    let (digits, zeros): (u64, u32) =
+        (digits.parse().map_err(|_| unusable())?, zeros.parse().map_err(|_| unusable())?);
+    10_u64.checked_pow(zeros).and_then(|power| digits.checked_mul(power)).ok_or_else(unusable)
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Err(error) = check_environment() {
+        eprintln!("carryline-fuzz: {error}");
+        return ExitCode::from(2);
+    }
+    let targets = match named(arguments.target.as_deref()) {
+        Ok(targets) => targets,
+        Err(error) => {
+            eprintln!("carryline-fuzz: {error:#}");
+            return ExitCode::from(2);
+        }
+    };
+    match fuzz(&arguments, targets) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(WRONG),
+        Err(error) => {
+            eprintln!("carryline-fuzz: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The targets that a word names; none where there is no word.
+fn named(word: Option<&str>) -> anyhow::Result<Vec<Target>> {
+    let Some(word) = word else { return Ok(Vec::new()) };
+    let found: Vec<Target> =
+        TARGETS.iter().filter(|target| word == "all" || word == target.name).copied().collect();
+    if found.is_empty() {
+        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+        bail!("`{word}` is no target; there are {}, and all", names.join(", "));
+    }
+    Ok(found)
+}
+
+/// Whether nothing was wrong.
+fn fuzz(arguments: &Arguments, targets: Vec<Target>) -> anyhow::Result<bool> {
+    if targets.is_empty() {
+        for target in TARGETS {
+            println!("{:<14}{}", target.name, target.summary);
+        }
+        return Ok(true);
+    }
+    last_words::listen();
+    if let Some(path) = &arguments.input {
+        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        let good = targets.iter().all(|target| {
+            last_words::now(target.name, &format!("--input {}", path.display()), None);
+            is_right(*target, &bytes)
+        });
+        println!("{}: {}", path.display(), if good { "nothing wrong" } else { "wrong" });
+        return Ok(good);
+    }
+    let kernels: Vec<String> =
+        chosen().iter().map(|choice| format!("{} {}", choice.function.name(), choice.kernel)).collect();
+    if !arguments.quiet {
+        eprintln!("carryline-fuzz: chosen here: {}", kernels.join(", "));
+    }
+    // The others run too where one is wrong.
+    let wrong = targets.into_iter().filter(|target| !run(arguments, *target)).count();
+    Ok(wrong == 0)
+}
+
+/// One target until its time or its inputs are used up, or something is wrong.
+fn run(arguments: &Arguments, target: Target) -> bool {
+    let (start, mut said) = (Instant::now(), Instant::now());
+    let most_time = match (arguments.seconds, arguments.runs) {
+        (None, None) => Some(Duration::from_secs(10)),
+        (seconds, _) => seconds,
+    };
+    let mut generator = Generator::new(arguments.seed);
+    generator.skip_to(arguments.first);
+    let mut made = 0_u64;
+    last_words::now(target.name, &format!("--seed {}", arguments.seed), Some(arguments.first));
+    while arguments.runs.is_none_or(|runs| made < runs) {
+        // The clock is looked at now and then: an input takes a microsecond or two.
+        if made.is_multiple_of(64) {
+            if most_time.is_some_and(|most| start.elapsed() >= most) {
+                break;
+            }
+            if !arguments.quiet && said.elapsed() >= Duration::from_secs(2) {
+                said = Instant::now();
+                eprintln!("{}: {made} inputs in {} s", target.name, start.elapsed().as_secs());
+            }
+        }
+        last_words::number(arguments.first.wrapping_add(made));
+        if !is_right(target, generator.next_input()) {
+            let number = arguments.first.wrapping_add(made);
+            println!("{}: input {number} of seed {} is wrong", target.name, arguments.seed);
+            last_words::print();
+            return false;
+        }
+        made += 1;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{}: {made} inputs in {seconds:.1} s, nothing wrong (seed {})", target.name, arguments.seed);
+    true
+}
+
+/// Whether the check passes; if it does not, the panic has said why.
+fn is_right(target: Target, bytes: &[u8]) -> bool {
+    // The targets keep nothing from one input to the next but memory that each fills anew.
+    catch_unwind(AssertUnwindSafe(|| (target.check)(bytes))).is_ok()
+}

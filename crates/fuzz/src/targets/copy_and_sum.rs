@@ -1,0 +1,44 @@
+//! `copy_and_sum`: any length, source and destination at any address, by every kernel: the bytes, the sum, and nothing
+//! else changed.
+
+use super::first_difference;
+use crate::input::{Input, MOST_BYTES};
+use crate::memory::{with_destination, with_source};
+use crate::usable;
+use carryline::checksum::{COPY_AND_SUM_KERNELS, fold};
+use carryline_variants::checksum::reference::folded_sum;
+
+pub(super) fn check(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let (len, seed) = (input.length(MOST_BYTES), input.seed());
+    with_source(&mut input, len, |src, input| {
+        src.reset();
+        input.fill(src.bytes());
+        let expected = folded_sum(src.bytes(), seed);
+        with_destination(input, len, |dst, _| {
+            for kernel in usable(COPY_AND_SUM_KERNELS) {
+                dst.reset();
+                // SAFETY: both have len accessible bytes, in different mappings; the CPU has what the kernel needs.
+                let sum = unsafe { (kernel.function)(dst.pointer(), src.pointer(), len, seed) };
+                let at = format!(
+                    "{}: {len} bytes to {} from {} modulo 64, seed {seed:#x}",
+                    kernel.name,
+                    dst.offset(),
+                    src.offset()
+                );
+                let folded = fold(sum);
+                assert!(
+                    folded == expected,
+                    "{at}: the sum {sum:#x} folds to {folded:#06x}, not to {expected:#06x}"
+                );
+                if let Some(place) = first_difference(dst.bytes(), src.bytes()) {
+                    panic!("{at}: byte {place} was not copied");
+                }
+                dst.is_undamaged(&at, "destination");
+                src.is_undamaged(&at, "source");
+                let source = folded_sum(src.bytes(), seed);
+                assert!(source == expected, "{at}: the source changed");
+            }
+        });
+    });
+}

@@ -1,0 +1,61 @@
+//! `partial`: any length at any address with any seed, by every kernel, against the reference.
+
+use crate::input::{Input, MOST_BYTES};
+use crate::memory::with_source;
+use crate::usable;
+use carryline::checksum::{KERNELS, fold};
+use carryline::dispatch::{ChecksumFn, Kernel};
+use carryline_variants::checksum::reference::folded_sum;
+
+pub(super) fn check(bytes: &[u8]) {
+    check_list(KERNELS, bytes);
+}
+
+fn check_list(list: &'static [Kernel<ChecksumFn>], bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let (len, seed) = (input.length(MOST_BYTES), input.seed());
+    with_source(&mut input, len, |data, input| {
+        data.reset();
+        input.fill(data.bytes());
+        let expected = folded_sum(data.bytes(), seed);
+        for kernel in usable(list) {
+            // SAFETY: `data` has len readable bytes; the CPU has what the kernel needs.
+            let sum = unsafe { (kernel.function)(data.pointer(), len, seed) };
+            let (name, offset, folded) = (kernel.name, data.offset(), fold(sum));
+            assert!(
+                folded == expected,
+                "{name}: {len} bytes at {offset} modulo 64, seed {seed:#x}: the sum {sum:#x} folds to {folded:#06x}, \
+                 not to {expected:#06x}"
+            );
+        }
+    });
+}
+
+#[cfg(all(test, feature = "command"))]
+mod tests {
+    use super::*;
+    use carryline::cpu::Features;
+
+    /// Forgets the carry out of 32 bits.
+    unsafe extern "C" fn loses_a_carry(data: *const u8, len: usize, seed: u32) -> u32 {
+        // SAFETY: the caller's obligation.
+        let data = unsafe { std::slice::from_raw_parts(data, len) };
+        data.chunks(4).fold(seed, |sum, chunk| {
+            let mut word = [0; 4];
+            word[..chunk.len()].copy_from_slice(chunk);
+            sum.wrapping_add(u32::from_ne_bytes(word))
+        })
+    }
+
+    static WRONG: [Kernel<ChecksumFn>; 1] =
+        [Kernel { name: "wrong", needs: Features::NONE, function: loses_a_carry }];
+
+    #[test]
+    #[should_panic(expected = "wrong: ")]
+    fn a_lost_carry_is_found() {
+        let mut generator = crate::generate::Generator::new(1);
+        for _ in 0..1000 {
+            check_list(&WRONG, generator.next_input());
+        }
+    }
+}

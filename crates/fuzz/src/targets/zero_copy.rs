@@ -1,0 +1,100 @@
+//! `zero_copy`: zeroing and copying of any length at any address, by every entry of every kernel, with every plan: the
+//! bytes, and nothing else changed.
+
+use super::first_difference;
+use crate::input::{Input, MOST_BYTES};
+use crate::memory::{with_destination, with_source};
+use crate::usable;
+use carryline::dispatch::{CopyCode, ZeroCode};
+use carryline::intent::Plan;
+use carryline::{copy, zero};
+
+const PLANS: [Plan; 7] = [
+    Plan { around: false, source_done: false, read_here: false, not_soon: true },
+    Plan { around: false, source_done: false, read_here: false, not_soon: false },
+    Plan { around: true, source_done: false, read_here: false, not_soon: false },
+    Plan { around: false, source_done: false, read_here: true, not_soon: false },
+    Plan { around: false, source_done: true, read_here: false, not_soon: false },
+    Plan { around: false, source_done: true, read_here: true, not_soon: false },
+    Plan { around: true, source_done: true, read_here: false, not_soon: false },
+];
+
+type Zero<'a> = &'a dyn Fn(*mut u8, usize);
+type Copy<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
+
+/// Calls `each` with every way to zero.
+///
+/// # Safety
+/// The CPU has what the code needs. What `each` gives a way must be valid for writes of so many initialised bytes.
+unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
+    // SAFETY: here and below, the caller's obligation; unfenced stores are seen by this thread alone.
+    each("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
+    // SAFETY: as above.
+    each("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
+    for plan in &PLANS[..4] {
+        // SAFETY: as above.
+        each("planned", &|dst, len| unsafe { (code.planned)(dst, len, *plan) });
+        // SAFETY: as above.
+        each("unfenced", &|dst, len| unsafe { (code.unfenced)(dst, len, *plan) });
+    }
+}
+
+/// Calls `each` with every way to copy.
+///
+/// # Safety
+/// The CPU has what the code needs. What `each` gives a way must be valid for writes and reads of so many bytes, which
+/// do not overlap.
+unsafe fn ways_to_copy(code: CopyCode, each: &mut dyn FnMut(&str, Copy)) {
+    // SAFETY: here and below, the caller's obligation; unfenced stores are seen by this thread alone.
+    each("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
+    // SAFETY: as above.
+    each("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
+    for plan in PLANS {
+        // SAFETY: as above.
+        each("planned", &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
+        // SAFETY: as above.
+        each("unfenced", &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
+    }
+}
+
+pub(super) fn check(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let len = input.length(MOST_BYTES);
+    with_destination(&mut input, len, |dst, input| {
+        for kernel in usable(zero::KERNELS) {
+            let mut check = |way: &str, zero: Zero| {
+                dst.reset();
+                zero(dst.pointer(), len);
+                let at = format!("{way} {}: {len} bytes at {} modulo 64", kernel.name, dst.offset());
+                let left = dst.bytes().iter().position(|byte| *byte != 0);
+                if let Some(left) = left {
+                    panic!("{at}: byte {left} is not zero");
+                }
+                dst.is_undamaged(&at, "destination");
+            };
+            // SAFETY: `dst` has len accessible bytes; the CPU has what the kernel needs.
+            unsafe { ways_to_zero(kernel.function, &mut check) };
+        }
+        with_source(input, len, |src, input| {
+            src.reset();
+            input.fill(src.bytes());
+            let original = src.bytes().to_vec();
+            for kernel in usable(copy::KERNELS) {
+                let mut check = |way: &str, copy: Copy| {
+                    dst.reset();
+                    copy(dst.pointer(), src.pointer(), len);
+                    let (to, from) = (dst.offset(), src.offset());
+                    let at = format!("{way} {}: {len} bytes to {to} from {from} modulo 64", kernel.name);
+                    if let Some(place) = first_difference(dst.bytes(), &original) {
+                        panic!("{at}: byte {place} was not copied");
+                    }
+                    assert!(src.bytes() == original, "{at}: the source changed");
+                    dst.is_undamaged(&at, "destination");
+                    src.is_undamaged(&at, "source");
+                };
+                // SAFETY: both have len accessible bytes, in different mappings; the CPU has what the kernel needs.
+                unsafe { ways_to_copy(kernel.function, &mut check) };
+            }
+        });
+    });
+}

@@ -1,0 +1,248 @@
+//! `carryline real`: a whole program with the interposer and without.
+
+use crate::cli::{Common, Format, Real};
+use crate::engine::machine::Here;
+use crate::engine::real::{
+    self, Difference, Disagreement, Figure, Interposer, Job, Metric, RealWork, Row, Which,
+};
+use crate::engine::session;
+use crate::failure::{Failure, status, usage};
+use crate::output;
+use carryline_measure::environment::Environment;
+use carryline_measure::results::{Estimate, SCHEMA_VERSION};
+use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
+use carryline_report::text::wrap;
+use carryline_report::units::{byte_size_rough, number, number_with, percent_fine};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Compares a command with itself.
+pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
+    let interposer = Interposer::new(args.preload.as_deref(), &args.family, &args.variant)?;
+    let records = args.record.iter().map(|word| record(word)).collect::<Result<Vec<_>, Failure>>()?;
+    let job = Job {
+        command: args.command.clone(),
+        runs: args.runs,
+        interposer,
+        compare_output: !args.ignore_output,
+        seed: session::seed(common),
+    };
+    let work = real::compare(&job, common.quiet)?;
+    for (which, file) in &records {
+        keep(&work, *which, file, common)?;
+    }
+    match common.format {
+        Format::Json => {
+            #[derive(Serialize)]
+            struct Public<'a> {
+                schema_version: u32,
+                environment: Environment,
+                #[serde(flatten)]
+                work: &'a RealWork,
+            }
+            let environment = Here::look().environment;
+            let public = Public { schema_version: SCHEMA_VERSION, environment, work: &work };
+            output::print(&serde_json::to_string_pretty(&public)?)?;
+        }
+        Format::Table => {
+            output::print(&text(&work, output::style()))?;
+            for remark in &work.remarks {
+                output::note(remark, common);
+            }
+        }
+    }
+    Ok(match &work {
+        work if work.disagreement.is_some() => status::WRONG,
+        work if work.interrupted => status::INTERRUPTED,
+        _ => 0,
+    })
+}
+
+/// Reads `FILE` or `copy=FILE`.
+fn record(word: &str) -> Result<(Which, PathBuf), Failure> {
+    let (which, file) = match word.split_once('=') {
+        Some(("zero", file)) => (Which::Zero, file),
+        Some(("copy", file)) => (Which::Copy, file),
+        _ => (Which::All, word),
+    };
+    if file.is_empty() {
+        return Err(usage(format!("--record {word}: no file named")));
+    }
+    let path = PathBuf::from(file);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            Err(usage(format!("--record {word}: {}: no such folder", folder.display())))
+        }
+        _ if path.is_dir() => Err(usage(format!("--record {word}: a folder, not a file"))),
+        _ => Ok((which, path)),
+    }
+}
+
+fn keep(work: &RealWork, which: Which, file: &Path, common: &Common) -> Result<(), Failure> {
+    let Some(histogram) = work.served.histogram(which, &work.command) else {
+        output::note(&format!("{} is not written: no such call was served", file.display()), common);
+        return Ok(());
+    };
+    std::fs::write(file, histogram).map_err(|error| usage(format!("--record {}: {error}", file.display())))
+}
+
+fn text(work: &RealWork, style: Style) -> String {
+    let mut text = format!(
+        "{}\nThe interposer serves zeroing by {}, copying by {}",
+        bold(&carryline_report::text::safe(&work.command), style),
+        work.served_by.zero,
+        work.served_by.copy
+    );
+    if work.figures.is_empty() {
+        text.push_str(".\n\n");
+    } else {
+        text.push_str(&format!("; {} in random order.\n\n", plural(work.runs as u64, "pair")));
+        text.push_str(&figures(&work.figures).render(style));
+        text.push('\n');
+        text.push_str(&paragraph(&conclusion(work), style));
+    }
+    text.push_str(&paragraph(&agreement(work), style));
+    text.push('\n');
+    let served = &work.served;
+    text.push_str(&format!(
+        "Served in one run: {} of {} in {}\n",
+        plural(served.calls, "call"),
+        byte_size_rough(served.bytes),
+        plural(served.processes, "program")
+    ));
+    text.push_str(&sizes(&served.rows).render(style));
+    text
+}
+
+fn paragraph(text: &str, style: Style) -> String {
+    wrap(text, style.width, 0) + "\n"
+}
+
+fn plural(count: u64, word: &str) -> String {
+    format!("{} {word}{}", number_with(count as f64, 0), if count == 1 { "" } else { "s" })
+}
+
+fn figures(figures: &[Figure]) -> Table {
+    let mut table = Table::new([
+        ("", Kind::Name),
+        ("without", Kind::Number),
+        ("with", Kind::Number),
+        ("ratio", Kind::Number),
+        ("95 % interval", Kind::Number),
+        ("floor", Kind::Number),
+        ("", Kind::Name),
+    ]);
+    for figure in figures {
+        let value = |estimate: &Estimate| match figure.metric {
+            Metric::RealS | Metric::UserS | Metric::SystemS | Metric::CpuS => {
+                format!("{} s", number_with(estimate.median, 3))
+            }
+            Metric::PeakMemoryBytes => byte_size_rough(estimate.median as u64),
+            _ => number_with(estimate.median, 0),
+        };
+        let ratio = figure.ratio;
+        let interval = ratio.map(|r| format!("{:.3} .. {:.3}", r.low, r.high)).unwrap_or_default();
+        let emphasis = match figure.verdict {
+            Some("less") => Emphasis::Strong,
+            Some("more") => Emphasis::Bad,
+            _ => Emphasis::None,
+        };
+        let cells = vec![
+            figure.metric.name().to_owned(),
+            value(&figure.without),
+            value(&figure.with),
+            ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{:.3}", ratio.median)),
+            interval,
+            figure.floor.map(percent_fine).unwrap_or_default(),
+            figure.verdict.unwrap_or_default().to_owned(),
+        ];
+        table.push(cells, emphasis);
+    }
+    table
+}
+
+/// What the figures come to, in a sentence.
+fn conclusion(work: &RealWork) -> String {
+    let real = work.figures.iter().find(|figure| figure.metric == Metric::RealS);
+    let Some((figure, ratio, floor)) = real.and_then(|f| Some((f, f.ratio?, f.floor?))) else {
+        return "Too little time passes to be compared.".to_owned();
+    };
+    if figure.verdict.is_none() {
+        return "One pair of runs cannot say whether they differ.".to_owned();
+    }
+    let change = percent_fine((ratio.median - 1.0).abs());
+    let floor = percent_fine(floor);
+    match figure.verdict {
+        Some("less") => {
+            format!("The interposer saves {change} of the real time, more than the floor of {floor}.")
+        }
+        Some("more") => {
+            format!("The interposer costs {change} of real time, more than the floor of {floor}.")
+        }
+        _ if ratio.low <= 1.0 && ratio.high >= 1.0 => format!(
+            "No difference in real time: {change} is the median, but the rounds do not agree on which form takes less \
+             (floor {floor})."
+        ),
+        _ => format!(
+            "No difference in real time: {change} is not above the floor of {floor}, by which runs of one form differ."
+        ),
+    }
+}
+
+/// What the outputs come to.
+fn agreement(work: &RealWork) -> String {
+    let Some(disagreement) = &work.disagreement else {
+        return format!("All runs agree in standard output and end with {}.", work.exit_status);
+    };
+    let Disagreement { interposed, differs_by_itself, what } = disagreement;
+    let form = if *interposed { "A run with the interposer" } else { "A second run without the interposer" };
+    let seen = match what {
+        Difference::Exit { expected, found } => {
+            format!("DISAGREEMENT. {form} ends with {found}, the first run, without it, with {expected}.")
+        }
+        Difference::Output(place) => format!(
+            "DISAGREEMENT. {form} prints something else than the first, without it, from byte {} on (line {}): '{}' \
+             instead of '{}'.",
+            place.byte, place.line, place.found, place.expected
+        ),
+    };
+    let why = if *differs_by_itself {
+        "Without the interposer the command disagrees with itself too, as programs do that print times, process \
+         numbers or random names: this says nothing about the interposer. --ignore-output compares exit statuses alone."
+    } else {
+        "Runs without the interposer agree: the interposer has changed what the program does, or the program shows its \
+         environment or its libraries."
+    };
+    format!("{seen} {why}")
+}
+
+/// The sizes that the table has columns for, each up to this.
+const COLUMNS: [(u64, &str); 9] = [
+    (0, "0"),
+    (16, "to 16"),
+    (64, "to 64"),
+    (256, "to 256"),
+    (1 << 10, "to 1K"),
+    (4 << 10, "to 4K"),
+    (64 << 10, "to 64K"),
+    (1 << 20, "to 1M"),
+    (u64::MAX, "above"),
+];
+
+fn sizes(rows: &[Row]) -> Table {
+    let head = [("", Kind::Name), ("calls", Kind::Number), ("bytes", Kind::Number)];
+    let mut table = Table::new(head.into_iter().chain(COLUMNS.map(|(_, name)| (name, Kind::Number))));
+    for row in rows {
+        let mut cells =
+            vec![row.function.to_owned(), number_with(row.calls as f64, 0), byte_size_rough(row.bytes)];
+        let mut from = 0;
+        for (to, _) in COLUMNS {
+            let share = row.calls_within(from..=to) as f64 / row.calls as f64;
+            from = to.saturating_add(1);
+            cells.push(if share == 0.0 { "-".to_owned() } else { format!("{} %", number(share * 100.0)) });
+        }
+        table.push(cells, Emphasis::None);
+    }
+    table
+}

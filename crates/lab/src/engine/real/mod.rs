@@ -1,0 +1,236 @@
+//! A whole program with its memory functions served by the interposer, beside the same program without: what better
+//! routines are worth where it counts.
+//!
+//! **The plan.** Two runs first, one of each form, that are not counted: they warm the caches of files, give the
+//! outputs that all others are compared with, and the interposed one counts calls, which the timed ones do not. Then
+//! rounds of three runs in random order: without, with, and without again. The first two are the pair whose ratio is
+//! asked for; the third makes with the first the pair of like forms whose spread is the noise floor. Every round
+//! counts as a replicate, since each of its runs is a process of its own.
+//!
+//! **What is equal.** Arguments, working folder, standard input (empty), where the outputs go, and the size of the
+//! environment: the form without has the interposer's variables under names that nobody reads, as the place of the
+//! stack depends on how much lies above it.
+//!
+//! **What must be equal.** Standard output and the exit status of every run; the first difference ends the
+//! comparison. Standard error may differ (compilers print times there) and is only remarked upon.
+//!
+//! When not to use it: to compare routines. A program spends percents of its time in them; the figures of `measure`
+//! are what explains its own.
+
+mod agreement;
+mod child;
+mod figures;
+mod preload;
+mod served;
+
+pub use agreement::{Difference, Disagreement};
+pub use figures::{Figure, Metric};
+pub use preload::{Form, Interposer};
+pub use served::{Row, Served, Which};
+
+use super::progress::Progress;
+use crate::failure::{Failure, usage};
+use crate::interrupt;
+use agreement::Outputs;
+use child::Run;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// What to compare.
+pub struct Job {
+    /// The program and its arguments; not empty.
+    pub command: Vec<OsString>,
+    /// Rounds.
+    pub runs: u32,
+    /// The interposer and what it is told.
+    pub interposer: Interposer,
+    /// Whether standard output must be the same in all runs; exit statuses must be in any case.
+    pub compare_output: bool,
+    /// Seed of the order.
+    pub seed: u64,
+}
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub struct RealWork {
+    /// The command as a shell would read it.
+    pub command: String,
+    /// What serves zeroing and copying.
+    pub served_by: preload::ServedBy,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Complete rounds.
+    pub runs: usize,
+    /// The exit status of all runs, where they agree.
+    pub exit_status: child::Exit,
+    /// Time, memory, faults and switches.
+    pub figures: Vec<Figure>,
+    /// What the interposer was called for in one run.
+    pub served: Served,
+    /// The first difference between two runs.
+    pub disagreement: Option<Disagreement>,
+    /// What a reader should know.
+    pub remarks: Vec<String>,
+    /// The user stopped it.
+    pub interrupted: bool,
+}
+
+/// Compares.
+///
+/// # Errors
+/// A command that cannot be started or an interposer that cannot be loaded ([`Failure::Usage`]); outputs that cannot
+/// be kept.
+pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
+    let folder = tempfile::tempdir()?;
+    let page = served::Page::create(folder.path())?;
+    let mut outputs = Outputs::new(folder.path(), job.compare_output);
+    let first = Progress::new(Duration::from_secs(2), quiet);
+    first.say("one run of each form to warm up");
+    let once = |form: Form<'_>| child::run(&job.command, &job.interposer, &form, folder.path());
+
+    let warm = once(Form::Without)?;
+    outputs.keep(warm.exit)?;
+    let counted = once(Form::Counted(page.path()))?;
+    let served = page.read()?;
+    if let Some(line) = job.interposer.refused(folder.path())? {
+        return Err(usage(format!("the dynamic linker refuses the interposer: {line}")));
+    }
+    first.finish();
+
+    let mut work = RealWork {
+        command: shown(&job.command),
+        served_by: job.interposer.served_by(),
+        seed: job.seed,
+        runs: 0,
+        exit_status: warm.exit,
+        figures: Vec::new(),
+        remarks: Vec::new(),
+        served,
+        disagreement: None,
+        // Ctrl-C ends the command too, in its own way.
+        interrupted: interrupt::requested(),
+    };
+    if !work.interrupted {
+        work.disagreement = outputs.compare(counted.exit, true)?;
+    }
+    let mut rounds = Vec::new();
+    if work.disagreement.is_none() && !work.interrupted {
+        let expected = (warm.elapsed + counted.elapsed) * 3 * job.runs / 2;
+        let progress = Progress::new(expected, quiet);
+        let mut order = Xoshiro256PlusPlus::seed_from_u64(job.seed);
+        while rounds.len() < job.runs as usize && work.disagreement.is_none() && !work.interrupted {
+            progress.say(format!("round {} of {}", rounds.len() + 1, job.runs));
+            let round = round(&mut order, &once, &mut outputs, &mut work.disagreement)?;
+            work.interrupted = interrupt::requested();
+            rounds.extend(round);
+        }
+        progress.finish();
+    }
+    if let Some(disagreement) = &mut work.disagreement
+        && disagreement.interposed
+    {
+        // Does the program agree with itself?
+        let again = once(Form::Without)?;
+        disagreement.differs_by_itself = outputs.compare(again.exit, false)?.is_some();
+    }
+    work.runs = rounds.len();
+    work.figures = figures::all(&rounds, job.seed);
+    work.remarks = remarks(&work, &outputs, &rounds);
+    Ok(work)
+}
+
+/// The three runs of a round, in random order; `None` if one disagrees or the user wants to stop.
+fn round(
+    order: &mut Xoshiro256PlusPlus,
+    once: &dyn Fn(Form<'_>) -> Result<Run, Failure>,
+    outputs: &mut Outputs,
+    disagreement: &mut Option<Disagreement>,
+) -> Result<Option<figures::Round>, Failure> {
+    let mut places = [0, 1, 2];
+    for last in (1..places.len()).rev() {
+        places.swap(last, (order.next_u64() % (last as u64 + 1)) as usize);
+    }
+    let mut runs = [None; 3];
+    for place in places {
+        let interposed = place == 1;
+        let run = once(if interposed { Form::With } else { Form::Without })?;
+        if interrupt::requested() {
+            return Ok(None);
+        }
+        *disagreement = outputs.compare(run.exit, interposed)?;
+        if disagreement.is_some() {
+            return Ok(None);
+        }
+        runs[place] = Some(run.usage);
+    }
+    let [Some(without), Some(with), Some(again)] = runs else { return Ok(None) };
+    Ok(Some(figures::Round { without, with, again }))
+}
+
+fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if work.served.processes == 0 {
+        remarks.push(
+            "no process has loaded the interposer: a static program, one with raised privileges, or one that clears \
+             its environment is not affected by it; both forms are the same"
+                .to_owned(),
+        );
+    } else if work.served.calls == 0 {
+        remarks.push("the interposer was loaded and never called".to_owned());
+    }
+    if !work.exit_status.success() && work.disagreement.is_none() {
+        remarks.push(format!("the command ends with {} in both forms", work.exit_status));
+    }
+    if outputs.error_differs() {
+        remarks.push("what the runs print on standard error differs; it is not compared".to_owned());
+    }
+    let overlapping: u64 =
+        work.served.rows.iter().filter(|row| row.must_not_overlap()).map(|row| row.overlapping).sum();
+    if overlapping > 0 {
+        remarks.push(format!(
+            "{overlapping} calls of memcpy or mempcpy have source and destination overlap, which ISO C does not allow; \
+             the interposer serves them as memmove"
+        ));
+    }
+    let own_peak = child::own_peak_memory_bytes();
+    if rounds.iter().any(|round| round.without.peak_memory_bytes <= own_peak) {
+        remarks.push(
+            "peak memory is at least that of carryline itself, from whose process the command is started: the figure \
+             is an upper bound"
+                .to_owned(),
+        );
+    }
+    if (1..5).contains(&rounds.len()) {
+        remarks.push("so few rounds tell little about noise; 7 or more are better (--runs)".to_owned());
+    }
+    remarks
+}
+
+/// The command as one would type it.
+fn shown(command: &[OsString]) -> String {
+    let word = |word: &OsString| {
+        let text = word.to_string_lossy();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+        if !text.is_empty() && text.chars().all(plain) {
+            text.into_owned()
+        } else {
+            format!("'{}'", text.replace('\'', "'\\''"))
+        }
+    };
+    command.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_it_is_typed() {
+        let words = |words: &[&str]| shown(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(words(&["ls", "-l", "/a b", ""]), "ls -l '/a b' ''");
+        assert_eq!(words(&["sh", "-c", "echo 'x'"]), "sh -c 'echo '\\''x'\\'''");
+    }
+}

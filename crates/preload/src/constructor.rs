@@ -1,0 +1,178 @@
+//! What runs when the library is loaded: looks at the CPU and at the environment, and fills the tables.
+
+use crate::table::{CHOSEN, FAST, RECORD, Routines};
+use carryline::cpu::{self, Features};
+use carryline_served::Served;
+use carryline_variants::{Family, Variant};
+use core::ffi::{CStr, c_void};
+use core::fmt::{self, Write};
+use core::sync::atomic::Ordering;
+
+const FAMILIES: &CStr = c"CARRYLINE_PRELOAD";
+const FORCE_ZERO: &CStr = c"CARRYLINE_FORCE_ZERO";
+const FORCE_COPY: &CStr = c"CARRYLINE_FORCE_COPY";
+const MASK: &CStr = c"CARRYLINE_MASK";
+const RECORD_FILE: &CStr = c"CARRYLINE_PRELOAD_RECORD";
+
+/// The word for the C library's own function, where a variant's name may stand.
+const LIBC: &str = "libc";
+/// The word for the library's best, where a variant's name may stand.
+const CARRYLINE: &str = "carryline";
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = construct;
+
+extern "C" fn construct() {
+    // SAFETY: the C library is initialised before a library that needs it. Its errno is the program's business.
+    let errno = unsafe { *libc::__errno_location() };
+    // SAFETY: asks for one entry of the auxiliary vector.
+    let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    let features = features(privileged);
+    let mut routines = Routines::of_the_library(features);
+    if !privileged {
+        obey_environment(&mut routines, features);
+    }
+    CHOSEN.set(&routines);
+    let page = if privileged { None } else { page() };
+    match page {
+        Some(page) => {
+            page.count_process();
+            RECORD.store(core::ptr::from_ref(page).cast_mut(), Ordering::Relaxed);
+        }
+        None => FAST.set(&routines),
+    }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// The features that routines are chosen by.
+fn features(privileged: bool) -> Features {
+    let mask = match variable(MASK).filter(|_| !privileged).map(cpu::parse_mask) {
+        None => Features::NONE,
+        Some(Ok(mask)) => mask,
+        Some(Err(error)) => refuse(format_args!("{error}")),
+    };
+    // Kernels ask for these later; now is the time to find them out, as that may read the environment.
+    let _ = cpu::features();
+    Features::detect().masked(mask)
+}
+
+/// Families and variants as the environment wants them.
+fn obey_environment(routines: &mut Routines, features: Features) {
+    let families = variable(FAMILIES);
+    if let Some(list) = families {
+        for word in words(list) {
+            if word != "zero" && word != "copy" {
+                refuse(format_args!(
+                    "CARRYLINE_PRELOAD names the unknown family {word}; known are zero copy"
+                ));
+            }
+        }
+    }
+    for (family, force) in [(Family::Zero, FORCE_ZERO), (Family::Copy, FORCE_COPY)] {
+        let served = families.is_none_or(|list| words(list).any(|word| word == family.name()));
+        let forced = variable(force);
+        if forced.is_some_and(|name| name == LIBC) || !served {
+            routines.leave(family);
+        }
+        match forced {
+            None | Some(LIBC | CARRYLINE) => {}
+            Some(name) => {
+                let variant = usable(family, features).find(|variant| variant.name == name);
+                let Some(variant) = variant else { no_such_variant(family, force, name, features) };
+                // A family that is left to the C library stays with it.
+                if served {
+                    routines.force(variant);
+                }
+            }
+        }
+    }
+}
+
+/// The variants that can serve on this CPU.
+fn usable(family: Family, features: Features) -> impl Iterator<Item = &'static Variant> {
+    let variants = carryline_variants::of(family).iter().copied();
+    variants.filter(move |variant| variant.can_interpose() && features.contains(variant.needs))
+}
+
+fn no_such_variant(family: Family, variable: &CStr, name: &str, features: Features) -> ! {
+    struct Names(Family, Features);
+    impl fmt::Display for Names {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            usable(self.0, self.1).try_for_each(|variant| write!(f, " {}", variant.name))
+        }
+    }
+    let variable = variable.to_str().unwrap_or_default();
+    refuse(format_args!(
+        "{variable}={name} names no variant that can serve here; usable are {CARRYLINE} {LIBC}{}",
+        Names(family, features)
+    ))
+}
+
+fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|word| !word.is_empty())
+}
+
+/// What a variable says; empty is as not set.
+fn variable(name: &CStr) -> Option<&'static str> {
+    // SAFETY: a name that ends with NUL; nobody changes the environment while libraries are being loaded.
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    if value.is_null() {
+        return None;
+    }
+    // SAFETY: the environment's strings end with NUL and stay where they are while the constructor runs.
+    let value = unsafe { CStr::from_ptr(value) };
+    let Ok(text) = value.to_str() else {
+        refuse(format_args!("{}: not UTF-8", name.to_str().unwrap_or_default()))
+    };
+    let text = text.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+/// The page of counters, if one is wanted and there. A process that may not open it, in a sandbox or under another
+/// user, is not counted and not disturbed.
+fn page() -> Option<&'static Served> {
+    variable(RECORD_FILE)?;
+    // SAFETY: the value has just been read; opened, measured and mapped as the manual has it. The mapping stays for
+    // good and has the bytes of a page, which are atomic integers.
+    unsafe {
+        let file = libc::open(libc::getenv(RECORD_FILE.as_ptr()), libc::O_RDWR | libc::O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let bytes = Served::FILE_BYTES;
+        let end = libc::lseek(file, 0, libc::SEEK_END);
+        let whole = usize::try_from(end).is_ok_and(|end| end == bytes);
+        let (protection, sharing) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        let mapping: *mut c_void = match whole {
+            true => libc::mmap(core::ptr::null_mut(), bytes, protection, sharing, file, 0),
+            false => libc::MAP_FAILED,
+        };
+        libc::close(file);
+        if mapping == libc::MAP_FAILED {
+            return None;
+        }
+        let page = mapping.cast::<Served>().as_ref()?;
+        page.is_one().then_some(page)
+    }
+}
+
+/// Standard error, without a buffer.
+struct Stderr;
+
+impl Write for Stderr {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // SAFETY: the bytes are readable. What cannot be said cannot be said.
+        unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+        Ok(())
+    }
+}
+
+/// Says what is wrong, and ends the process.
+#[cold]
+fn refuse(message: fmt::Arguments<'_>) -> ! {
+    let _ = writeln!(Stderr, "libcarryline-preload: {message}");
+    // SAFETY: ends the process, before anybody has registered what should happen then.
+    unsafe { libc::_exit(2) }
+}

@@ -1,0 +1,246 @@
+//! The functions that programs call.
+//!
+//! Each is: look at the table, compare the addresses, jump. All else is in the two functions for the slow way. This
+//! is the only place with exported symbols; a test reads the list from the built library.
+
+use crate::abort::buffer_overflow;
+use crate::table::{CHOSEN, FAST, plain_zero, record};
+use crate::{fill, overlap};
+use carryline_served::Function;
+use core::ffi::c_int;
+
+/// True if no byte is in both buffers.
+#[inline(always)]
+fn are_apart(dst: *mut u8, src: *const u8, len: usize) -> bool {
+    let (dst, src) = (dst.addr(), src.addr());
+    dst.wrapping_sub(src) >= len && src.wrapping_sub(dst) >= len
+}
+
+/// Copies, and returns `dst`.
+///
+/// # Safety
+/// `src` is valid for reads and `dst` for writes of `len` bytes.
+#[inline(always)]
+unsafe fn copy(dst: *mut u8, src: *const u8, len: usize, function: Function) -> *mut u8 {
+    // SAFETY: the caller's obligation; the routine in the table was chosen for this CPU.
+    unsafe {
+        match FAST.copy() {
+            Some(routine) if are_apart(dst, src, len) => routine(dst, src, len),
+            _ => copy_slowly(dst, src, len, function),
+        }
+    }
+}
+
+/// Buffers that overlap, calls that are counted, and calls before the constructor.
+///
+/// # Safety
+/// As [`copy`].
+#[inline(never)]
+unsafe fn copy_slowly(dst: *mut u8, src: *const u8, len: usize, function: Function) -> *mut u8 {
+    let apart = are_apart(dst, src, len);
+    if let Some(page) = record() {
+        page.count(function, len, !apart && !core::ptr::eq(dst, src));
+    }
+    let routine = if apart { CHOSEN.copy() } else { CHOSEN.overlapping() };
+    // SAFETY: as in `copy`. Early calls are not sent through a pointer, which may not be relocated yet.
+    unsafe {
+        match routine {
+            Some(routine) => routine(dst, src, len),
+            None => overlap::portable(dst, src, len),
+        }
+    }
+}
+
+/// Zeroes, and returns `dst`.
+///
+/// # Safety
+/// `dst` is valid for writes of `len` bytes.
+#[inline(always)]
+unsafe fn zero(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
+    // SAFETY: as in `copy`.
+    unsafe {
+        match FAST.zero() {
+            Some(routine) => routine(dst, len),
+            None => zero_slowly(dst, len, function),
+        }
+    }
+}
+
+/// # Safety
+/// As [`zero`].
+#[inline(never)]
+unsafe fn zero_slowly(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
+    if let Some(page) = record() {
+        page.count(function, len, false);
+    }
+    // SAFETY: as in `copy_slowly`.
+    unsafe {
+        match CHOSEN.zero() {
+            Some(routine) => routine(dst, len),
+            None => plain_zero(dst, len),
+        }
+    }
+}
+
+/// # Safety
+/// As [`zero`].
+#[inline(always)]
+unsafe fn set(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
+    // ISO C: the value is converted to an unsigned char.
+    let byte = byte as u8;
+    // SAFETY: as in `copy`.
+    unsafe {
+        if byte == 0 {
+            return zero(dst, len, Function::MemsetZero);
+        }
+        match FAST.fill() {
+            Some(routine) => routine(dst, byte, len),
+            None => fill_slowly(dst, byte, len),
+        }
+    }
+}
+
+/// # Safety
+/// As [`zero`].
+#[inline(never)]
+unsafe fn fill_slowly(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
+    if let Some(page) = record() {
+        page.count(Function::MemsetOther, len, false);
+    }
+    // SAFETY: as in `copy_slowly`.
+    unsafe {
+        match CHOSEN.fill() {
+            Some(routine) => routine(dst, byte, len),
+            None => fill::portable(dst, byte, len),
+        }
+    }
+}
+
+/// What the checked forms check: the destination has `room` bytes, as far as the compiler knew.
+#[inline(always)]
+fn check(len: usize, room: usize) {
+    if len > room {
+        buffer_overflow();
+    }
+}
+
+/// # Safety
+/// ISO C's, but that the buffers may overlap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+    // SAFETY: the caller's obligation.
+    unsafe { copy(dst, src, len, Function::Memcpy) }
+}
+
+/// # Safety
+/// ISO C's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memmove(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+    // SAFETY: the caller's obligation.
+    unsafe { copy(dst, src, len, Function::Memmove) }
+}
+
+/// # Safety
+/// As [`memcpy`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mempcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+    // SAFETY: the caller's obligation; one past the end of the buffer is an address of it.
+    unsafe { copy(dst, src, len, Function::Mempcpy).add(len) }
+}
+
+/// # Safety
+/// As [`memcpy`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __mempcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+    // SAFETY: the caller's obligation.
+    unsafe { mempcpy(dst, src, len) }
+}
+
+/// Source before destination, as in 4.2BSD.
+///
+/// # Safety
+/// As [`memmove`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bcopy(src: *const u8, dst: *mut u8, len: usize) {
+    // SAFETY: the caller's obligation.
+    unsafe { copy(dst, src, len, Function::Bcopy) };
+}
+
+/// # Safety
+/// ISO C's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memset(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
+    // SAFETY: the caller's obligation.
+    unsafe { set(dst, byte, len) }
+}
+
+/// # Safety
+/// `dst` is valid for writes of `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bzero(dst: *mut u8, len: usize) {
+    // SAFETY: the caller's obligation.
+    unsafe { zero(dst, len, Function::Bzero) };
+}
+
+/// # Safety
+/// As [`bzero`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __bzero(dst: *mut u8, len: usize) {
+    // SAFETY: the caller's obligation.
+    unsafe { bzero(dst, len) }
+}
+
+/// Zeroes what is secret. No compiler drops a call into another library.
+///
+/// # Safety
+/// As [`bzero`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn explicit_bzero(dst: *mut u8, len: usize) {
+    // SAFETY: the caller's obligation.
+    unsafe { zero(dst, len, Function::ExplicitBzero) };
+}
+
+/// # Safety
+/// As [`memcpy`], if `room` is right.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __memcpy_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
+    check(len, room);
+    // SAFETY: the caller's obligation.
+    unsafe { memcpy(dst, src, len) }
+}
+
+/// # Safety
+/// As [`memmove`], if `room` is right.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __memmove_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
+    check(len, room);
+    // SAFETY: the caller's obligation.
+    unsafe { memmove(dst, src, len) }
+}
+
+/// # Safety
+/// As [`mempcpy`], if `room` is right.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __mempcpy_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
+    check(len, room);
+    // SAFETY: the caller's obligation.
+    unsafe { mempcpy(dst, src, len) }
+}
+
+/// # Safety
+/// As [`memset`], if `room` is right.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __memset_chk(dst: *mut u8, byte: c_int, len: usize, room: usize) -> *mut u8 {
+    check(len, room);
+    // SAFETY: the caller's obligation.
+    unsafe { memset(dst, byte, len) }
+}
+
+/// # Safety
+/// As [`explicit_bzero`], if `room` is right.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __explicit_bzero_chk(dst: *mut u8, len: usize, room: usize) {
+    check(len, room);
+    // SAFETY: the caller's obligation.
+    unsafe { explicit_bzero(dst, len) }
+}

@@ -1,0 +1,50 @@
+//! The interposer: a shared library for `LD_PRELOAD` that serves the memory functions of a program that knows nothing
+//! of carryline. `carryline real` compares a program with and without it.
+//!
+//! It defines `memcpy`, `memmove`, `mempcpy`, `bcopy`, `memset`, `bzero`, `explicit_bzero`, glibc's second names
+//! `__mempcpy` and `__bzero`, and the checked forms that `_FORTIFY_SOURCE` calls. Names without a version serve calls
+//! of any version, `memcpy@GLIBC_2.2.5` included. What a compiler inlines, what the C library calls inside itself and
+//! what a static program brings along is not served.
+//!
+//! Three variables are read, once, by the library's constructor:
+//! - `CARRYLINE_PRELOAD=zero,copy`: the families to serve; both when it is not set. The functions of another family
+//!   are the C library's own, with a jump in between;
+//! - `CARRYLINE_FORCE_ZERO=movntps`, `CARRYLINE_FORCE_COPY=rep_movsb`: a variant of the collection (`table` says
+//!   which ones can serve) instead of the library's best for this CPU. Non-zero `memset` is not forced: variants only
+//!   zero;
+//! - `CARRYLINE_MASK=avx512f`: CPU features to do without when choosing, as the Rust library reads it.
+//!
+//! A fourth, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real`
+//! (the crate `carryline-served`). Without it nothing is counted and counting costs nothing.
+//!
+//! A word that names nothing is an error, never ignored: a message on standard error, and the program ends with
+//! status 2 before its `main`. Programs that run with raised privileges (`AT_SECURE`) get the defaults whatever the
+//! environment says.
+//!
+//! **Every copy is safe with overlap.** glibc's `memcpy` on x86-64 is its `memmove`, and programs have come to rely
+//! on it (the Flash player was the famous one); two comparisons per call are what not breaking them costs.
+//!
+//! **Before the constructor has run** (constructors of other libraries, resolvers of indirect functions while the
+//! dynamic linker still relocates) calls are served by plain code that reads no relocated data: `table`. No function
+//! allocates, takes a lock, uses thread-local storage or asks the dynamic linker, so they work in signal handlers,
+//! threads and the child of a `vfork`.
+#![cfg_attr(target_os = "linux", no_std)]
+// LLVM knows what memcpy does and would make calls of it out of the loops that are to be it.
+#![no_builtins]
+
+#[cfg(target_os = "linux")]
+mod abort;
+#[cfg(target_os = "linux")]
+mod constructor;
+#[cfg(target_os = "linux")]
+mod entries;
+#[cfg(target_os = "linux")]
+mod fill;
+#[cfg(target_os = "linux")]
+mod kernels;
+#[cfg(target_os = "linux")]
+mod libc_own;
+#[cfg(target_os = "linux")]
+mod overlap;
+#[cfg(target_os = "linux")]
+mod table;

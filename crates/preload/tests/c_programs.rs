@@ -1,0 +1,184 @@
+//! Programs in C that know what every function must do, under the interposer.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use carryline_served::{Function, Served, Snapshot};
+use carryline_variants::{Family, of};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use support::{Place, SETTINGS, interposed, plain, run, succeeds, texts};
+
+#[test]
+fn every_function_is_right_under_every_setting() {
+    let place = Place::new();
+    let program = place.compile("semantics.c", "semantics", &["-ldl"]);
+    assert!(!run(plain(&program, &[])).status.success(), "the program sees who serves");
+    let mut settings: Vec<Vec<(&str, &str)>> = SETTINGS.iter().map(|setting| setting.to_vec()).collect();
+    for mask in ["avx512f", "avx2,erms"] {
+        settings.push(vec![("CARRYLINE_MASK", mask)]);
+    }
+    for families in ["zero", "copy", "copy, zero"] {
+        settings.push(vec![("CARRYLINE_PRELOAD", families)]);
+    }
+    let forces = [(Family::Zero, "CARRYLINE_FORCE_ZERO"), (Family::Copy, "CARRYLINE_FORCE_COPY")];
+    for (family, variable) in forces {
+        settings.extend(["carryline", "libc"].map(|name| vec![(variable, name)]));
+        let usable = of(family).iter().filter(|variant| variant.can_interpose() && variant.runs_here());
+        settings.extend(usable.map(|variant| vec![(variable, variant.name)]));
+    }
+    assert!(settings.len() >= 16, "{settings:?}");
+    for setting in settings {
+        succeeds(interposed(&program, &[], &setting), "right\n");
+    }
+}
+
+#[test]
+fn checked_forms_end_a_program_that_overflows_its_buffer() {
+    let place = Place::new();
+    let program = place.compile("overflow.c", "overflow", &[]);
+    succeeds(interposed(&program, &["0"], &[]), "went on\n");
+    for case in ["1", "2", "3", "4", "5", "6"] {
+        let output = run(interposed(&program, &[case], &[]));
+        let (out, err) = texts(&output);
+        let aborted = output.status.signal() == Some(6);
+        assert!(aborted && out.is_empty(), "case {case}: {}\n{out}{err}", output.status);
+        assert!(!cfg!(target_env = "gnu") || err.contains("buffer overflow detected"), "case {case}: {err}");
+    }
+}
+
+#[test]
+fn calls_before_main_and_before_relocation_are_served() {
+    let place = Place::new();
+    let library = place.compile("early.c", "libearly.so", &["-shared", "-fPIC", "-DLIBRARY"]);
+    let folder = place.path().to_str().expect("a name of ours");
+    let link = [library.to_str().expect("a name of ours"), "-Wl,-rpath", folder];
+    for (name, flags) in [("lazy", "-Wl,-z,lazy"), ("now", "-Wl,-z,now")] {
+        let program = place.compile("early.c", name, &[link[0], link[1], "-Xlinker", link[2], flags]);
+        succeeds(plain(&program, &[]), "right\n");
+        for setting in SETTINGS {
+            succeeds(interposed(&program, &[], setting), "right\n");
+            let bind_now = [setting, &[("LD_BIND_NOW", "1")][..]].concat();
+            succeeds(interposed(&program, &[], &bind_now), "right\n");
+        }
+    }
+}
+
+#[test]
+fn threads_signals_forks_and_plugins_are_served() {
+    let place = Place::new();
+    let program = place.compile("interrupted.c", "interrupted", &["-ldl", "-Wl,-z,now"]);
+    let plugin = place.compile("plugin.c", "plugin.so", &["-shared", "-fPIC"]);
+    let plugin = plugin.to_str().expect("a name of ours");
+    for setting in SETTINGS {
+        succeeds(interposed(&program, &[plugin], setting), "right\n");
+    }
+}
+
+#[test]
+fn another_preloaded_library_may_have_a_memcpy_too() {
+    let place = Place::new();
+    let program = place.compile("interrupted.c", "interrupted", &["-ldl", "-Wl,-z,now"]);
+    let plugin = place.compile("plugin.c", "plugin.so", &["-shared", "-fPIC"]);
+    let rival = place.compile("plugin.c", "rival.so", &["-shared", "-fPIC", "-DRIVAL"]);
+    let ours = support::interposer();
+    for (first, second) in [(ours, rival.as_path()), (rival.as_path(), ours)] {
+        for families in ["zero,copy", "zero", "copy"] {
+            let mut command = plain(&program, &[plugin.to_str().expect("a name of ours")]);
+            command.env("LD_PRELOAD", format!("{}:{}", first.display(), second.display()));
+            command.env("CARRYLINE_PRELOAD", families);
+            succeeds(command, "right\n");
+        }
+    }
+}
+
+/// A page of counters as `carryline real` makes it.
+fn page(path: &Path) {
+    let mut bytes = vec![0; Served::FILE_BYTES];
+    bytes[..8].copy_from_slice(&Served::HEADER[0].to_ne_bytes());
+    bytes[8..16].copy_from_slice(&Served::HEADER[1].to_ne_bytes());
+    std::fs::write(path, bytes).expect("a file of ours");
+}
+
+#[test]
+fn calls_are_counted_exactly_over_threads_and_processes() {
+    let place = Place::new();
+    let program = place.compile("calls.c", "calls", &[]);
+    let file = place.path().join("page");
+    page(&file);
+    let file_name = file.to_str().expect("a name of ours");
+    succeeds(interposed(&program, &[], &[("CARRYLINE_PRELOAD_RECORD", file_name)]), "");
+    let bytes = std::fs::read(&file).expect("the page");
+    let snapshot = Snapshot::new(&bytes).expect("a page");
+    assert_eq!(snapshot.processes(), 1, "a child that runs no other program has its parent's mapping");
+    for (function, size) in [
+        (Function::Memcpy, 123),
+        (Function::Memmove, 150),
+        (Function::Mempcpy, 45),
+        (Function::Bcopy, 0),
+        (Function::MemsetZero, 10_001),
+        (Function::MemsetOther, 199),
+        (Function::Bzero, 31),
+        (Function::ExplicitBzero, 33),
+    ] {
+        let class =
+            snapshot.classes(function).find(|class| (class.from_bytes..=class.to_bytes).contains(&size));
+        let class = class.unwrap_or_else(|| panic!("{} was not called", function.name()));
+        assert_eq!((class.calls, class.bytes), (8000, 8000 * size), "{}", function.name());
+    }
+    assert_eq!(snapshot.overlapping(Function::Memmove), 8000);
+    assert_eq!(snapshot.overlapping(Function::Memcpy), 0);
+}
+
+#[test]
+fn a_static_program_is_not_affected() {
+    let place = Place::new();
+    let file = place.path().join("page");
+    page(&file);
+    let before = std::fs::read(&file).expect("the page");
+    let variables = [("CARRYLINE_PRELOAD_RECORD", file.to_str().expect("a name of ours"))];
+    for flags in [&["-static"][..], &["-static-pie"]] {
+        match place.try_compile("overflow.c", "static", flags) {
+            Ok(program) => succeeds(interposed(&program, &["0"], &variables), "went on\n"),
+            Err(said) => eprintln!("remark: no static programs here; they are not tested: {said}"),
+        }
+    }
+    assert_eq!(std::fs::read(&file).expect("the page"), before);
+}
+
+#[test]
+fn a_page_that_is_none_is_left_alone() {
+    let place = Place::new();
+    let program = place.compile("calls.c", "calls", &[]);
+    let file = place.path().join("notes");
+    let notes = vec![b'n'; Served::FILE_BYTES];
+    std::fs::write(&file, &notes).expect("a file of ours");
+    for name in [file.to_str().expect("a name of ours"), "/nonexistent/page", "/dev/null", "/"] {
+        succeeds(interposed(&program, &[], &[("CARRYLINE_PRELOAD_RECORD", name)]), "");
+    }
+    assert_eq!(std::fs::read(&file).expect("still there"), notes);
+}
+
+#[test]
+fn a_word_that_names_nothing_ends_the_program_and_is_named() {
+    let place = Place::new();
+    let program = place.compile("overflow.c", "program", &[]);
+    for (variable, value, words) in [
+        ("CARRYLINE_PRELOAD", "zero,copies", &["copies", "zero copy"][..]),
+        ("CARRYLINE_FORCE_ZERO", "movntpz", &["movntpz", "movntps", "carryline"]),
+        ("CARRYLINE_FORCE_ZERO", "write_bytes", &["write_bytes", "libc"]),
+        ("CARRYLINE_FORCE_COPY", "movntps", &["movntps", "rep_movsb"]),
+        ("CARRYLINE_MASK", "avx9", &["avx9", "avx512f"]),
+    ] {
+        if cfg!(not(target_arch = "x86_64")) && words.contains(&"rep_movsb") {
+            continue;
+        }
+        let output = run(interposed(&program, &["0"], &[(variable, value)]));
+        let (out, err) = texts(&output);
+        assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{variable}={value}: {err}");
+        assert!(words.iter().all(|word| err.contains(word)) && err.contains(variable), "{err}");
+    }
+    // Empty is as not set.
+    let empty = [("CARRYLINE_PRELOAD", ""), ("CARRYLINE_FORCE_ZERO", ""), ("CARRYLINE_MASK", " ")];
+    succeeds(interposed(&program, &["0"], &empty), "went on\n");
+}

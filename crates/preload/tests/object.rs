@@ -1,0 +1,161 @@
+//! What is in the built library: the promised names and no others, and in the functions behind them no call that
+//! leaves the library.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Everything that is exported.
+const NAMES: [&str; 14] = [
+    "__bzero",
+    "__explicit_bzero_chk",
+    "__memcpy_chk",
+    "__memmove_chk",
+    "__mempcpy",
+    "__mempcpy_chk",
+    "__memset_chk",
+    "bcopy",
+    "bzero",
+    "explicit_bzero",
+    "memcpy",
+    "memmove",
+    "mempcpy",
+    "memset",
+];
+
+/// What a tool says of the interposer, or nothing and a remark.
+fn said(tool: &str, arguments: &[&str]) -> Option<String> {
+    support::find(tool)?;
+    let output = Command::new(tool).args(arguments).arg(support::interposer()).output().expect("it is there");
+    assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn it_exports_the_functions_and_nothing_else() {
+    let Some(symbols) = said("nm", &["-D", "--defined-only"]) else { return };
+    let names: Vec<&str> = symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert_eq!(names, NAMES);
+    let kinds: BTreeSet<&str> = symbols.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(kinds, BTreeSet::from(["T"]), "no indirect functions");
+}
+
+#[test]
+fn it_needs_the_c_library_alone_and_has_no_thread_local_storage() {
+    let Some(text) = said("readelf", &["-dlW"]) else { return };
+    let needed: Vec<&str> = text.lines().filter(|line| line.contains("(NEEDED)")).collect();
+    assert!(needed.len() == 1 && needed[0].contains("[libc."), "{needed:?}");
+    assert!(text.contains("BIND_NOW") || text.contains("Flags: NOW"), "nothing is resolved lazily");
+    assert!(!text.lines().any(|line| line.trim_start().starts_with("TLS ")), "{text}");
+    assert!(!text.contains("TEXTREL"), "{text}");
+}
+
+#[test]
+fn it_asks_the_c_library_for_nothing_that_allocates_or_locks() {
+    let Some(symbols) = said("nm", &["-D", "--undefined-only"]) else { return };
+    let allowed: BTreeSet<&str> = BTreeSet::from([
+        // The end of a process.
+        "__chk_fail",
+        "_exit",
+        "abort",
+        // The constructor.
+        "__errno_location",
+        "close",
+        "dlsym",
+        "getauxval",
+        "getenv",
+        "lseek",
+        "lseek64",
+        "memcmp",
+        "bcmp",
+        "mmap",
+        "mmap64",
+        "open",
+        "open64",
+        "strlen",
+        "write",
+        // The C compiler's start-up code; all are weak.
+        "_ITM_deregisterTMCloneTable",
+        "_ITM_registerTMCloneTable",
+        "__cxa_finalize",
+        "__gmon_start__",
+    ]);
+    for line in symbols.lines() {
+        let name = line.split_whitespace().last().unwrap_or_default();
+        let name = name.split('@').next().unwrap_or_default();
+        assert!(allowed.contains(name), "asks for {name}");
+    }
+}
+
+/// What a function's code goes to by direct calls and jumps: names, without the function itself; `through` is what it
+/// reads from the table of imported addresses.
+#[derive(Default, Debug)]
+struct Code {
+    direct: BTreeSet<String>,
+    imported: BTreeSet<String>,
+}
+
+/// The functions of the disassembly.
+fn functions(text: &str) -> BTreeMap<String, Code> {
+    let mut all: BTreeMap<String, Code> = BTreeMap::new();
+    let mut current = String::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_suffix(">:").and_then(|line| line.split_once('<')) {
+            current = name.1.to_owned();
+            all.entry(current.clone()).or_default();
+            continue;
+        }
+        let Some((_, instruction)) = line.split_once(":\t") else { continue };
+        let goes = instruction.starts_with("call") || instruction.starts_with('j');
+        let Some((_, target)) = instruction.split_once('<').filter(|_| goes) else { continue };
+        let target = target.split(['>', '+']).next().unwrap_or_default().to_owned();
+        let code = all.entry(current.clone()).or_default();
+        if instruction.contains("(%rip)") {
+            code.imported.insert(target.split('@').next().unwrap_or_default().to_owned());
+        } else if target != current {
+            code.direct.insert(target);
+        }
+    }
+    all
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_functions_call_nothing_outside_but_what_ends_a_process() {
+    let Some(text) = said("objdump", &["-d", "--no-show-raw-insn"]) else { return };
+    let functions = functions(&text);
+    // From every entry along direct calls. Pointers in the tables lead to kernels, which are looked at below.
+    let mut reached: BTreeSet<&str> = BTreeSet::new();
+    let mut open: Vec<&str> = NAMES.to_vec();
+    while let Some(name) = open.pop() {
+        let Some(code) = functions.get(name).filter(|_| reached.insert(name)) else { continue };
+        open.extend(code.direct.iter().map(String::as_str));
+        let ends = name.contains("buffer_overflow");
+        assert!(code.imported.is_empty() || ends, "{name} reaches {:?}", code.imported);
+    }
+    let names = |part: &str| reached.iter().filter(|name| name.contains(part)).count();
+    assert!(names("slowly") == 3 && names("buffer_overflow") == 1, "{reached:?}");
+    assert!(!reached.iter().any(|name| name.contains("panic")), "{reached:?}");
+
+    // Kernels: what is behind the pointers.
+    let kernels = [
+        "carryline4zero",
+        "carryline4copy",
+        "variants4zero",
+        "variants4copy",
+        "preload4fill",
+        "preload7kernels",
+        "preload7overlap",
+    ];
+    let kernels = || functions.iter().filter(|(name, _)| kernels.iter().any(|kernel| name.contains(kernel)));
+    assert!(kernels().count() >= 20, "{:?}", kernels().map(|(name, _)| name).collect::<Vec<_>>());
+    // Variants that are the C library's own functions; the interposer has no way to choose them.
+    let left_out = ["libc_mem", "write_bytes"];
+    for (name, code) in kernels().filter(|(name, _)| !left_out.iter().any(|part| name.contains(part))) {
+        assert!(code.imported.is_empty(), "{name} reaches {:?}", code.imported);
+        let recursion = code.direct.iter().any(|target| NAMES.contains(&target.as_str()));
+        assert!(!recursion, "{name} reaches {:?}", code.direct);
+    }
+}

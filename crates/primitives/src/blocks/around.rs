@@ -1,0 +1,153 @@
+//! Stores that go around the caches: whole lines non-temporally, ordinary moves before the first and behind the
+//! last, so that no line gets both kinds.
+//!
+//! A non-temporal store does not read the line that it overwrites and leaves nothing in the caches. It is weakly
+//! ordered: a store that comes later in the program, such as that of a flag, may be seen before it, which no
+//! function but one marked as unfenced may let its caller see. [`fence`] ends that, once for a whole call.
+//!
+//! `clzero` zeroes a line in the same way and, where it was measured (Zen 5), at the same speed; so there is one
+//! instruction here for all makers.
+
+use super::{Block, LINE_BYTES, bytes_to_multiple, copy_up_to_64, load, zero_up_to_64};
+use core::arch::x86_64::{
+    __m128i, __m256i, __m512i, _MM_HINT_NTA, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128,
+    _mm256_stream_si256, _mm512_stream_si512,
+};
+
+/// A block that can be stored around the caches.
+///
+/// # Safety
+/// [`stream`](Stream::stream) stores the block and does nothing else.
+pub(crate) unsafe trait Stream: Block {
+    /// Stores the block non-temporally.
+    ///
+    /// # Safety
+    /// `to` is valid for writes of `B::BYTES` and a multiple of them; the CPU has the vectors of this width; the
+    /// caller fences.
+    unsafe fn stream(self, to: *mut u8);
+}
+
+// SAFETY: one store.
+unsafe impl Stream for __m128i {
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut u8) {
+        // SAFETY: by contract.
+        unsafe { _mm_stream_si128(to.cast(), self) }
+    }
+}
+
+// SAFETY: one store.
+unsafe impl Stream for __m256i {
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut u8) {
+        // SAFETY: by contract.
+        unsafe { _mm256_stream_si256(to.cast(), self) }
+    }
+}
+
+// SAFETY: one store.
+unsafe impl Stream for __m512i {
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut u8) {
+        // SAFETY: by contract.
+        unsafe { _mm512_stream_si512(to.cast(), self) }
+    }
+}
+
+/// Orders all stores so far before all later ones.
+#[inline(always)]
+pub(crate) fn fence() {
+    // SAFETY: part of SSE, which every CPU of the architecture has.
+    unsafe { _mm_sfence() };
+}
+
+/// Zeroes around the caches, unfenced.
+///
+/// # Safety
+/// `len >= 64`; `dst` is valid for writes of `len` bytes; the CPU has vectors of `B`.
+#[inline(always)]
+pub(crate) unsafe fn zero_around<B: Stream>(dst: *mut u8, len: usize) {
+    const GROUP_BYTES: usize = 4 * LINE_BYTES;
+    let mut at = bytes_to_multiple(dst, LINE_BYTES);
+    // SAFETY: the head is less than a line, of which len has one at least. Lines start at multiples of 64 and end at
+    // or before len; less than a line is left behind them.
+    unsafe {
+        zero_up_to_64(dst, at);
+        while len - at >= GROUP_BYTES {
+            for line in 0..4 {
+                zero_line::<B>(dst.add(at + line * LINE_BYTES));
+            }
+            at += GROUP_BYTES;
+        }
+        while len - at >= LINE_BYTES {
+            zero_line::<B>(dst.add(at));
+            at += LINE_BYTES;
+        }
+        zero_up_to_64(dst.add(at), len - at);
+    }
+}
+
+/// # Safety
+/// `to` is a multiple of 64 and valid for writes of 64 bytes; the CPU has vectors of `B`.
+#[inline(always)]
+unsafe fn zero_line<B: Stream>(to: *mut u8) {
+    for block in 0..LINE_BYTES / B::BYTES {
+        // SAFETY: a block of the line, aligned as the line is.
+        unsafe { B::zeroed().stream(to.add(block * B::BYTES)) };
+    }
+}
+
+/// How much of a source is brought into the first level before it is stored around the caches: reads and stores
+/// then come in bursts, between which memory need not turn around for each line.
+const BLOCK_BYTES: usize = 1024;
+
+/// Copies around the caches, unfenced: block by block, of which all lines are first prefetched.
+///
+/// # Safety
+/// `len >= 64`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap; the CPU has vectors of
+/// `B`.
+#[inline(always)]
+pub(crate) unsafe fn copy_around<B: Stream, const READ: bool>(dst: *mut u8, src: *const u8, len: usize) {
+    let mut at = bytes_to_multiple(dst, LINE_BYTES);
+    // SAFETY: the head is less than a line, of which len has one at least. Blocks and lines start where dst is a
+    // multiple of 64 and end at or before len; less than a line is left behind them.
+    unsafe {
+        copy_up_to_64(dst, src, at);
+        while len - at >= BLOCK_BYTES {
+            for line in 0..BLOCK_BYTES / LINE_BYTES {
+                prefetch::<READ>(src.add(at + line * LINE_BYTES));
+            }
+            for line in 0..BLOCK_BYTES / LINE_BYTES {
+                copy_line::<B>(dst.add(at + line * LINE_BYTES), src.add(at + line * LINE_BYTES));
+            }
+            at += BLOCK_BYTES;
+        }
+        while len - at >= LINE_BYTES {
+            copy_line::<B>(dst.add(at), src.add(at));
+            at += LINE_BYTES;
+        }
+        copy_up_to_64(dst.add(at), src.add(at), len - at);
+    }
+}
+
+#[inline(always)]
+fn prefetch<const READ: bool>(at: *const u8) {
+    // SAFETY: a prefetch accesses nothing, whatever the address.
+    unsafe {
+        if READ == super::READ_ONCE {
+            _mm_prefetch::<_MM_HINT_NTA>(at.cast());
+        } else {
+            _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        }
+    }
+}
+
+/// # Safety
+/// `dst` is a multiple of 64 and valid for writes, `src` valid for reads of 64 bytes; the CPU has vectors of `B`.
+#[inline(always)]
+unsafe fn copy_line<B: Stream>(dst: *mut u8, src: *const u8) {
+    for block in 0..LINE_BYTES / B::BYTES {
+        // SAFETY: a block of the line, aligned as the line is.
+        unsafe { load::<B>(src.add(block * B::BYTES)).stream(dst.add(block * B::BYTES)) };
+    }
+}

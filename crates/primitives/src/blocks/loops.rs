@@ -1,0 +1,143 @@
+//! Loops of four blocks whose stores are aligned: zeroing, and copying from either end.
+
+use super::{Block, bytes_to_next_multiple, load, store};
+use core::sync::atomic::{Ordering, compiler_fence};
+
+/// The source is read as usual.
+pub(crate) const READ_KEPT: bool = false;
+/// The source is prefetched so that reading it does not push other lines out of the caches.
+pub(crate) const READ_ONCE: bool = true;
+
+/// How far ahead of the loads a source that is read once is prefetched.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+const READ_ONCE_AHEAD_BYTES: usize = 1024;
+
+/// Zeroes with one unaligned block at the start, four at the end and, between them, groups of four whose stores
+/// are aligned to the block:
+///
+/// ```text
+/// [ head ][        tail, 4 blocks        ]      len just above four blocks
+/// [ head ]
+///      |[ 4 aligned blocks ][ 4 aligned blocks ]
+///                                 [        tail, 4 blocks        ]
+/// ```
+///
+/// # Safety
+/// `len >= 5 * B::BYTES`; `dst` is valid for writes of `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
+    let last_group = len - 4 * B::BYTES;
+    // SAFETY: the head is the first block. The loop starts at most one block in and runs while a group starts
+    // before the last group, hence ends before len. The last group ends at len.
+    unsafe {
+        store(dst, B::zeroed());
+        let mut at = bytes_to_next_multiple(dst, B::BYTES);
+        while at < last_group {
+            store_group(dst.add(at), [B::zeroed(); 4]);
+            at += 4 * B::BYTES;
+            compiler_fence(Ordering::SeqCst);
+        }
+        store_group(dst.add(last_group), [B::zeroed(); 4]);
+    }
+}
+
+/// Copies as [`zero_aligned_loop`] zeroes, upwards. What may be overwritten before its turn comes is loaded first
+/// and stored last: so the destination may also begin below the source and reach into it.
+///
+/// # Safety
+/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` does not lie behind
+/// `src` within `len` bytes of it.
+#[inline(always)]
+pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src: *const u8, len: usize) {
+    let last_group = len - 4 * B::BYTES;
+    // SAFETY: places as in `zero_aligned_loop`. Where the buffers overlap, dst is src or below it: all that has been
+    // stored before a group is loaded lies below dst + at, hence not above src + at; head and last group were
+    // loaded before anything was stored.
+    unsafe {
+        let head: B = load(src);
+        let tail: [B; 4] = load_group(src.add(last_group));
+        let mut at = bytes_to_next_multiple(dst, B::BYTES);
+        while at < last_group {
+            if READ == READ_ONCE {
+                prefetch_once::<B>(src.wrapping_add(at));
+            }
+            let group: [B; 4] = load_group(src.add(at));
+            store_group(dst.add(at), group);
+            at += 4 * B::BYTES;
+            compiler_fence(Ordering::SeqCst);
+        }
+        store_group(dst.add(last_group), tail);
+        store(dst, head);
+    }
+}
+
+/// Copies downwards, to a destination that begins inside the source or behind it:
+///
+/// ```text
+/// [        head, 4 blocks        ][ tail ]      len just above four blocks
+///   [ 4 aligned blocks ][ 4 aligned blocks ]|
+///                                      [ tail ]
+/// [        head, 4 blocks        ]
+/// ```
+///
+/// # Safety
+/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` does not lie before
+/// `src` within `len` bytes of it.
+#[inline(always)]
+pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: usize) {
+    let group_bytes = 4 * B::BYTES;
+    // SAFETY: the loop starts less than a block before the end and a group is moved while more than one is left, so
+    // that it starts behind 0. Where the buffers overlap, dst is src or above it: all that has been stored before a
+    // group is loaded lies at dst + end or above, hence not below src + end; tail and head were loaded before
+    // anything was stored.
+    unsafe {
+        let head: [B; 4] = load_group(src);
+        let tail: B = load(src.add(len - B::BYTES));
+        let mut end = len - (dst.addr().wrapping_add(len) & (B::BYTES - 1));
+        while end > group_bytes {
+            end -= group_bytes;
+            let group: [B; 4] = load_group(src.add(end));
+            store_group(dst.add(end), group);
+            compiler_fence(Ordering::SeqCst);
+        }
+        store(dst.add(len - B::BYTES), tail);
+        store_group(dst, head);
+    }
+}
+
+/// # Safety
+/// `from` is valid for reads of four blocks.
+#[inline(always)]
+unsafe fn load_group<B: Block>(from: *const u8) -> [B; 4] {
+    // SAFETY: four blocks by contract.
+    unsafe {
+        [load(from), load(from.add(B::BYTES)), load(from.add(2 * B::BYTES)), load(from.add(3 * B::BYTES))]
+    }
+}
+
+/// # Safety
+/// `to` is valid for writes of four blocks.
+#[inline(always)]
+unsafe fn store_group<B: Block>(to: *mut u8, group: [B; 4]) {
+    // SAFETY: four blocks by contract.
+    unsafe {
+        store(to, group[0]);
+        store(to.add(B::BYTES), group[1]);
+        store(to.add(2 * B::BYTES), group[2]);
+        store(to.add(3 * B::BYTES), group[3]);
+    }
+}
+
+/// Prefetches the lines of a later group, which may lie behind the source: a prefetch never faults.
+#[inline(always)]
+fn prefetch_once<B: Block>(at: *const u8) {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    for line in 0..(4 * B::BYTES).div_ceil(super::LINE_BYTES) {
+        use core::arch::x86_64::{_MM_HINT_NTA, _mm_prefetch};
+        let ahead = at.wrapping_add(READ_ONCE_AHEAD_BYTES + line * super::LINE_BYTES);
+        // SAFETY: a prefetch accesses nothing, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_NTA>(ahead.cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+    let _ = at;
+}

@@ -1,0 +1,27 @@
+//! Copying with 16-byte moves, `rep movsb` and non-temporal stores: what every CPU of the architecture can do.
+
+use super::ladder::above_small;
+use super::portable::{self, SMALL_MOST_BYTES, small};
+use crate::blocks::Block16;
+
+/// No store here is masked: a load at once finds its data.
+use copy as read_here;
+
+above_small!(Block16);
+
+/// From here on `rep movsb` beats a loop of moves on CPUs with ERMS; it moves more at once than these do.
+pub(crate) const REP_MOVSB_FROM_BYTES: usize = 4 << 10;
+
+/// The ladder.
+///
+/// # Safety
+/// As [`copy_raw`](super::copy_raw).
+unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: len is in the bounds that each path asks for.
+    unsafe {
+        match len {
+            ..REP_MOVSB_FROM_BYTES => portable::copy(dst, src, len),
+            _ => large_by_size(dst, src, len),
+        }
+    }
+}

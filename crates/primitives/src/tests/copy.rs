@@ -1,0 +1,226 @@
+//! Copying: every length, offsets of both buffers, next to guards on both sides; thresholds; every way to ask.
+
+use super::guarded::Guarded;
+use super::{long_lengths, patterns, usable};
+use crate::copy::{self, KERNELS};
+use crate::cpu::caches::caches;
+use crate::dispatch::CopyCode;
+use crate::intent::Plan;
+
+/// Copies `len` bytes somewhere.
+pub(super) type Way<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
+
+/// Every entry of a kernel with every plan.
+fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
+    // SAFETY: here and below, both buffers have len accessible bytes; the CPU has what the kernel needs.
+    call("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
+    // SAFETY: as above.
+    call("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
+    for (around, source_done, read_here, not_soon) in [
+        (false, false, false, false),
+        (false, false, false, true),
+        (false, false, true, false),
+        (false, true, false, false),
+        (false, true, true, false),
+        (true, false, false, true),
+        (true, true, false, true),
+    ] {
+        let plan = Plan { around, source_done, read_here, not_soon };
+        // SAFETY: as above.
+        call(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
+        // SAFETY: as above; nobody else sees the memory.
+        call(&format!("unfenced {plan:?}"), &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
+    }
+}
+
+/// Buffers to copy between.
+struct Buffers {
+    dst: Guarded,
+    image: Vec<u8>,
+    src: Guarded,
+    contents: Vec<u8>,
+}
+
+impl Buffers {
+    fn new(bytes: usize) -> Buffers {
+        let (mut dst, mut src) = (Guarded::new(bytes), Guarded::new(bytes));
+        patterns::fill_random(src.all(), 77);
+        src.make_read_only();
+        let (image, contents) = (dst.all().to_vec(), src.all().to_vec());
+        Buffers { dst, image, src, contents }
+    }
+
+    /// Copies between the starts of the buffers, and between their ends, `distances` away from the guards.
+    fn check(&mut self, name: &str, way: Way, len: usize, (dst_distance, src_distance): (usize, usize)) {
+        for (dst, src) in [
+            (self.dst.start().wrapping_add(dst_distance), self.src.start().wrapping_add(src_distance)),
+            (self.dst.ending(len, dst_distance), self.src.ending(len, src_distance)),
+        ] {
+            let from = self.src.index_of(src);
+            let expected = &self.contents[from..from + len];
+            let wrong = self.dst.wrong_after(&self.image, dst, expected, || way(dst, src, len));
+            assert_eq!(
+                wrong,
+                None,
+                "{name}: len {len}, destination % 64 = {}, source % 64 = {}: wrong byte",
+                dst.addr() % 64,
+                src.addr() % 64
+            );
+        }
+    }
+}
+
+/// Checks the lengths at all distances of the destination from its guards, with some of the source for each.
+pub(super) fn check_everywhere(name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
+    let mut buffers = Buffers::new(1 << 16);
+    for len in lengths {
+        for dst_distance in 0..64 {
+            for src_distance in [dst_distance, (dst_distance * 29 + len) % 64, 0] {
+                buffers.check(name, way, len, (dst_distance, src_distance));
+            }
+        }
+    }
+}
+
+#[test]
+fn is_exact_at_every_length_and_offset() {
+    for kernel in usable(KERNELS) {
+        ways(kernel.function, &mut |way_name, way| {
+            // Below 512 bytes all plans are one.
+            let lengths = if way_name.contains("Plan") { 500..=600 } else { 0..=600 };
+            check_everywhere(&format!("{} {way_name}", kernel.name), way, lengths);
+        });
+    }
+}
+
+#[test]
+fn is_exact_at_every_pair_of_offsets() {
+    let mut buffers = Buffers::new(1 << 13);
+    for kernel in usable(KERNELS) {
+        ways(kernel.function, &mut |way_name, way| {
+            let name = format!("{} {way_name}", kernel.name);
+            for pair in (0..64).flat_map(|dst| (0..64).map(move |src| (dst, src))) {
+                for len in [1, 2, 3, 7, 15, 31, 33, 63, 64, 65, 127, 129, 255, 300, 513, 700, 1700] {
+                    // A pair meets each length once per three kernels and ways.
+                    if (pair.0 + pair.1 + len + way_name.len()) % 3 == 0 {
+                        buffers.check(&name, way, len, pair);
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn is_exact_around_thresholds() {
+    #[cfg(target_arch = "x86_64")]
+    let thresholds = [
+        copy::sse2::REP_MOVSB_FROM_BYTES,
+        copy::avx2::REP_MOVSB_FROM_BYTES,
+        copy::avx512::REP_MOVSB_FROM_BYTES,
+        copy::ladder::READ_ONCE_FROM_BYTES,
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let thresholds = [];
+    let around_from_bytes = caches().core_share_bytes / 2;
+    let mut buffers = Buffers::new(around_from_bytes + (1 << 16));
+    let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)
+        .into_iter()
+        .chain([around_from_bytes - 1, around_from_bytes, around_from_bytes + 65])
+        .collect();
+    for kernel in usable(KERNELS) {
+        ways(kernel.function, &mut |way_name, way| {
+            let name = format!("{} {way_name}", kernel.name);
+            let by_size = ["copy", "overlapping"].contains(&way_name);
+            for len in lengths.iter().copied().filter(|len| *len < 1 << 20 || by_size) {
+                for distances in [(0, 0), (1, 0), (0, 1), (17, 63), (63, 17)] {
+                    buffers.check(&name, way, len, distances);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn no_bytes_may_be_at_any_pointer() {
+    for kernel in usable(KERNELS) {
+        ways(kernel.function, &mut |_, way| {
+            super::dangling_pointers().for_each(|dangling| way(dangling, dangling, 0));
+        });
+    }
+}
+
+#[test]
+fn the_public_forms_copy_what_they_are_given_and_no_more() {
+    use crate::{Intent, Next};
+    use core::mem::MaybeUninit;
+    let mut source = vec![0; 70_000];
+    patterns::fill_random(&mut source, 3);
+    for next in [Next::Unknown, Next::ReadHere, Next::ReadElsewhere, Next::NotSoon, Next::Device] {
+        for len in [0, 1, 77, 600, 5000, 70_000] {
+            let src = &source[..len];
+            let intent = Intent::new(next).source_done();
+            let mut buffer = vec![7; len + 2];
+            let mut check = |what: &str, act: &dyn Fn(&mut [u8])| {
+                buffer.fill(7);
+                act(&mut buffer[1..=len]);
+                assert!(
+                    buffer[0] == 7 && buffer[len + 1] == 7 && buffer[1..=len] == *src,
+                    "{what} {next:?} {len}"
+                );
+            };
+            check("copy", &|dst| copy::copy(dst, src));
+            check("copy_with", &|dst| copy::copy_with(dst, src, next));
+            check("copy_with, source done", &|dst| copy::copy_with(dst, src, intent));
+            check("copy_unfenced", &|dst| {
+                // SAFETY: nobody else sees the buffer.
+                unsafe { copy::copy_unfenced(dst, src, next) };
+                crate::drain();
+            });
+            let mut fresh = vec![MaybeUninit::uninit(); len];
+            assert!(copy::copy_uninit(&mut fresh, src) == src);
+            let mut fresh = vec![MaybeUninit::uninit(); len];
+            assert!(copy::copy_uninit_with(&mut fresh, src, intent) == src);
+        }
+    }
+}
+
+/// What a call panics with, and the file it blames.
+fn panic_of(act: impl FnOnce() + std::panic::UnwindSafe) -> (String, String) {
+    use std::sync::{Arc, Mutex};
+    let seen = Arc::new(Mutex::new(String::new()));
+    let (for_hook, this) = (Arc::clone(&seen), std::thread::current().id());
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if std::thread::current().id() == this {
+            *for_hook.lock().unwrap() = info.location().map_or(String::new(), |at| at.file().to_owned());
+        }
+    }));
+    let panic = std::panic::catch_unwind(act);
+    std::panic::set_hook(before);
+    let message = panic.expect_err("it panics").downcast::<String>().expect("a formatted message");
+    let file = seen.lock().unwrap().clone();
+    (*message, file)
+}
+
+#[test]
+fn a_copy_between_different_lengths_names_both_and_blames_the_caller() {
+    use core::mem::MaybeUninit;
+    let acts: [Box<dyn FnOnce() + std::panic::UnwindSafe>; 5] = [
+        Box::new(|| copy::copy(&mut [0; 3], &[0; 4])),
+        Box::new(|| copy::copy_with(&mut [0; 3], &[0; 4], crate::Next::NotSoon)),
+        Box::new(|| {
+            let _ = copy::copy_uninit(&mut [MaybeUninit::uninit(); 3], &[0; 4]);
+        }),
+        Box::new(|| {
+            let _ = copy::copy_uninit_with(&mut [MaybeUninit::uninit(); 3], &[0; 4], crate::Next::NotSoon);
+        }),
+        // SAFETY: it panics.
+        Box::new(|| unsafe { copy::copy_unfenced(&mut [0; 3], &[0; 4], crate::Next::NotSoon) }),
+    ];
+    for act in acts {
+        let (message, file) = panic_of(act);
+        assert_eq!(message, "the destination has 3 bytes, the source 4: a copy needs as many of both");
+        assert!(file.ends_with("copy.rs") && file.contains("tests"), "{file}");
+    }
+}

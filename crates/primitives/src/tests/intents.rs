@@ -1,0 +1,106 @@
+//! What an intent may never change: the order in which others see the stores.
+
+use super::usable;
+use crate::intent::Plan;
+use crate::{copy, zero};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Memory that two threads touch, each when it is its turn.
+struct Shared {
+    bytes: Vec<u8>,
+    start: *mut u8,
+    turn: AtomicUsize,
+}
+
+// SAFETY: who touches the memory has waited for its turn, and only it passes the turn on.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn new(bytes: usize) -> Shared {
+        let mut bytes = vec![0xff; bytes];
+        Shared { start: bytes.as_mut_ptr(), bytes, turn: AtomicUsize::new(0) }
+    }
+
+    fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    fn wait_for(&self, turn: usize) {
+        while self.turn.load(Ordering::Acquire) != turn {
+            // With one CPU for both, waiting busily would last a time slice.
+            std::thread::yield_now();
+        }
+    }
+
+    fn pass(&self, turn: usize) {
+        self.turn.store(turn, Ordering::Release);
+    }
+}
+
+/// One thread writes around the caches and passes the turn with an ordinary store; the other checks what it sees and
+/// makes the memory dirty again.
+fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8) {
+    let shared = &Shared::new(BYTES);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                shared.wait_for(2 * round);
+                write(shared.start(), round);
+                shared.pass(2 * round + 1);
+            }
+        });
+        for round in 0..ROUNDS {
+            shared.wait_for(2 * round + 1);
+            // SAFETY: the memory lives in `shared`, and it is this thread's turn.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(shared.start(), shared.bytes.len()) };
+            // The bytes written last are those that an unfenced store would be late with.
+            let stale = bytes.iter().rposition(|seen| *seen != expected(round));
+            bytes.fill(0xff);
+            // The other thread must not wait for ever for one that has failed.
+            shared.pass(2 * round + 2);
+            assert_eq!(stale, None, "round {round}: a stale byte");
+        }
+    });
+}
+
+const ROUNDS: usize = 3000;
+const BYTES: usize = 5000;
+const AROUND: Plan = Plan { around: true, source_done: true, read_here: false, not_soon: false };
+
+#[test]
+fn zeros_around_the_caches_are_seen_before_a_later_store() {
+    for kernel in usable(zero::KERNELS) {
+        // SAFETY: the memory has so many bytes; the CPU has what is needed.
+        publish(|dst, _| unsafe { (kernel.function.planned)(dst, BYTES, AROUND) }, |_| 0);
+    }
+}
+
+#[test]
+fn copies_around_the_caches_are_seen_before_a_later_store() {
+    let sources: Vec<Vec<u8>> = (0..16).map(|byte| vec![byte; BYTES]).collect();
+    for kernel in usable(copy::KERNELS) {
+        let write = |dst, round: usize| {
+            // SAFETY: the memory has so many bytes; the CPU has what is needed.
+            unsafe { (kernel.function.planned)(dst, sources[round % 16].as_ptr(), BYTES, AROUND) }
+        };
+        publish(write, |round| (round % 16) as u8);
+    }
+}
+
+#[test]
+fn unfenced_stores_are_seen_after_a_drain() {
+    let write = |dst: *mut u8, _| {
+        for piece in 0..5 {
+            // SAFETY: five pieces of the memory; `drain` follows.
+            unsafe {
+                zero::fill_raw_unfenced(
+                    dst.add(piece * 1000),
+                    1000,
+                    crate::Intent::new(crate::Next::NotSoon).part_of(BYTES),
+                )
+            };
+        }
+        crate::drain();
+    };
+    publish(write, |_| 0);
+}

@@ -1,0 +1,102 @@
+//! Each path of the large sizes from its own smallest length on, whatever the ladder's thresholds are: a moved
+//! threshold can only cost time.
+
+use super::{copy, zero};
+use crate::blocks::{self, Block16, READ_KEPT, READ_ONCE};
+use crate::cpu::{Features, features};
+use core::arch::x86_64::{__m256i, __m512i};
+
+fn some(first: usize) -> impl Iterator<Item = usize> {
+    (first..first + 140).chain((first + 140..3400).step_by(61))
+}
+
+fn some_copies(first: usize) -> impl Iterator<Item = usize> {
+    (first..first + 66).chain([first + 191, 1023, 1024, 1100, 2111, 3300])
+}
+
+/// The paths of one level of vectors. A macro, because blocks take on the features of the function they are in.
+macro_rules! check_level {
+    ($name:literal, $(#[$level:meta])* $block:ty) => {{
+        $(#[$level])*
+        unsafe extern "C" fn zero_loop(dst: *mut u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::zero_aligned_loop::<$block>(dst, len) }
+        }
+        $(#[$level])*
+        unsafe extern "C" fn zero_around(dst: *mut u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::zero_around::<$block>(dst, len) }
+        }
+        $(#[$level])*
+        unsafe extern "C" fn forward(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::copy_forward::<$block, READ_KEPT>(dst, src, len) }
+        }
+        $(#[$level])*
+        unsafe extern "C" fn forward_once(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::copy_forward::<$block, READ_ONCE>(dst, src, len) }
+        }
+        $(#[$level])*
+        unsafe extern "C" fn backward(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::copy_backward::<$block>(dst, src, len) }
+        }
+        $(#[$level])*
+        unsafe extern "C" fn around(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::copy_around::<$block, READ_KEPT>(dst, src, len) }
+        }
+        $(#[$level])*
+        unsafe extern "C" fn around_once(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::copy_around::<$block, READ_ONCE>(dst, src, len) }
+        }
+        let five = 5 * size_of::<$block>();
+        let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, five), ("zero_around", zero_around, 64)];
+        for (name, way, first) in zeros {
+            // SAFETY: len accessible bytes from `first` on; the CPU has the level.
+            zero::check_everywhere(&format!("{} {name}", $name), &|dst, len| unsafe { way(dst, len) }, some(first));
+        }
+        let copies = [
+            ("copy_forward", forward as crate::dispatch::CopyFn, five),
+            ("copy_forward once", forward_once, five),
+            ("copy_backward", backward, five),
+            ("copy_around", around, 64),
+            ("copy_around once", around_once, 64),
+        ];
+        for (name, way, first) in copies {
+            let name = format!("{} {name}", $name);
+            // SAFETY: as above, for both buffers.
+            copy::check_everywhere(&name, &|dst, src, len| unsafe { way(dst, src, len) }, some_copies(first));
+        }
+    }};
+}
+
+#[test]
+fn each_is_exact_from_its_smallest_length_on() {
+    check_level!("sse2", Block16);
+    if features().contains(Features::AVX2) {
+        check_level!(
+            "avx2",
+            #[target_feature(enable = "avx2")]
+            __m256i
+        );
+    }
+    if features().contains(Features::AVX512) {
+        check_level!(
+            "avx512",
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+            __m512i
+        );
+    }
+}
+
+#[test]
+fn string_instructions_are_exact_from_one_line_on() {
+    // SAFETY: len accessible bytes, from 64 on.
+    zero::check_everywhere("rep stosb", &|dst, len| unsafe { blocks::zero_rep_stosb(dst, len) }, some(64));
+    // SAFETY: as above, in both buffers.
+    let rep_movsb = |dst: *mut u8, src: *const u8, len| unsafe { blocks::copy_rep_movsb(dst, src, len) };
+    copy::check_everywhere("rep movsb", &rep_movsb, some_copies(64));
+}

@@ -1,0 +1,187 @@
+//! Zeroing: every length, every offset, next to guards on both sides; thresholds; every way to ask.
+
+use super::guarded::Guarded;
+use super::{long_lengths, usable};
+use crate::cpu::caches::caches;
+use crate::dispatch::ZeroCode;
+use crate::intent::Plan;
+use crate::zero::{self, KERNELS};
+
+/// Zeroes `len` bytes somewhere.
+pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);
+
+const AROUND: Plan = Plan { around: true, source_done: false, read_here: false, not_soon: false };
+const THROUGH: Plan = Plan { around: false, source_done: false, read_here: false, not_soon: false };
+const NOT_SOON: Plan = Plan { around: false, source_done: false, read_here: false, not_soon: true };
+const READ_HERE: Plan = Plan { around: false, source_done: false, read_here: true, not_soon: false };
+
+/// Every entry of a kernel with every plan. Any CPU that has the kernel's needs may call them with memory of ours.
+fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
+    // SAFETY: here and below, targets have len accessible bytes; the CPU has what the kernel needs.
+    call("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
+    // SAFETY: as above.
+    call("planned through", &|dst, len| unsafe { (code.planned)(dst, len, THROUGH) });
+    // SAFETY: as above.
+    call("planned read here", &|dst, len| unsafe { (code.planned)(dst, len, READ_HERE) });
+    // SAFETY: as above.
+    call("planned not soon", &|dst, len| unsafe { (code.planned)(dst, len, NOT_SOON) });
+    // SAFETY: as above.
+    call("planned around", &|dst, len| unsafe { (code.planned)(dst, len, AROUND) });
+    // SAFETY: as above.
+    call("unfenced through", &|dst, len| unsafe { (code.unfenced)(dst, len, THROUGH) });
+    // SAFETY: as above; nobody else sees the memory.
+    call("unfenced around", &|dst, len| unsafe { (code.unfenced)(dst, len, AROUND) });
+    // SAFETY: as above.
+    call("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
+}
+
+/// Checks the lengths at all distances from the guard before and the guard behind.
+pub(super) fn check_everywhere(name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
+    let mut buffer = Guarded::new(1 << 16);
+    let image = buffer.all().iter().map(|byte| byte | 1).collect::<Vec<u8>>();
+    let zeros = vec![0; image.len()];
+    for len in lengths {
+        for distance in 0..64 {
+            for target in [buffer.start().wrapping_add(distance), buffer.ending(len, distance)] {
+                let wrong = buffer.wrong_after(&image, target, &zeros[..len], || way(target, len));
+                assert_eq!(
+                    wrong,
+                    None,
+                    "{name}: len {len}, address % 64 = {}: wrong byte",
+                    target.addr() % 64
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn is_exact_at_every_length_and_offset() {
+    for kernel in usable(KERNELS) {
+        ways(kernel.function, &mut |way_name, way| {
+            check_everywhere(&format!("{} {way_name}", kernel.name), way, 0..=600);
+        });
+    }
+}
+
+#[test]
+fn is_exact_around_thresholds() {
+    #[cfg(target_arch = "x86_64")]
+    let thresholds = [zero::sse2::REP_STOSB_FROM_BYTES, zero::avx2::REP_STOSB_FROM_BYTES];
+    #[cfg(not(target_arch = "x86_64"))]
+    let thresholds = [];
+    let around_from_bytes = caches().core_share_bytes;
+    let mut buffer = Guarded::new(around_from_bytes + (1 << 16));
+    let image = buffer.all().to_vec();
+    let zeros = vec![0; image.len()];
+    let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)
+        .into_iter()
+        .chain([around_from_bytes - 1, around_from_bytes, around_from_bytes + 65])
+        .collect();
+    for kernel in usable(KERNELS) {
+        ways(kernel.function, &mut |way_name, way| {
+            for len in lengths.iter().copied().filter(|len| *len < 1 << 20 || way_name == "zero") {
+                for distance in [0, 1, 63] {
+                    let target = buffer.ending(len, distance);
+                    let wrong = buffer.wrong_after(&image, target, &zeros[..len], || way(target, len));
+                    assert_eq!(
+                        wrong, None,
+                        "{} {way_name}: len {len}, {distance} before the end",
+                        kernel.name
+                    );
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn only_dirty_lines_are_written() {
+    for kernel in usable(KERNELS) {
+        let mut buffer = Guarded::new(1 << 12);
+        for (len, distance) in (0..300).flat_map(|len| [0, 1, 17, 63].map(|distance| (len, distance))) {
+            let start = buffer.start().wrapping_add(distance);
+            for dirty in (0..len).step_by(3) {
+                buffer.all().fill(0);
+                buffer.at(start, len)[dirty] = 0x80;
+                // Blocks are lines, cut at both ends.
+                let line = (distance + dirty) / 64 * 64;
+                let block = line.max(distance)..(line + 64).min(distance + len);
+                // SAFETY: len initialised bytes of ours; the CPU has what is needed.
+                let written = unsafe { (kernel.function.if_dirty)(start, len) };
+                assert_eq!(written, block.len(), "{}: len {len} at {distance}, byte {dirty}", kernel.name);
+                assert!(buffer.all().iter().all(|byte| *byte == 0));
+            }
+            // SAFETY: as above.
+            let written = unsafe { (kernel.function.if_dirty)(start, len) };
+            assert_eq!(written, 0, "{}: nothing to do", kernel.name);
+        }
+    }
+}
+
+/// Zeros need no write, so that they may be where no write is allowed.
+#[test]
+fn clean_memory_is_only_read() {
+    let mut buffer = Guarded::new(1 << 16);
+    buffer.all().fill(0);
+    buffer.make_read_only();
+    let (start, len) = (buffer.start(), buffer.all().len());
+    for kernel in usable(KERNELS) {
+        for (distance, len) in [(0, len), (1, len - 1), (0, len - 1), (7, 50), (70, 3)] {
+            // SAFETY: bytes of ours, which are zero, so that none is written.
+            assert_eq!(unsafe { (kernel.function.if_dirty)(start.add(distance), len) }, 0, "{}", kernel.name);
+        }
+    }
+}
+
+#[test]
+fn no_bytes_may_be_at_any_pointer() {
+    for kernel in usable(KERNELS) {
+        ways(kernel.function, &mut |_, way| super::dangling_pointers().for_each(|dangling| way(dangling, 0)));
+    }
+}
+
+#[test]
+fn the_public_forms_zero_what_they_are_given_and_no_more() {
+    use crate::Next;
+    use core::mem::MaybeUninit;
+    for next in [Next::Unknown, Next::ReadHere, Next::ReadElsewhere, Next::NotSoon, Next::Device] {
+        for len in [0, 1, 77, 600, 5000, 70_000] {
+            let zeros = vec![0; len];
+            let mut buffer = vec![7; len + 2];
+            let mut check = |what: &str, act: &dyn Fn(&mut [u8])| {
+                buffer.fill(7);
+                act(&mut buffer[1..=len]);
+                assert!(
+                    buffer[0] == 7 && buffer[len + 1] == 7 && buffer[1..=len] == zeros,
+                    "{what} {next:?} {len}"
+                );
+            };
+            check("fill", &|dst| zero::fill(dst));
+            check("fill_with", &|dst| zero::fill_with(dst, next));
+            check("secret", &|dst| zero::secret(dst));
+            check("if_dirty", &|dst| assert_eq!(zero::if_dirty(dst), len));
+            check("fill_unfenced", &|dst| {
+                // SAFETY: nobody else sees the buffer.
+                unsafe { zero::fill_unfenced(dst, next) };
+                crate::drain();
+            });
+            let mut fresh = vec![MaybeUninit::uninit(); len];
+            assert!(zero::fill_uninit(&mut fresh) == zeros);
+            let mut fresh = vec![MaybeUninit::uninit(); len];
+            assert!(zero::fill_uninit_with(&mut fresh, next) == zeros);
+        }
+    }
+}
+
+#[test]
+fn pages_are_pages() {
+    use crate::zero::Page;
+    let mut memory = vec![Page([9; Page::BYTES]); 5];
+    zero::pages(&mut memory[1..3]);
+    zero::pages_with(&mut memory[3..4], crate::Next::Device);
+    zero::pages(&mut []);
+    for (page, byte) in memory.iter().zip([9, 0, 0, 0, 9]) {
+        assert!(page.0 == [byte; Page::BYTES]);
+    }
+}

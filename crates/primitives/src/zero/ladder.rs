@@ -1,0 +1,104 @@
+//! The upper part of the ladder, the same for all levels of vectors.
+
+/// Makes `CODE` out of a level's own `zero` and `read_here`, and `large`, the upper part of its ladder. The arguments are the
+/// attributes of the level and its block; from `REP_STOSB_FROM_BYTES` of the module on `rep stosb` beats a loop of
+/// stores on CPUs with ERMS.
+macro_rules! above_small {
+    ($(#[$level:meta])* $block:ty) => {
+        /// The code of this kernel.
+        pub(super) const CODE: $crate::dispatch::ZeroCode =
+            $crate::dispatch::ZeroCode { zero, planned, unfenced, if_dirty };
+
+        /// The ladder for a caller with an intent.
+        ///
+        /// # Safety
+        /// The CPU has the level; otherwise as [`fill_raw`](super::fill_raw).
+        $(#[$level])*
+        unsafe extern "C" fn planned(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
+            // SAFETY: the same contract; len is what `large` asks for.
+            unsafe {
+                match len {
+                    ..$crate::intent::AROUND_LEAST_BYTES if plan.read_here => read_here(dst, len),
+                    ..$crate::intent::AROUND_LEAST_BYTES => zero(dst, len),
+                    _ => large(dst, len, plan),
+                }
+            }
+        }
+
+        /// The upper part of the ladder.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        $(#[$level])*
+        #[inline(never)]
+        unsafe extern "C" fn large(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
+            use $crate::cpu::{Features, features};
+            // SAFETY: len is more than what each path asks for; the level by contract.
+            unsafe {
+                if plan.around {
+                    $crate::blocks::zero_around::<$block>(dst, len);
+                    $crate::blocks::fence();
+                } else if (plan.not_soon || len >= REP_STOSB_FROM_BYTES) && features().contains(Features::ERMS) {
+                    $crate::blocks::zero_rep_stosb(dst, len);
+                } else {
+                    $crate::blocks::zero_aligned_loop::<$block>(dst, len);
+                }
+            }
+        }
+
+        /// As `planned`, without the fence behind stores around the caches.
+        ///
+        /// # Safety
+        /// The CPU has the level; otherwise as [`fill_raw_unfenced`](super::fill_raw_unfenced).
+        $(#[$level])*
+        unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
+            // SAFETY: the same contract; len is more than what `zero_around` asks for where it is called.
+            unsafe {
+                if (plan.around || plan.not_soon) && len >= $crate::intent::AROUND_LEAST_BYTES {
+                    $crate::blocks::zero_around::<$block>(dst, len);
+                } else {
+                    planned(dst, len, plan);
+                }
+            }
+        }
+
+        /// The upper part of the ladder for a caller without an intent.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        $(#[$level])*
+        unsafe extern "C" fn large_by_size(dst: *mut u8, len: usize) {
+            use $crate::intent::{Plan, ZERO_IN_CACHES_BYTES};
+            // SAFETY: the same contract.
+            unsafe {
+                match len {
+                    ..ZERO_IN_CACHES_BYTES => large(dst, len, Plan::THROUGH),
+                    _ => huge(dst, len),
+                }
+            }
+        }
+
+        /// Sizes at which the machine's caches have to be looked at.
+        ///
+        /// # Safety
+        /// As `large_by_size`.
+        $(#[$level])*
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C" fn huge(dst: *mut u8, len: usize) {
+            use $crate::intent::{Intent, Plan};
+            // SAFETY: the same contract.
+            unsafe { large(dst, len, Plan::of_zero(Intent::default(), len)) }
+        }
+
+        /// # Safety
+        /// The CPU has the level; otherwise as [`if_dirty_raw`](super::if_dirty_raw).
+        $(#[$level])*
+        unsafe extern "C" fn if_dirty(dst: *mut u8, len: usize) -> usize {
+            // SAFETY: the same contract.
+            unsafe { $crate::blocks::zero_if_dirty::<$block>(dst, len) }
+        }
+    };
+}
+
+pub(super) use above_small;

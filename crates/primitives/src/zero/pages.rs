@@ -1,0 +1,75 @@
+//! Whole pages.
+
+use super::fill_raw_with;
+use crate::intent::{Intent, Next};
+
+/// A page of 4096 bytes at a multiple of 4096: what allocators, kernels and virtual machine monitors hand out.
+///
+/// ```
+/// use carryline::zero::Page;
+/// assert_eq!((size_of::<Page>(), align_of::<Page>()), (4096, 4096));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C, align(4096))]
+pub struct Page(pub [u8; Page::BYTES]);
+
+impl Page {
+    /// The bytes of a page.
+    pub const BYTES: usize = 4096;
+
+    /// The pages that bytes are: `None` where they do not start at a multiple of 4096, or end within a page.
+    ///
+    /// ```
+    /// use carryline::zero::{Page, pages};
+    /// let mut memory = vec![1; 3 * 4096];
+    /// let start = memory.as_ptr().align_offset(4096);
+    /// let memory = &mut memory[start..];
+    /// assert!(Page::of_bytes(&mut memory[1..4097]).is_none());
+    /// assert!(Page::of_bytes(&mut memory[..4095]).is_none());
+    /// pages(Page::of_bytes(&mut memory[..8192]).unwrap());
+    /// assert_eq!((memory[0], memory[8191], memory[8192]), (0, 0, 1));
+    /// ```
+    #[must_use]
+    pub fn of_bytes(bytes: &mut [u8]) -> Option<&mut [Page]> {
+        if !bytes.as_ptr().cast::<Page>().is_aligned() || !bytes.len().is_multiple_of(Page::BYTES) {
+            return None;
+        }
+        // SAFETY: aligned, and a whole number of pages; any bytes are a page, which has no padding. The borrow goes
+        // over to the result.
+        Some(unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / Page::BYTES) })
+    }
+}
+
+/// Zeroes whole pages. Together they are one call: what goes around the caches is fenced once.
+///
+/// # Panics
+/// As [the module](super) says.
+///
+/// ```
+/// use carryline::zero::{Page, pages};
+/// let mut memory = vec![Page([1; 4096]); 3];
+/// pages(&mut memory[1..]);
+/// assert!(memory[0].0 == [1; 4096] && memory[1].0 == [0; 4096] && memory[2].0 == [0; 4096]);
+/// ```
+#[inline]
+pub fn pages(dst: &mut [Page]) {
+    pages_with(dst, Next::Unknown);
+}
+
+/// Zeroes whole pages, and leaves them where the caller's intent needs them.
+///
+/// # Panics
+/// As [the module](super) says.
+///
+/// ```
+/// use carryline::{Intent, Next, zero::{Page, pages_with}};
+/// // One page of the 512 MiB of a guest's memory.
+/// let mut page = [Page([1; 4096])];
+/// pages_with(&mut page, Intent::new(Next::NotSoon).part_of(512 << 20));
+/// assert_eq!(page[0].0, [0; 4096]);
+/// ```
+#[inline]
+pub fn pages_with(dst: &mut [Page], intent: impl Into<Intent>) {
+    // SAFETY: a slice is valid for writes of its bytes.
+    unsafe { fill_raw_with(dst.as_mut_ptr().cast(), size_of_val(dst), intent) }
+}

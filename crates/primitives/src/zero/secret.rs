@@ -1,0 +1,89 @@
+//! Zeroing what must not be left in memory.
+
+use super::fill_raw;
+
+/// Zeroes `dst` for good: the compiler cannot remove the call, however sure it is that nobody reads the memory
+/// again. As fast as [`fill`](super::fill).
+///
+/// When it returns, the bytes of `dst` are zero. It does not find other places that held the secret: registers of
+/// the code that used it, copies that the compiler made when a value moved, a stack that was spilled to, a page
+/// that was swapped out. The call itself makes no such copies: kernels only write, so that the registers they use
+/// hold zeros and never the secret.
+///
+/// ```
+/// let mut key = *b"correct horse battery staple";
+/// carryline::zero::secret(&mut key);
+/// assert_eq!(key, [0; 28]);
+/// ```
+///
+/// # Panics
+/// As [the module](super) says.
+#[inline]
+pub fn secret(dst: &mut [u8]) {
+    // SAFETY: a slice is valid for writes of its length.
+    unsafe { secret_raw(dst.as_mut_ptr(), dst.len()) }
+}
+
+/// [`secret`] for `len` bytes at `dst`, which may be uninitialised.
+///
+/// # Safety
+/// As [`fill_raw`].
+///
+/// # Panics
+/// As [the module](super) says.
+///
+/// ```
+/// let mut pin = [1_u16, 2, 3, 4];
+/// // SAFETY: the bytes of the array.
+/// unsafe { carryline::zero::secret_raw(pin.as_mut_ptr().cast(), 8) };
+/// assert_eq!(pin, [0; 4]);
+/// ```
+#[inline]
+pub unsafe fn secret_raw(dst: *mut u8, len: usize) {
+    // SAFETY: the caller's obligation.
+    unsafe { fill_raw(dst, len) };
+    observe(dst);
+}
+
+/// Code that, as far as the compiler knows, reads all memory that can be reached from the pointer, so that every store
+/// there comes first. It is no instruction.
+#[inline(always)]
+#[cfg(all(
+    not(miri),
+    any(
+        target_arch = "x86_64",
+        target_arch = "x86",
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "riscv64",
+        target_arch = "riscv32",
+        target_arch = "s390x",
+        target_arch = "loongarch64"
+    )
+))]
+fn observe(dst: *mut u8) {
+    // SAFETY: no instruction at all.
+    unsafe {
+        core::arch::asm!("/* {0} */", in(reg) dst, options(nostack, preserves_flags, readonly));
+    }
+}
+
+/// Without inline assembly: what the standard library has for it.
+#[inline(always)]
+#[cfg(not(all(
+    not(miri),
+    any(
+        target_arch = "x86_64",
+        target_arch = "x86",
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "riscv64",
+        target_arch = "riscv32",
+        target_arch = "s390x",
+        target_arch = "loongarch64"
+    )
+)))]
+fn observe(dst: *mut u8) {
+    core::hint::black_box(dst);
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+}

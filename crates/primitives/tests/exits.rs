@@ -1,0 +1,192 @@
+//! How kernels end: with every non-temporal store fenced, and with the upper halves of the vector registers clean.
+//!
+//! The machine code of each kernel's entries is followed along every path, through jumps and calls, with a note of
+//! what an exit would leave behind. Only an unfenced entry may leave stores unfenced.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+use carryline::cpu::features;
+use carryline::{copy, zero};
+use iced_x86::{
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the instructions so far have left behind.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+struct State {
+    /// A weakly ordered store without `sfence` behind it.
+    unfenced: bool,
+    /// A write to the upper half of one of the first sixteen vector registers without `vzeroupper` behind it.
+    dirty: bool,
+}
+
+/// What ends an entry, and which instructions it can come to.
+#[derive(Default)]
+struct Followed {
+    exits: BTreeSet<State>,
+    mnemonics: BTreeSet<Mnemonic>,
+}
+
+fn decode(address: usize) -> Instruction {
+    const LONGEST_BYTES: usize = 15;
+    // SAFETY: code of this program, which is readable and does not change; behind every kernel comes other code.
+    let bytes =
+        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), LONGEST_BYTES) };
+    let instruction = Decoder::with_ip(64, bytes, address as u64, DecoderOptions::NONE).decode();
+    assert!(!instruction.is_invalid(), "no instruction at {address:#x}");
+    instruction
+}
+
+fn is_weak_store(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    matches!(
+        instruction.mnemonic(),
+        M::Movntdq
+            | M::Vmovntdq
+            | M::Movntps
+            | M::Vmovntps
+            | M::Movntpd
+            | M::Vmovntpd
+            | M::Movnti
+            | M::Clzero
+    )
+}
+
+fn after(mut state: State, instruction: &Instruction, info: &mut InstructionInfoFactory) -> State {
+    match instruction.mnemonic() {
+        Mnemonic::Sfence | Mnemonic::Mfence => state.unfenced = false,
+        Mnemonic::Vzeroupper | Mnemonic::Vzeroall => state.dirty = false,
+        _ => {
+            state.unfenced |= is_weak_store(instruction);
+            state.dirty |= info.info(instruction).used_registers().iter().any(|used| {
+                let written = !matches!(used.access(), OpAccess::Read | OpAccess::CondRead | OpAccess::None);
+                let number =
+                    (used.register().is_ymm() || used.register().is_zmm()).then(|| used.register().number());
+                written && number.is_some_and(|number| number < 16)
+            });
+        }
+    }
+    state
+}
+
+/// Follows the code from `start` on, in `state`. A call is followed for what it leaves behind, and what comes after
+/// it then begins in each of these states. What has no target in the code, like a jump through a table, is taken for
+/// an exit.
+fn follow(
+    start: usize,
+    state: State,
+    known: &mut BTreeMap<(usize, State), BTreeSet<State>>,
+    all: &mut Followed,
+) -> BTreeSet<State> {
+    if let Some(exits) = known.get(&(start, state)) {
+        return exits.clone();
+    }
+    known.insert((start, state), BTreeSet::new());
+    let mut info = InstructionInfoFactory::new();
+    let (mut exits, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![(start, state)]);
+    while let Some((address, before)) = open.pop() {
+        if !seen.insert((address, before)) {
+            continue;
+        }
+        let instruction = decode(address);
+        all.mnemonics.insert(instruction.mnemonic());
+        let state = after(before, &instruction, &mut info);
+        let (next, target) = (instruction.next_ip() as usize, instruction.near_branch_target() as usize);
+        match instruction.flow_control() {
+            FlowControl::Next => open.push((next, state)),
+            FlowControl::UnconditionalBranch => open.push((target, state)),
+            FlowControl::ConditionalBranch => open.extend([(next, state), (target, state)]),
+            FlowControl::Call => {
+                open.extend(follow(target, state, known, all).into_iter().map(|left| (next, left)))
+            }
+            // A panic's way out, or the standard library's: nothing of ours.
+            FlowControl::IndirectCall => open.push((next, state)),
+            FlowControl::Return | FlowControl::IndirectBranch => _ = exits.insert(state),
+            FlowControl::Interrupt | FlowControl::XbeginXabortXend | FlowControl::Exception => {
+                assert!(
+                    matches!(instruction.code(), Code::Ud2 | Code::Int3),
+                    "{:?} at {address:#x}",
+                    instruction.code()
+                );
+            }
+        }
+    }
+    known.insert((start, state), exits.clone());
+    exits
+}
+
+fn followed(start: usize) -> Followed {
+    let mut all = Followed::default();
+    all.exits = follow(start, State::default(), &mut BTreeMap::new(), &mut all);
+    assert!(!all.exits.is_empty(), "{start:#x} never ends");
+    all
+}
+
+/// Every entry of every kernel that this CPU can run; whether stores around the caches are part of it, and whether
+/// it may leave them unfenced.
+fn entries() -> Vec<(String, usize, bool, bool)> {
+    let mut all = Vec::new();
+    for kernel in zero::KERNELS.iter().filter(|kernel| features().contains(kernel.needs)) {
+        let (name, code) = (kernel.name, kernel.function);
+        let around = name != "portable";
+        all.push((format!("zero {name}"), code.zero as usize, around, false));
+        all.push((format!("zero {name} planned"), code.planned as usize, around, false));
+        all.push((format!("zero {name} unfenced"), code.unfenced as usize, around, true));
+        all.push((format!("zero {name} if_dirty"), code.if_dirty as usize, false, false));
+    }
+    for kernel in copy::KERNELS.iter().filter(|kernel| features().contains(kernel.needs)) {
+        let (name, code) = (kernel.name, kernel.function);
+        let around = name != "portable";
+        all.push((format!("copy {name}"), code.copy as usize, around, false));
+        all.push((format!("copy {name} planned"), code.planned as usize, around, false));
+        all.push((format!("copy {name} unfenced"), code.unfenced as usize, around, true));
+        all.push((format!("copy {name} overlapping"), code.overlapping as usize, around, false));
+    }
+    all
+}
+
+#[test]
+fn stores_around_the_caches_are_fenced_on_every_way_out() {
+    for (name, start, around, may_leave_unfenced) in entries() {
+        let followed = followed(start);
+        let leaves_unfenced = followed.exits.iter().any(|exit| exit.unfenced);
+        assert_eq!(leaves_unfenced, may_leave_unfenced && around, "{name}: {:?}", followed.exits);
+        let weak =
+            [Mnemonic::Movntdq, Mnemonic::Vmovntdq].iter().any(|store| followed.mnemonics.contains(store));
+        assert_eq!(weak, around, "{name} goes around the caches");
+    }
+}
+
+#[test]
+fn no_way_out_leaves_upper_halves_dirty() {
+    for (name, start, ..) in entries() {
+        let followed = followed(start);
+        assert!(followed.exits.iter().all(|exit| !exit.dirty), "{name}: {:?}", followed.exits);
+        let wide = name.contains("avx");
+        assert_eq!(followed.mnemonics.contains(&Mnemonic::Vzeroupper), wide, "{name}");
+    }
+}
+
+/// Code that is wrong is found to be.
+#[test]
+fn a_missing_fence_and_a_missing_vzeroupper_are_seen() {
+    use core::arch::naked_asm;
+    #[unsafe(naked)]
+    extern "C" fn fence_on_one_of_two_ways() {
+        naked_asm!("movnti [rdi], eax", "test esi, esi", "je 2f", "sfence", "2:", "ret")
+    }
+    #[unsafe(naked)]
+    extern "C" fn dirty_after_a_call() {
+        naked_asm!("vpxor xmm0, xmm0, xmm0", "call 2f", "ret", "2:", "vmovdqu ymm15, [rdi]", "ret")
+    }
+    #[unsafe(naked)]
+    extern "C" fn clean() {
+        naked_asm!("vmovdqu64 zmm16, [rdi]", "vmovntdq [rdi], ymm1", "call 2f", "ret", "2:", "sfence", "ret")
+    }
+    let left = |function: extern "C" fn()| followed(function as usize).exits;
+    let state = |unfenced, dirty| State { unfenced, dirty };
+    assert_eq!(left(fence_on_one_of_two_ways), BTreeSet::from([state(false, false), state(true, false)]));
+    assert_eq!(left(dirty_after_a_call), BTreeSet::from([state(false, true)]));
+    assert_eq!(left(clean), BTreeSet::from([state(false, false)]));
+}

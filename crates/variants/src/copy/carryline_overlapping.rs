@@ -1,0 +1,22 @@
+//! The `carryline` crate's copy between buffers that may overlap, here between buffers that do not: what a `memmove`
+//! made of it costs.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "carryline_overlapping",
+    routine: Routine::Copy(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "this project's library, in the form that bears an overlap",
+    provenance: "crates/primitives",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the family's contract is this function's obligation.
+    unsafe { carryline::copy::overlapping_raw(dst, src, len) }
+}

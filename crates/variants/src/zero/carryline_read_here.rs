@@ -1,0 +1,23 @@
+//! The `carryline` crate's zeroing for callers who read the bytes at once: no masked stores, as a load would wait for
+//! them.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::Next;
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "carryline_read_here",
+    routine: Routine::Zero(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "this project's library, told that the bytes are read at once",
+    provenance: "crates/primitives",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the family's contract is this function's obligation.
+    unsafe { carryline::zero::fill_raw_with(dst, len, Next::ReadHere) }
+}

@@ -1,0 +1,22 @@
+//! The zeroize crate: volatile stores, which the compiler may neither remove nor widen.
+
+use crate::{Lengths, Role, Routine, Variant, peer};
+use ::zeroize::Zeroize;
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "zeroize",
+    routine: Routine::Zero(run),
+    role: Role::Peer,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "zeroize's zeroing of a slice, which the compiler cannot remove",
+    provenance: "crate zeroize 1.9",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the caller owns len bytes, which are initialised where a program has a secret in them.
+    unsafe { peer::bytes_mut(dst, len) }.zeroize();
+}
