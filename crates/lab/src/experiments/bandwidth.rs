@@ -77,7 +77,7 @@ pub(super) fn uncached_bytes(context: &Context<'_>) -> Result<u64, Failure> {
     let free = context.here.environment.memory.available_bytes / 4;
     let bytes = wanted.min(free) >> 20 << 20;
     if bytes < 2 * context.here.caches.l3 {
-        let (need, l3) = (2 * context.here.caches.l3 >> 20, context.here.caches.l3 >> 20);
+        let (need, l3) = ((2 * context.here.caches.l3) >> 20, context.here.caches.l3 >> 20);
         return Err(context.impossible(format!(
             "a buffer that no cache holds needs {need} MiB (the last level has {l3}), and a quarter of the free memory \
              is {} MiB",

@@ -132,7 +132,7 @@ fn notes(outcome: &mut Outcome, found: &Special, caches: &CacheSizes, last: u64)
         outcome.notes.push(format!(
             "The ladder ends at {} MiB, short of four times the last level ({} MiB), for want of memory or time.",
             last >> 20,
-            4 * caches.l3 >> 20
+            (4 * caches.l3) >> 20
         ));
     }
     if let Err(reason) = outcome.figures.look(&name(PAGES[1], last)) {

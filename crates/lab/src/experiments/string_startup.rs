@@ -75,7 +75,9 @@ const CLAIMS: &[Claim] = &[
 ];
 
 /// What of a line is a figure: its name and unit, and how it comes from the line.
-const OF_LINES: [(&str, &str, fn(&Line) -> f64); 3] = [
+type OfLine = (&'static str, &'static str, fn(&Line) -> f64);
+
+const OF_LINES: [OfLine; 3] = [
     ("start-up", "cycles est.", |line| line.at_zero),
     ("rate", "B/cycle est.", |line| 1.0 / line.slope),
     ("half-performance", "bytes", Line::half_performance),
@@ -132,7 +134,7 @@ fn fitted(
 ) -> Vec<(&'static str, Result<Figure, String>)> {
     let times: Result<Vec<Figure>, String> =
         fit_sizes().map(|bytes| found.cycles(&name(instruction, alignment, bytes))).collect();
-    let figure = |(what, unit, value): (&'static str, &str, fn(&Line) -> f64)| {
+    let figure = |(what, unit, value): OfLine| {
         let figure = times.as_ref().map_err(Clone::clone).and_then(|times| {
             let times: Vec<&Figure> = times.iter().collect();
             Figure::by_round(unit, &times, seed, |cycles| fit(cycles).map_or(f64::NAN, |line| value(&line)))
