@@ -312,7 +312,7 @@ pub(super) const WORDS: &[Word] = &[
     ),
     word(
         "latency ladder",
-        &["pointer chase", "latency"],
+        &["pointer chase"],
         "The time of a load whose address comes from the load before, for buffers of growing size: it rises where a cache \
          ends. The order is random, or a prefetcher would hide the latency. What a buffer's second half adds shows the \
          levels more clearly than the mean, as a part of a buffer stays in the cache that it outgrew.",
