@@ -1,6 +1,7 @@
 //! From a variant to a number that can be believed: proof, condition, samples, estimate, store.
 
 pub mod arena;
+mod batches;
 pub mod capture;
 pub mod cells;
 pub mod claims;

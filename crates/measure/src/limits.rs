@@ -10,7 +10,7 @@ use crate::sampler::CacheSizes;
 use crate::status::{Now, Phase, StatusPage};
 
 /// Bytes that one turn of every loop moves: eight lines.
-const TURN: usize = 512;
+pub(crate) const TURN: usize = 512;
 /// A sample is at least this long, in nanoseconds.
 const SAMPLE_NS: f64 = 100_000.0;
 const SAMPLES: usize = 7;
@@ -100,19 +100,20 @@ pub fn merge(into: &mut Vec<Limit>, other: &[Limit]) {
 
 /// # Safety
 /// `len` bytes at `base`, which is aligned to a line, must be valid for reads and writes; `len` a multiple of 512.
-type Kernel = unsafe fn(base: *mut u8, len: usize);
+pub(crate) type Kernel = unsafe fn(base: *mut u8, len: usize);
 
 /// Ways of doing each thing; the fastest makes the limit.
-struct Kernels {
+pub(crate) struct Kernels {
     /// With and without a prefetch ahead, which the last level gains from.
-    loads: Vec<Kernel>,
+    pub loads: Vec<Kernel>,
     /// By registers and by a string instruction, which some levels take faster.
-    stores: Vec<Kernel>,
-    nt_stores: Vec<Kernel>,
+    pub stores: Vec<Kernel>,
+    /// Past the caches.
+    pub nt_stores: Vec<Kernel>,
 }
 
 #[cfg(target_arch = "x86_64")]
-fn kernels() -> Kernels {
+pub(crate) fn kernels() -> Kernels {
     use carryline::cpu::{Features, features};
     let (loads, store, nt_store): ([Kernel; 2], Kernel, Kernel) = if features().contains(Features::AVX512F) {
         ([x86_64::load_zmm, x86_64::load_zmm_ahead], x86_64::store_zmm, x86_64::nt_store_zmm)
@@ -259,7 +260,7 @@ mod x86_64 {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn kernels() -> Kernels {
+pub(crate) fn kernels() -> Kernels {
     unsafe fn load(base: *mut u8, len: usize) {
         let mut sink = 0_u64;
         for at in (0..len).step_by(8) {

@@ -65,9 +65,16 @@
 //! plus `pub mod zero_twice;` and `&zero_twice::EXPERIMENT,` below.
 
 use crate::failure::Failure;
+pub mod bandwidth;
 pub mod chains;
 pub mod csum40;
+pub mod dirty_check;
+pub mod latency;
 pub mod lockert;
+pub mod page_colour;
+pub mod small_copy;
+pub mod string_startup;
+pub mod syscall;
 pub mod zeroing;
 
 pub use crate::reproduce::context::{Basis, Context, In, Measured};
@@ -76,8 +83,19 @@ pub use crate::reproduce::special::Special;
 use carryline_measure::claims::{Claim, Figures, TableResult};
 
 /// The list, in the order in which they run.
-pub static EXPERIMENTS: &[&Experiment] =
-    &[&zeroing::EXPERIMENT, &csum40::EXPERIMENT, &chains::EXPERIMENT, &lockert::EXPERIMENT];
+pub static EXPERIMENTS: &[&Experiment] = &[
+    &zeroing::EXPERIMENT,
+    &bandwidth::EXPERIMENT,
+    &dirty_check::EXPERIMENT,
+    &page_colour::EXPERIMENT,
+    &string_startup::EXPERIMENT,
+    &small_copy::EXPERIMENT,
+    &syscall::EXPERIMENT,
+    &latency::EXPERIMENT,
+    &csum40::EXPERIMENT,
+    &chains::EXPERIMENT,
+    &lockert::EXPERIMENT,
+];
 
 /// One of the seeds' experiments.
 #[derive(Debug)]

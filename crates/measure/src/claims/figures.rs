@@ -42,6 +42,32 @@ impl Figure {
         })
     }
 
+    /// A figure computed from others of one set, round by round: a difference, the slope of a line, a crossing. What
+    /// is no number in a round is a gap. `None` where they were not sampled together, or no round gives a number.
+    #[must_use]
+    pub fn by_round(
+        unit: &str,
+        of: &[&Figure],
+        seed: u64,
+        compute: impl Fn(&[f64]) -> f64,
+    ) -> Option<Figure> {
+        let (first, rest) = of.split_first()?;
+        let set = first.set.as_deref()?;
+        if rest.iter().any(|other| other.set.as_deref() != Some(set)) {
+            return None;
+        }
+        let round = |replicate: usize, round: usize| {
+            let value = |figure: &&Figure| {
+                figure.samples.get(replicate).and_then(|r| r.get(round)).copied().unwrap_or(f64::NAN)
+            };
+            compute(&of.iter().map(value).collect::<Vec<f64>>())
+        };
+        let samples = first.samples.iter().enumerate();
+        let samples = samples.map(|(r, rounds)| (0..rounds.len()).map(|n| round(r, n)).collect()).collect();
+        let floor = of.iter().map(|figure| figure.floor).fold(0.0, f64::max);
+        Figure::sampled(unit, samples, Some(set), floor, seed)
+    }
+
     /// The figure times a constant, in another unit.
     #[must_use]
     pub fn scaled(&self, factor: f64, unit: &str) -> Figure {
@@ -54,14 +80,19 @@ impl Figure {
         self.mapped(unit, |value| numerator / value)
     }
 
-    /// A monotonic function of the figure; what is no number afterwards becomes a gap.
+    /// A monotonic function of the figure; what is no number afterwards becomes a gap. An end of the interval that is no
+    /// number (a rate where the time may be zero) is where the farthest sample lies.
     fn mapped(&self, unit: &str, map: impl Fn(f64) -> f64) -> Figure {
-        let finite = |value: f64| Some(map(value)).filter(|mapped| mapped.is_finite()).unwrap_or(0.0);
+        let samples: Vec<Vec<f64>> =
+            self.samples.iter().map(|rounds| rounds.iter().map(|v| map(*v)).collect()).collect();
         let Estimate { median, low, high, min } = self.estimate;
+        let finite = samples.iter().flatten().copied().filter(|value| value.is_finite());
+        let farthest =
+            finite.chain([map(median)]).fold(0.0, |far: f64, v| if v.abs() > far.abs() { v } else { far });
+        let finite = |value: f64| Some(map(value)).filter(|mapped| mapped.is_finite()).unwrap_or(farthest);
         let (low, high) = (finite(low), finite(high));
         let estimate =
             Estimate { median: finite(median), low: low.min(high), high: low.max(high), min: finite(min) };
-        let samples = self.samples.iter().map(|rounds| rounds.iter().map(|v| map(*v)).collect()).collect();
         Figure { unit: unit.to_owned(), samples, estimate, ..self.clone() }
     }
 
@@ -174,5 +205,41 @@ impl Figures {
 
     fn valued<'n>(&self, names: &[&'n str]) -> impl Iterator<Item = (&'n str, f64)> {
         names.iter().copied().filter_map(|name| Some((name, self.get(name)?.value())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(set: Option<&str>, values: [f64; 3]) -> Figure {
+        let samples = values.map(|value| vec![value; 4]).into();
+        Figure::sampled("ticks", samples, set, 0.02, 1).expect("samples")
+    }
+
+    #[test]
+    fn a_figure_is_computed_round_by_round_and_only_within_a_set() {
+        let long = figure(Some("one"), [110.0, 120.0, 130.0]);
+        let short = figure(Some("one"), [10.0, 20.0, 30.0]);
+        let difference = Figure::by_round("ticks", &[&long, &short], 1, |v| v[0] - v[1]).expect("a figure");
+        assert_eq!(difference.value(), 100.0);
+        assert_eq!(difference.samples().concat(), vec![100.0; 12]);
+        assert_eq!(difference.floor(), 0.02);
+        let other = figure(Some("other"), [1.0; 3]);
+        assert!(Figure::by_round("ticks", &[&long, &other], 1, |v| v[0] - v[1]).is_none());
+        assert!(Figure::by_round("ticks", &[&figure(None, [1.0; 3])], 1, |v| v[0]).is_none());
+        assert!(Figure::by_round("ticks", &[&long], 1, |_| f64::NAN).is_none());
+        assert!(Figure::by_round("ticks", &[], 1, |_| 1.0).is_none());
+    }
+
+    #[test]
+    fn a_rate_whose_time_may_be_zero_still_lies_within_its_interval() {
+        let times = vec![vec![1.0; 4], vec![90.0; 4], vec![100.0; 4]];
+        let time = Figure::sampled("ns", times, None, 0.01, 1).expect("samples");
+        assert_eq!(time.estimate().low, 0.0, "so far apart that zero is not excluded");
+        let rate = time.over(900.0, "GB/s");
+        let estimate = rate.estimate();
+        assert_eq!((estimate.median, estimate.high), (10.0, 900.0));
+        assert!(estimate.low < estimate.median, "{estimate:?}");
     }
 }

@@ -277,6 +277,53 @@ pub(super) const WORDS: &[Word] = &[
          write therefore reads as much as it writes. Non-temporal stores and some string instructions avoid it.",
     ),
     word(
+        "bandwidth",
+        &["memory bandwidth"],
+        "The bytes that memory can deliver or take in a second. A program sees less of it than the bus moves: an ordinary \
+         write to a line in memory reads the line first, so it counts twice there. 'carryline reproduce bandwidth' takes \
+         the most that any pass of one core moves as the whole; more cores may get more.",
+    ),
+    word(
+        "start-up",
+        &["startup", "rep movsb", "rep stosb", "string instruction"],
+        "What a string instruction (rep movs, rep stos) costs before it moves anything: the a of T(n) = a + n / b, where b is \
+         its rate. Newer CPUs take short strings on a path of their own, below that line. 'carryline reproduce \
+         string-startup' fits the line and draws the curve.",
+    ),
+    word(
+        "half-performance length",
+        &["half-performance", "n-half"],
+        "The length at which half of the time is start-up: a times b where T(n) = a + n / b. Shorter calls pay mostly for \
+         being made, longer ones for their bytes. Published for rep movsb: 25 cycles times 32 bytes a cycle, 800 bytes.",
+    ),
+    word(
+        "dirty block",
+        &["dirty-check", "break-even share"],
+        "A block of 32 bytes in which something is not zero. A routine that looks before it writes leaves clean blocks \
+         alone, and pays for the look in all of them. The break-even share is the share of dirty blocks from which on \
+         writing everything is cheaper.",
+    ),
+    word(
+        "page colour",
+        &["page coloring", "frame", "pagemap"],
+        "The bits of a page's place in physical memory (its frame) that decide which sets of a cache, or which bank of \
+         memory, its lines use. A program sees its frames in /proc/self/pagemap if it is root and chooses none; in a \
+         virtual machine they are the guest's. 'carryline reproduce page-colour' compares their orders.",
+    ),
+    word(
+        "latency ladder",
+        &["pointer chase"],
+        "The time of a load whose address comes from the load before, for buffers of growing size: it rises where a cache \
+         ends. The order is random, or a prefetcher would hide the latency. What a buffer's second half adds shows the \
+         levels more clearly than the mean, as a part of a buffer stays in the cache that it outgrew.",
+    ),
+    word(
+        "vDSO",
+        &[],
+        "A piece of code that the kernel maps into every process to answer some calls, such as the time, without being \
+         entered. What such a call costs says nothing about system calls; 'carryline reproduce syscall' shows both.",
+    ),
+    word(
         "first touch",
         &["page fault", "prefault"],
         "The first write to a page that the kernel has promised and not yet provided: it faults, finds a page, zeroes \

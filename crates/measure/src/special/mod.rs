@@ -18,9 +18,16 @@
 //!   with and the reason;
 //! - a routine of the collection is called only once it is proved: [`Setup::verified`].
 
+pub mod bandwidth;
 mod chains;
+pub mod dirty_check;
 pub mod inlined40;
+pub mod latency;
+pub mod page_colour;
 mod planted;
+pub mod small_copy;
+pub mod string_startup;
+pub mod syscall;
 
 use crate::clock;
 use crate::sampler::CacheSizes;
@@ -32,7 +39,18 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The list.
-pub static SPECIALS: &[&Special] = &[&chains::SPECIAL, &inlined40::SPECIAL, &planted::SPECIAL];
+pub static SPECIALS: &[&Special] = &[
+    &chains::SPECIAL,
+    &inlined40::SPECIAL,
+    &planted::SPECIAL,
+    &bandwidth::SPECIAL,
+    &dirty_check::SPECIAL,
+    &page_colour::SPECIAL,
+    &string_startup::SPECIAL,
+    &small_copy::SPECIAL,
+    &syscall::SPECIAL,
+    &latency::SPECIAL,
+];
 
 /// A special measurement.
 #[derive(Debug)]

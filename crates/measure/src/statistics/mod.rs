@@ -19,6 +19,7 @@
 mod compare;
 mod estimate;
 mod interval;
+mod line;
 mod order;
 mod rank;
 mod steady;
@@ -26,6 +27,7 @@ mod steady;
 pub use compare::{LEAST_FLOOR, Order, compare, compare_samples, noise_floor};
 pub use estimate::{estimate, net, paired_ratio};
 pub use interval::{BARE_RELATIVE, LEAST_ROUNDS, LONE_RELATIVE};
+pub use line::{Line, crossing, line};
 pub use order::{median, median_in_place, quantile, quantile_of_sorted};
 pub use rank::{Standing, rank};
 pub use steady::{LEAST_SERIES, agreement_n_2n, agreement_of_nets, by_parity, steady};
