@@ -3,6 +3,7 @@
 pub mod arena;
 pub mod capture;
 pub mod cells;
+mod chase;
 pub mod claims;
 pub mod clock;
 pub mod condition;
@@ -14,6 +15,7 @@ pub mod forked;
 pub mod gather;
 pub mod limits;
 pub mod nearest;
+mod pages;
 pub mod planted;
 pub mod plugin;
 pub mod process;

@@ -64,7 +64,13 @@
 use crate::failure::Failure;
 pub mod chains;
 pub mod csum40;
+pub mod first_touch;
+pub mod four_numbers;
 pub mod lockert;
+pub mod neighbour;
+pub mod pollution;
+pub mod prezero;
+pub mod simd_switch;
 pub mod zeroing;
 
 pub use crate::reproduce::context::{Basis, Context, In, Measured};
@@ -73,8 +79,18 @@ pub use crate::reproduce::special::Special;
 use carryline_measure::claims::{Claim, Figures, TableResult};
 
 /// The list, in the order in which they run.
-pub static EXPERIMENTS: &[&Experiment] =
-    &[&zeroing::EXPERIMENT, &csum40::EXPERIMENT, &chains::EXPERIMENT, &lockert::EXPERIMENT];
+pub static EXPERIMENTS: &[&Experiment] = &[
+    &zeroing::EXPERIMENT,
+    &four_numbers::EXPERIMENT,
+    &first_touch::EXPERIMENT,
+    &prezero::EXPERIMENT,
+    &neighbour::EXPERIMENT,
+    &simd_switch::EXPERIMENT,
+    &pollution::EXPERIMENT,
+    &csum40::EXPERIMENT,
+    &chains::EXPERIMENT,
+    &lockert::EXPERIMENT,
+];
 
 /// One of the seeds' experiments.
 #[derive(Debug)]

@@ -30,9 +30,11 @@
 //! assert_eq!(judged.verdict, Verdict::Holds);
 //! ```
 
+mod crossing;
 mod figures;
 mod rule;
 
+pub use crossing::{crossing, differences};
 pub use figures::{Figure, Figures};
 pub use rule::{Rule, Verdict};
 

@@ -15,6 +15,8 @@ mod workload;
 
 pub use buffers::Buffers;
 pub(crate) use loops::{PLACEMENTS, place};
+pub(crate) use prepare::{flush, touch};
+pub(crate) use workload::shuffle;
 pub use workload::{CacheSizes, buffer_bytes, level_of};
 
 use crate::arena::MapError;
@@ -33,7 +35,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use seen::Seen;
 use std::time::{Duration, Instant};
-use workload::{Layout, Operand, below, draw_calls, shuffle};
+use workload::{Layout, Operand, below, draw_calls};
 
 /// The shortest batch that is timed; the clock's step and its own cost must vanish in it.
 const SHORTEST_BATCH: Duration = Duration::from_micros(1);

@@ -19,20 +19,36 @@
 //! - a routine of the collection is called only once it is proved: [`Setup::verified`].
 
 mod chains;
+pub mod first_touch;
+pub mod four_numbers;
 pub mod inlined40;
+pub mod neighbour;
 mod planted;
+pub mod pollution;
+pub mod prezero;
+pub mod simd_switch;
 
 use crate::clock;
 use crate::sampler::CacheSizes;
 use crate::status::StatusPage;
 use crate::subject::Subject;
 use crate::verify::{self, Depth, Verified};
-use carryline_variants::Family;
+use carryline_variants::{CopyFn, Family, Routine, ZeroFn};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The list.
-pub static SPECIALS: &[&Special] = &[&chains::SPECIAL, &inlined40::SPECIAL, &planted::SPECIAL];
+pub static SPECIALS: &[&Special] = &[
+    &chains::SPECIAL,
+    &first_touch::SPECIAL,
+    &four_numbers::SPECIAL,
+    &inlined40::SPECIAL,
+    &neighbour::SPECIAL,
+    &planted::SPECIAL,
+    &pollution::SPECIAL,
+    &prezero::SPECIAL,
+    &simd_switch::SPECIAL,
+];
 
 /// A special measurement.
 #[derive(Debug)]
@@ -100,6 +116,38 @@ impl Setup<'_> {
         verify::prove(subject, Depth::Replicate, self.seed, self.status, u64::MAX)
             .map(|(verified, _)| verified)
             .map_err(|failure| Impossible(format!("{family}/{name}: {failure}")))
+    }
+
+    /// The first of these ways to zero that runs here, proved right in this process, with its name.
+    ///
+    /// # Errors
+    /// [`Impossible`] when none of them does; the reason is that of the last.
+    pub fn zeroing(&self, names: &[&'static str]) -> Result<(&'static str, ZeroFn), Impossible> {
+        let mut reason = Impossible("no way to zero was named".to_owned());
+        for name in names {
+            match self.verified(Family::Zero, name).map(|verified| verified.subject().routine) {
+                Ok(Routine::Zero(routine)) => return Ok((name, routine)),
+                Ok(_) => {}
+                Err(why) => reason = why,
+            }
+        }
+        Err(reason)
+    }
+
+    /// The first of these ways to copy that runs here, proved right in this process, with its name.
+    ///
+    /// # Errors
+    /// As [`Setup::zeroing`].
+    pub fn copying(&self, names: &[&'static str]) -> Result<(&'static str, CopyFn), Impossible> {
+        let mut reason = Impossible("no way to copy was named".to_owned());
+        for name in names {
+            match self.verified(Family::Copy, name).map(|verified| verified.subject().routine) {
+                Ok(Routine::Copy(routine)) => return Ok((name, routine)),
+                Ok(_) => {}
+                Err(why) => reason = why,
+            }
+        }
+        Err(reason)
     }
 }
 

@@ -1,0 +1,292 @@
+//! simd-switch: whether vector registers in use make task switches dearer, and the copy that would repay it.
+//!
+//! Two threads on one CPU pass a byte to and fro with their vector state clean or dirty. In 2000 the state was switched
+//! only when somebody used it; kernels now save and restore at every switch what the CPU says is in use. Beside the switch
+//! stand the instructions that do it, as far as user mode may use them, and copies by integer and by wide
+//! registers, whose difference must repay what the switch costs more.
+
+use super::{Basis, Context, Experiment, In, Measured, Outcome, Special};
+use crate::failure::Failure;
+use carryline_measure::claims::{Claim, Datum, Figure, Figures, Rule, TableResult, crossing, differences};
+use carryline_measure::condition::Condition;
+use carryline_measure::special::simd_switch::{INSTRUCTIONS, PARTS, PIPE, STATES, saving, setting, switch};
+use carryline_variants::Family;
+
+/// See the module.
+pub static EXPERIMENT: Experiment = Experiment {
+    id: "simd-switch",
+    source: "torvalds-2000",
+    title: "Task switches with vector registers in use",
+    weight: 0.8,
+    claims: CLAIMS,
+    run,
+};
+
+const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "wide-makes-switches-dearer",
+        text: "a switch costs more where the widest vector registers are in use",
+        published: "you get slower task switching",
+        rule: Rule::at_least("switch, widest", "switch, clean", 1.0),
+    },
+    Claim {
+        id: "xmm-makes-switches-dearer",
+        text: "a switch costs more where xmm registers are in use",
+        published: "MMX is similar",
+        rule: Rule::at_least("switch, xmm", "switch, clean", 1.0),
+    },
+    Claim {
+        id: "x87-makes-switches-dearer",
+        text: "a switch costs more where the x87 registers are in use",
+        published: "save and restore are expensive",
+        rule: Rule::at_least("switch, x87", "switch, clean", 1.0),
+    },
+    Claim {
+        id: "saving-eats-the-gain",
+        text: "saving and restoring all state costs more than the 36 cycles that MMX gained on 4 KB",
+        published: "847 -> 811 cycles, likely to cost much more",
+        rule: Rule::value_at_least("save and restore, all", 36.0),
+    },
+    Claim {
+        id: "some-kilobytes-repay",
+        text: "a wide copy repays a dearer switch from some kilobytes on, not below 2 KB",
+        published: "noticeably larger than a few kilobytes",
+        rule: Rule::value_at_least("copy that repays a switch", 2048.0),
+    },
+];
+
+/// Sizes that are copied, in bytes.
+const SIZES: [u64; 10] = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
+const INTEGER: &str = "int64_registers";
+const REP: &str = "rep_movsb";
+/// The widest first.
+const WIDE: [&str; 3] = ["avx512", "avx2", "sse2"];
+
+fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let special = context.special("simd_switch", &serde_json::Value::Null, 0.55)?;
+    for state in STATES {
+        outcome.figures.add_or_reason(switch(state), special.ns(&switch(state)));
+    }
+    let widest = ["zmm", "ymm", "xmm"].into_iter().find(|state| special.ns(&switch(state)).is_ok());
+    let widest = widest.unwrap_or("xmm");
+    outcome.figures.add_or_reason("switch, widest", special.ns(&switch(widest)));
+    outcome.tables.push(switches(context, &special));
+    outcome.tables.push(savings(&mut outcome.figures, &special));
+    if let Some(reason) = &special.reason {
+        outcome.notes.push(format!("Not all of it could be measured: {reason}."));
+    }
+    dearer(&mut outcome, widest, context.seed);
+    repay(context, &mut outcome)?;
+    outcome.notes.push(format!(
+        "The widest registers here are {widest}. The kernel's own XSAVES and XRSTORS are privileged, so they are not timed alone. \
+         The document gives no figures for switches; what it says of one task holds for both of two: here both have their \
+         registers in the same state."
+    ));
+    Ok(outcome)
+}
+
+/// What the CPU said was in use, by name.
+fn in_use(special: &Special, state: &str) -> String {
+    let bits = special.facts.first().and_then(|facts| facts["in use"][state].as_u64());
+    let Some(bits) = bits else { return "the CPU does not say".to_owned() };
+    let parts = PARTS.iter().filter(|(name, bit)| !name.starts_with("all") && bits & bit != 0);
+    let names: Vec<&str> = parts.map(|(name, _)| *name).collect();
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}
+
+fn switches(context: &Context<'_>, special: &Special) -> TableResult {
+    let mut table = TableResult::new(
+        "A switch: a byte through a pipe to another thread on the same CPU, less the making of the state",
+        &[
+            ("registers written", ""),
+            ("in use, as the CPU says", ""),
+            ("published", ""),
+            ("a switch", "ns"),
+            ("a switch", "cycles"),
+            ("times clean", ""),
+            ("making the state", "ns"),
+        ],
+    );
+    let clean = special.ns(&switch(STATES[0]));
+    for state in STATES {
+        let ns = special.ns(&switch(state));
+        let cycles = special.cycles(&switch(state));
+        let times = ns.as_ref().ok().zip(clean.as_ref().ok()).and_then(|(ns, clean)| {
+            let ratio = ns.ratio_to(clean, context.seed)?;
+            Some(Datum::Figure { value: ratio.median, low: ratio.low, high: ratio.high })
+        });
+        table.push(vec![
+            state.into(),
+            in_use(special, state).into(),
+            Datum::None,
+            ns.as_ref().ok().into(),
+            cycles.as_ref().ok().into(),
+            times.unwrap_or(Datum::None),
+            special.ns(&setting(state)).as_ref().ok().into(),
+        ]);
+    }
+    let (ns, cycles) = (special.ns(PIPE), special.cycles(PIPE));
+    table.push(vec![
+        "(a write and a read without a switch)".into(),
+        "".into(),
+        Datum::None,
+        ns.as_ref().ok().into(),
+        cycles.as_ref().ok().into(),
+        Datum::None,
+        Datum::None,
+    ]);
+    table
+}
+
+/// What saves and restores, by component; adds the figure that a claim names.
+fn savings(figures: &mut Figures, special: &Special) -> TableResult {
+    let mut columns = vec![("component, dirty unless clean is said", "")];
+    columns.extend(INSTRUCTIONS.map(|instruction| (instruction, "cycles")));
+    let mut table =
+        TableResult::new("Saving and restoring in user mode, again and again to the same place", &columns);
+    for (part, _) in PARTS {
+        let mut row: Vec<Datum> = vec![part.into()];
+        for instruction in INSTRUCTIONS {
+            let cycles = special.cycles(&saving(instruction, part));
+            row.push(cycles.as_ref().ok().into());
+            figures.add_or_reason(saving(instruction, part), cycles);
+        }
+        table.push(row);
+    }
+    let pair =
+        figures.look("XSAVE all").and_then(|save| Ok((save.clone(), figures.look("XRSTOR all")?.clone())));
+    figures.add_or_reason("save and restore, all", pair.and_then(|(save, restore)| sum(&save, &restore)));
+    table
+}
+
+/// Two figures of the same rounds together.
+fn sum(a: &Figure, b: &Figure) -> Result<Figure, String> {
+    let samples =
+        a.samples().iter().zip(b.samples()).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a + b).collect());
+    Figure::sampled(a.unit(), samples.collect(), None, a.floor().max(b.floor()), 1)
+        .ok_or_else(|| "nothing was sampled".to_owned())
+}
+
+/// What a switch with the widest registers costs more, or the most that it may.
+fn dearer(outcome: &mut Outcome, widest: &str, seed: u64) {
+    let pair = outcome
+        .figures
+        .look("switch, widest")
+        .and_then(|wide| Ok((wide.clone(), outcome.figures.look("switch, clean")?.clone())));
+    let more = pair.and_then(|(wide, clean)| {
+        let samples: Vec<Vec<f64>> = wide
+            .samples()
+            .iter()
+            .zip(clean.samples())
+            .map(|(wide, clean)| wide.iter().zip(clean).map(|(wide, clean)| wide - clean).collect())
+            .collect();
+        let floor_ns = wide.floor() * clean.value();
+        let more = Figure::sampled("ns", samples, None, 0.0, seed).ok_or("nothing was sampled")?;
+        Ok::<_, String>((more, floor_ns))
+    });
+    let more = match more {
+        Err(reason) => Err(reason),
+        Ok((more, floor_ns)) if more.estimate().low > floor_ns => {
+            outcome.notes.push(format!(
+                "A switch with {widest} in use costs {:.0} ns more ({:.0} to {:.0}); the noise floor is {floor_ns:.0} ns.",
+                more.value(),
+                more.estimate().low,
+                more.estimate().high
+            ));
+            Ok(more)
+        }
+        Ok((more, floor_ns)) => {
+            let most = more.estimate().high.max(floor_ns);
+            outcome.notes.push(format!(
+                "A switch with {widest} in use costs {:.0} ns more, which is not beyond doubt (noise floor {floor_ns:.0} ns): at \
+                 most {most:.0} ns.",
+                more.value()
+            ));
+            outcome.figures.add("dearer by at most", Figure::exact("ns", most));
+            Err(format!("the switch is dearer by {most:.0} ns at most, and perhaps by nothing"))
+        }
+    };
+    outcome.figures.add_or_reason("dearer by", more);
+}
+
+/// From which size on the wide copy has gained, in one call, what a switch costs more.
+fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
+    let variants: Vec<&str> = [INTEGER, REP]
+        .into_iter()
+        .chain(WIDE)
+        .filter(|name| carryline_variants::find(Family::Copy, name).is_some())
+        .collect();
+    let situations = SIZES.map(|size| context.situation(Family::Copy, Condition::plain(size), &variants));
+    let measured = context.measure(situations.into(), 0.4)?;
+    let wide = WIDE.into_iter().find(|name| measured.time(0, name, Basis::Gross, In::Ns).is_ok());
+    let wide = wide.unwrap_or("sse2");
+    let dearer = outcome.figures.look("dearer by").cloned();
+    let at_most = outcome.figures.get("dearer by at most").cloned();
+    let mut table = TableResult::new(
+        format!("A copy, hot: what {wide} gains over integer registers, beside what a switch costs more"),
+        &[
+            ("size", "bytes"),
+            ("published", ""),
+            (INTEGER, "ns"),
+            (REP, "ns"),
+            (wide, "ns"),
+            ("gained", "ns"),
+            ("switches repaid by one copy", ""),
+        ],
+    );
+    let time = |place: usize, name: &str| measured.time(place, name, Basis::Gross, In::Ns);
+    for (place, size) in SIZES.into_iter().enumerate() {
+        let (integer, wide) = (time(place, INTEGER), time(place, wide));
+        let gained = integer.as_ref().ok().zip(wide.as_ref().ok()).map(|(a, b)| a.value() - b.value());
+        let repaid = gained.zip(dearer.as_ref().ok()).map(|(gained, dearer)| gained / dearer.value());
+        table.push(vec![
+            (size as f64).into(),
+            Datum::None,
+            integer.as_ref().ok().into(),
+            time(place, REP).as_ref().ok().into(),
+            wide.as_ref().ok().into(),
+            gained.into(),
+            repaid.into(),
+        ]);
+    }
+    outcome.tables.push(table);
+    let found = dearer.and_then(|dearer| crossing_of(&measured, wide, &dearer, context.seed));
+    match (&found, at_most) {
+        (Ok(found), _) => outcome.notes.push(format!(
+            "One copy of {:.0} bytes repays one switch ({:.0} to {:.0}).",
+            found.value(),
+            found.estimate().low,
+            found.estimate().high
+        )),
+        (Err(_), Some(most)) => {
+            if let Ok(size) = crossing_of(&measured, wide, &most, context.seed) {
+                outcome.notes.push(format!(
+                    "Even the most that a switch may cost more is repaid by one copy of {:.0} bytes.",
+                    size.value()
+                ));
+            }
+        }
+        (Err(reason), None) => outcome.notes.push(format!("The size that repays a switch: {reason}.")),
+    }
+    outcome.figures.add_or_reason("copy that repays a switch", found);
+    Ok(())
+}
+
+/// Where the gain of the wide copy meets the cost, between the sizes measured.
+fn crossing_of(measured: &Measured, wide: &str, cost: &Figure, seed: u64) -> Result<Figure, String> {
+    let curve = |name: &str| -> Result<Vec<Figure>, String> {
+        (0..SIZES.len()).map(|place| measured.time(place, name, Basis::Gross, In::Ns)).collect()
+    };
+    let (integer, wide) = (curve(INTEGER)?, curve(wide)?);
+    let gains = differences(&integer.iter().collect::<Vec<_>>(), &wide.iter().collect::<Vec<_>>());
+    let estimate = cost.estimate();
+    // Gains and costs come of different processes: those of the interval's ends stand beside the median.
+    let costs = [estimate.median, estimate.low, estimate.high];
+    let points = SIZES.map(|size| size as f64);
+    let less = |gains: &[f64], cost: f64| gains.iter().map(|gain| gain - cost).collect::<Vec<f64>>();
+    let curves: Vec<Vec<f64>> =
+        gains.iter().zip(costs.into_iter().cycle()).map(|(g, cost)| less(g, cost)).collect();
+    crossing(&points, &curves, "bytes", seed)
+        .map_err(|reason| format!("gain and cost: {reason} of 64 to 32768 bytes"))
+}
