@@ -67,6 +67,12 @@ pub(crate) unsafe fn leave(base: *mut u8, len: usize, left: Left) {
     }
 }
 
+/// Waits until every store before is in the cache, or in memory if it goes past the cache.
+#[inline(always)]
+pub(crate) fn drain() {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
 /// Gives pages back to the kernel: of private memory the contents too, of shared memory the mapping alone. What
 /// touches them next faults.
 ///

@@ -84,7 +84,6 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             let rate = rate.zip(special.ticks_per_ns).map(|(rate, per_ns)| rate.scaled(per_ns, "GB/s"));
             table.push(vec![
                 mode.into(),
-                Datum::None,
                 time.as_ref().ok().into(),
                 slower.unwrap_or(Datum::None),
                 rate.as_ref().into(),

@@ -62,7 +62,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let special = context.special("pollution", &serde_json::Value::Null, 0.65)?;
     let caches = &context.here.caches;
-    let mut columns = vec![("what came between".to_owned(), ""), ("published".to_owned(), "")];
+    let mut columns = vec![("what came between".to_owned(), "")];
     for (place, victim) in VICTIMS.iter().enumerate() {
         let (set, moved) = (set_bytes(place, caches) >> 10, moved_bytes(place, caches) >> 10);
         columns.push((format!("{set} KB in {victim},\nafter {moved} KB"), "ns per load"));
@@ -77,7 +77,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             Some(variant) if variant != "nothing" => format!("{method} ({variant})"),
             _ => method.to_owned(),
         };
-        let mut row: Vec<Datum> = vec![said.into(), Datum::None];
+        let mut row: Vec<Datum> = vec![said.into()];
         for victim in VICTIMS {
             let time = special.ns(&name(victim, method));
             let undisturbed = special.ns(&name(victim, METHODS[0]));
@@ -123,7 +123,7 @@ fn together(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure>
             size >> 10,
             set >> 10
         ),
-        &[("variant", ""), ("published", ""), ("call alone", "ns"), ("call and slow-down", "ns")],
+        &[("variant", ""), ("call alone", "ns"), ("call and slow-down", "ns")],
     );
     for variant in variants {
         let alone = measured.time(0, variant, Basis::Net, In::Ns);
@@ -132,7 +132,7 @@ fn together(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure>
             outcome.notes.push(format!("{variant} takes no part: {reason}."));
             continue;
         }
-        table.push(vec![variant.into(), Datum::None, alone.as_ref().ok().into(), both.as_ref().ok().into()]);
+        table.push(vec![variant.into(), alone.as_ref().ok().into(), both.as_ref().ok().into()]);
         outcome.figures.add_or_reason(format!("{variant}, call alone"), alone);
         outcome.figures.add_or_reason(format!("{variant}, call and slow-down"), both);
     }

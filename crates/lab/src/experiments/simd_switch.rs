@@ -101,7 +101,6 @@ fn switches(context: &Context<'_>, special: &Special) -> TableResult {
         &[
             ("registers written", ""),
             ("in use, as the CPU says", ""),
-            ("published", ""),
             ("a switch", "ns"),
             ("a switch", "cycles"),
             ("times clean", ""),
@@ -119,7 +118,6 @@ fn switches(context: &Context<'_>, special: &Special) -> TableResult {
         table.push(vec![
             state.into(),
             in_use(special, state).into(),
-            Datum::None,
             ns.as_ref().ok().into(),
             cycles.as_ref().ok().into(),
             times.unwrap_or(Datum::None),
@@ -130,7 +128,6 @@ fn switches(context: &Context<'_>, special: &Special) -> TableResult {
     table.push(vec![
         "(a write and a read without a switch)".into(),
         "".into(),
-        Datum::None,
         ns.as_ref().ok().into(),
         cycles.as_ref().ok().into(),
         Datum::None,
@@ -227,7 +224,6 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
         format!("A copy, hot: what {wide} gains over integer registers, beside what a switch costs more"),
         &[
             ("size", "bytes"),
-            ("published", ""),
             (INTEGER, "ns"),
             (REP, "ns"),
             (wide, "ns"),
@@ -242,7 +238,6 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
         let repaid = gained.zip(dearer.as_ref().ok()).map(|(gained, dearer)| gained / dearer.value());
         table.push(vec![
             (size as f64).into(),
-            Datum::None,
             integer.as_ref().ok().into(),
             time(place, REP).as_ref().ok().into(),
             wide.as_ref().ok().into(),
@@ -251,7 +246,19 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
         ]);
     }
     outcome.tables.push(table);
-    let found = dearer.and_then(|dearer| crossing_of(&measured, wide, &dearer, context.seed));
+    let crossing_at =
+        |narrow: &str, cost: &Figure| crossing_of(&measured, [narrow, wide], cost, context.seed);
+    let found = dearer.clone().and_then(|dearer| crossing_at(INTEGER, &dearer));
+    let against_rep = dearer.and_then(|dearer| crossing_at(REP, &dearer));
+    match &against_rep {
+        Ok(size) => {
+            outcome.notes.push(format!("Against {REP} it takes one copy of {:.0} bytes.", size.value()))
+        }
+        Err(reason) => {
+            outcome.notes.push(format!("Against {REP}, which needs no vector registers either: {reason}."))
+        }
+    }
+    outcome.figures.add_or_reason("copy that repays a switch, against rep", against_rep);
     match (&found, at_most) {
         (Ok(found), _) => outcome.notes.push(format!(
             "One copy of {:.0} bytes repays one switch ({:.0} to {:.0}).",
@@ -260,7 +267,7 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
             found.estimate().high
         )),
         (Err(_), Some(most)) => {
-            if let Ok(size) = crossing_of(&measured, wide, &most, context.seed) {
+            if let Ok(size) = crossing_at(INTEGER, &most) {
                 outcome.notes.push(format!(
                     "Even the most that a switch may cost more is repaid by one copy of {:.0} bytes.",
                     size.value()
@@ -273,20 +280,28 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the gain of the wide copy meets the cost, between the sizes measured.
-fn crossing_of(measured: &Measured, wide: &str, cost: &Figure, seed: u64) -> Result<Figure, String> {
+/// Where the gain of the wide copy over the narrow one meets the cost, between the sizes measured.
+fn crossing_of(
+    measured: &Measured,
+    [narrow, wide]: [&str; 2],
+    cost: &Figure,
+    seed: u64,
+) -> Result<Figure, String> {
     let curve = |name: &str| -> Result<Vec<Figure>, String> {
         (0..SIZES.len()).map(|place| measured.time(place, name, Basis::Gross, In::Ns)).collect()
     };
-    let (integer, wide) = (curve(INTEGER)?, curve(wide)?);
-    let gains = differences(&integer.iter().collect::<Vec<_>>(), &wide.iter().collect::<Vec<_>>());
+    let (narrow, wide) = (curve(narrow)?, curve(wide)?);
+    let gains = differences(&narrow.iter().collect::<Vec<_>>(), &wide.iter().collect::<Vec<_>>());
     let estimate = cost.estimate();
     // Gains and costs come of different processes: those of the interval's ends stand beside the median.
     let costs = [estimate.median, estimate.low, estimate.high];
-    let points = SIZES.map(|size| size as f64);
     let less = |gains: &[f64], cost: f64| gains.iter().map(|gain| gain - cost).collect::<Vec<f64>>();
     let curves: Vec<Vec<f64>> =
-        gains.iter().zip(costs.into_iter().cycle()).map(|(g, cost)| less(g, cost)).collect();
+        gains.iter().zip(costs.into_iter().cycle()).map(|(gains, cost)| less(gains, cost)).collect();
+    if curves.iter().all(|curve| curve.last().is_some_and(|last| *last < 0.0)) {
+        return Err("the wide copy does not gain that much at any size up to 32768 bytes".to_owned());
+    }
+    let points = SIZES.map(|size| size as f64);
     crossing(&points, &curves, "bytes", seed)
-        .map_err(|reason| format!("gain and cost: {reason} of 64 to 32768 bytes"))
+        .map_err(|reason| format!("of the gain and the cost, from 64 to 32768 bytes, {reason}"))
 }

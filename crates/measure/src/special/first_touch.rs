@@ -9,7 +9,8 @@
 //! - `copy on write`: the first write to a private mapping of a page that holds data;
 //! - `populate`: one call that maps and clears all of them (`MAP_POPULATE`); `map alone` is the call without it;
 //! - `huge page`: a fault that clears 2 MiB, per 4 KB;
-//! - `clear by rep stosb, cold` and `..., hot`: the clearing alone, of pages that are mapped.
+//! - `clear by rep stosb, cold` and `..., hot`: the clearing alone, of pages that are mapped, until the
+//!   stores are in the cache.
 //!
 //! Facts: faults per page of each way, as the kernel counts them for this thread, and pages found mapped that should
 //! have been untouched.
@@ -18,7 +19,7 @@ use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::arena::{Arena, page_bytes};
 use crate::clock;
 use crate::condition::Pages;
-use crate::pages::{self, Left, Ready, Writes};
+use crate::pages::{self, Left, Ready, Writes, drain};
 use crate::sampler::shuffle;
 use crate::status::StatusPage;
 use carryline_variants::ZeroFn;
@@ -237,8 +238,11 @@ impl FirstTouch {
                         clear(page_start, page);
                         pages::leave(page_start, page, left);
                     }
-                    // SAFETY: as above.
-                    sum += time(self.overhead_ticks, || unsafe { clear(page_start, page) });
+                    sum += time(self.overhead_ticks, || {
+                        // SAFETY: as above.
+                        unsafe { clear(page_start, page) };
+                        drain();
+                    });
                 }
                 sum / PAGES as f64
             }

@@ -9,6 +9,8 @@
 //!
 //! Parameter: `cpus`, the logical CPUs that may be used. The facts say which were, and whether they share a core.
 
+mod cpus;
+
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::arena::Arena;
 use crate::chase::{self, LINE};
@@ -99,7 +101,7 @@ struct Neighbour {
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let allowed: Vec<usize> = setup.numbers("cpus").into_iter().map(|cpu| cpu as usize).collect();
-    let (mine, other, same_core) = choose(setup.cpu, &allowed, &siblings)?;
+    let (mine, other, same_core) = cpus::choose(setup.cpu, &allowed, &cpus::siblings)?;
     if setup.cpu.is_none() {
         process::pin(mine).map_err(Impossible)?;
     }
@@ -172,40 +174,6 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 /// Memory of the victim, and of the neighbour as much: a power of two, so that the chain is a full cycle.
 fn region_bytes(caches: &CacheSizes) -> usize {
     chase::lines_within(caches.too_large().min(MOST_BYTES)) * LINE
-}
-
-/// The victim's CPU, the neighbour's, and whether they share a core; another core is preferred.
-fn choose(
-    cpu: Option<usize>,
-    allowed: &[usize],
-    siblings: &dyn Fn(usize) -> Vec<usize>,
-) -> Result<(usize, usize, bool), Impossible> {
-    let mine = cpu.or_else(|| allowed.first().copied());
-    let mine = mine.ok_or_else(|| Impossible("the kernel does not say which CPUs may be used".to_owned()))?;
-    let near = siblings(mine);
-    let others = || allowed.iter().copied().filter(|other| *other != mine);
-    match others().find(|other| !near.contains(other)).or_else(|| others().next()) {
-        Some(other) => Ok((mine, other, near.contains(&other))),
-        None => Err(Impossible(
-            "this needs two cores, and only one CPU may be used here (one-core machine, or an affinity mask)"
-                .to_owned(),
-        )),
-    }
-}
-
-/// The logical CPUs of the same core, as the kernel tells; empty where it does not.
-fn siblings(cpu: usize) -> Vec<usize> {
-    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    std::fs::read_to_string(path).map(|text| cpu_list(text.trim())).unwrap_or_default()
-}
-
-/// `0-2,5` as numbers.
-fn cpu_list(text: &str) -> Vec<usize> {
-    let part = |part: &str| {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        Some(low.parse::<usize>().ok()?..=high.parse::<usize>().ok()?)
-    };
-    text.split(',').filter_map(part).flatten().collect()
 }
 
 /// The neighbour's life.
@@ -337,7 +305,7 @@ impl Rounds for Neighbour {
         for victim in VICTIMS {
             let rate =
                 |mode: &&str| Series { name: name_of_rate(victim, mode), unit: "bytes/tick".to_owned() };
-            series.extend(MODES.iter().skip(SPINNING + 1).map(|mode| rate(mode)));
+            series.extend(MODES.iter().skip(SPINNING + 1).map(rate));
         }
         series
     }
@@ -389,19 +357,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_core_is_preferred_and_one_cpu_is_a_reason() {
-        let pairs = |cpu: usize| vec![cpu & !1, cpu | 1];
-        assert_eq!(choose(Some(0), &[0, 1, 2, 3], &pairs), Ok((0, 2, false)));
-        assert_eq!(choose(Some(0), &[0, 1], &pairs), Ok((0, 1, true)));
-        assert_eq!(choose(None, &[3, 5], &|_| Vec::new()), Ok((3, 5, false)));
-        let one = choose(Some(0), &[0], &pairs).expect_err("one CPU");
-        assert!(one.to_string().contains("two cores"), "{one}");
-        assert!(choose(None, &[], &pairs).is_err());
-        assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
-        assert!(cpu_list("").is_empty());
-    }
-
-    #[test]
     fn the_neighbour_works_elsewhere_and_is_seen_at_it() {
         let allowed = process::allowed_cpus();
         // In a thread of its own, for the affinity stays.
@@ -429,8 +384,9 @@ mod tests {
             assert_eq!(samples.len(), rounds.series().len());
             let facts = rounds.facts();
             assert_ne!(facts["cpu"], facts["neighbour"]);
-            assert_eq!(facts["neighbour"], facts["neighbour was seen on"]);
             // On a loaded machine the neighbour may never get its turn: then there is no sample, and never a wrong one.
+            let seen = &facts["neighbour was seen on"];
+            assert!(*seen == facts["neighbour"] || *seen == -1, "{facts}");
             for (sample, series) in samples.iter().zip(rounds.series()) {
                 assert!(sample.is_nan() || *sample > 0.0, "{}: {sample}", series.name);
             }
