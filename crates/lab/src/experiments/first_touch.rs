@@ -88,6 +88,9 @@ fn about(series: &str) -> (&'static str, Option<f64>) {
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let special = context.special("first_touch", &serde_json::Value::Null, 0.95)?;
+    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+        return Err(context.impossible(reason));
+    }
     let mut table = TableResult::new(
         format!("Per page of 4 KB, {PAGES} pages at a time"),
         &[

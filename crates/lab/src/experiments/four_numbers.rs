@@ -120,6 +120,9 @@ const ORIGINAL: [u8; 4] = [4, 3, 2, 1];
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let special = context.special("four_numbers", &serde_json::Value::Null, 0.7)?;
+    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+        return Err(context.impossible(reason));
+    }
     let names = orders().into_iter().flat_map(|order| (1..=4).map(move |number| name(order, number)));
     let places = (1..=4).flat_map(|number| (1..=4).map(move |place| name_at(number, place)));
     for series in names.chain(places).chain(STATES.map(|state| state.name.to_owned())) {
@@ -267,7 +270,8 @@ fn notes(outcome: &mut Outcome, special: &Special) {
     }
     outcome.notes.push(
         "A time ends when the stores have left the pipeline; where 'drained' is said, when they are in the cache. A store \
-         buffer of today holds a page's worth of wide stores."
+         buffer of today holds a page's worth of wide stores. For a state each page is given back just before its fault, \
+         for the orders all of them together, which leaves the kernel's own lines warmer."
             .to_owned(),
     );
 }

@@ -58,6 +58,9 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     // Asked here, where no CPU has been chosen yet.
     let special =
         context.special("neighbour", &serde_json::json!({ "cpus": process::allowed_cpus() }), 0.95)?;
+    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+        return Err(context.impossible(reason));
+    }
     for (victim, (title, unit)) in VICTIMS.into_iter().zip([
         ("Waiting for memory: dependent loads", "ns per load"),
         ("Streaming memory: every line read", "ns per line"),
@@ -92,22 +95,21 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         }
         outcome.tables.push(table);
     }
-    match (&special.reason, special.facts.first()) {
-        (_, Some(facts)) => {
-            let same = if facts["same core"] == true {
-                "the two share a core, so execution units and the nearest caches are shared too"
-            } else {
-                "another core, as far as the kernel tells"
-            };
-            outcome.notes.push(format!(
-                "The victim ran on CPU {}, its neighbour on CPU {}: {same}. Each has {} MiB. The document gives no figures.",
-                facts["cpu"],
-                facts["neighbour"],
-                facts["bytes of each"].as_u64().unwrap_or(0) >> 20,
-            ));
-        }
-        (Some(reason), None) => outcome.notes.push(format!("Cannot be measured here: {reason}.")),
-        (None, None) => {}
+    if let Some(facts) = special.facts.first() {
+        let same = if facts["same core"] == true {
+            "the two share a core, so execution units and the nearest caches are shared too"
+        } else {
+            "another core, as far as the kernel tells"
+        };
+        outcome.notes.push(format!(
+            "The victim ran on CPU {}, its neighbour on CPU {}: {same}. Each has {} MiB. The document gives no figures.",
+            facts["cpu"],
+            facts["neighbour"],
+            facts["bytes of each"].as_u64().unwrap_or(0) >> 20,
+        ));
+    }
+    if let Some(reason) = &special.reason {
+        outcome.notes.push(format!("Not all of it could be measured: {reason}."));
     }
     Ok(outcome)
 }

@@ -61,6 +61,9 @@ const CLAIMS: &[Claim] = &[
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let special = context.special("pollution", &serde_json::Value::Null, 0.65)?;
+    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+        return Err(context.impossible(reason));
+    }
     let caches = &context.here.caches;
     let mut columns = vec![("what came between".to_owned(), "")];
     for (place, victim) in VICTIMS.iter().enumerate() {

@@ -67,6 +67,9 @@ fn shown() -> &'static [&'static str] {
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let special = context.special("prezero", &serde_json::Value::Null, 0.95)?;
+    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+        return Err(context.impossible(reason));
+    }
     for method in METHODS {
         for (distance, _) in DISTANCES {
             for part in ["clear", "use", "sum"] {

@@ -51,7 +51,10 @@ const CLAIMS: &[Claim] = &[
         id: "some-kilobytes-repay",
         text: "a wide copy repays a dearer switch from some kilobytes on, not below 2 KB",
         published: "noticeably larger than a few kilobytes",
-        rule: Rule::value_at_least("copy that repays a switch", 2048.0),
+        rule: Rule::All(&[
+            Rule::value_at_least("copy that repays a switch", 2048.0),
+            Rule::value_at_least("copy that repays a switch at most", 2048.0),
+        ]),
     },
 ];
 
@@ -65,6 +68,9 @@ const WIDE: [&str; 3] = ["avx512", "avx2", "sse2"];
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let special = context.special("simd_switch", &serde_json::Value::Null, 0.55)?;
+    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+        return Err(context.impossible(reason));
+    }
     for state in STATES {
         outcome.figures.add_or_reason(switch(state), special.ns(&switch(state)));
     }
@@ -182,28 +188,26 @@ fn dearer(outcome: &mut Outcome, widest: &str, seed: u64) {
         let more = Figure::sampled("ns", samples, None, 0.0, seed).ok_or("nothing was sampled")?;
         Ok::<_, String>((more, floor_ns))
     });
-    let more = match more {
-        Err(reason) => Err(reason),
-        Ok((more, floor_ns)) if more.estimate().low > floor_ns => {
+    let more = more.and_then(|(more, floor_ns)| {
+        let estimate = more.estimate();
+        let most = estimate.high.max(floor_ns);
+        outcome.figures.add("dearer by at most", Figure::exact("ns", most));
+        let (said, sure) = (
+            format!("A switch with {widest} in use costs {:.0} ns more", more.value()),
+            estimate.low > floor_ns,
+        );
+        if sure {
             outcome.notes.push(format!(
-                "A switch with {widest} in use costs {:.0} ns more ({:.0} to {:.0}); the noise floor is {floor_ns:.0} ns.",
-                more.value(),
-                more.estimate().low,
-                more.estimate().high
+                "{said} ({:.0} to {:.0}); the noise floor is {floor_ns:.0} ns.",
+                estimate.low, estimate.high
             ));
-            Ok(more)
+            return Ok(more);
         }
-        Ok((more, floor_ns)) => {
-            let most = more.estimate().high.max(floor_ns);
-            outcome.notes.push(format!(
-                "A switch with {widest} in use costs {:.0} ns more, which is not beyond doubt (noise floor {floor_ns:.0} ns): at \
-                 most {most:.0} ns.",
-                more.value()
-            ));
-            outcome.figures.add("dearer by at most", Figure::exact("ns", most));
-            Err(format!("the switch is dearer by {most:.0} ns at most, and perhaps by nothing"))
-        }
-    };
+        outcome
+            .notes
+            .push(format!("{said}, not beyond doubt: at most {most:.0} ns (noise floor {floor_ns:.0} ns)."));
+        Err(format!("the switch is dearer by {most:.0} ns at most, and perhaps by nothing"))
+    });
     outcome.figures.add_or_reason("dearer by", more);
 }
 
@@ -219,7 +223,7 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let wide = WIDE.into_iter().find(|name| measured.time(0, name, Basis::Gross, In::Ns).is_ok());
     let wide = wide.unwrap_or("sse2");
     let dearer = outcome.figures.look("dearer by").cloned();
-    let at_most = outcome.figures.get("dearer by at most").cloned();
+    let most = outcome.figures.look("dearer by at most").cloned();
     let mut table = TableResult::new(
         format!("A copy, hot: what {wide} gains over integer registers, beside what a switch costs more"),
         &[
@@ -246,37 +250,29 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
         ]);
     }
     outcome.tables.push(table);
-    let crossing_at =
-        |narrow: &str, cost: &Figure| crossing_of(&measured, [narrow, wide], cost, context.seed);
-    let found = dearer.clone().and_then(|dearer| crossing_at(INTEGER, &dearer));
-    let against_rep = dearer.and_then(|dearer| crossing_at(REP, &dearer));
-    match &against_rep {
-        Ok(size) => {
-            outcome.notes.push(format!("Against {REP} it takes one copy of {:.0} bytes.", size.value()))
-        }
-        Err(reason) => {
-            outcome.notes.push(format!("Against {REP}, which needs no vector registers either: {reason}."))
-        }
-    }
-    outcome.figures.add_or_reason("copy that repays a switch, against rep", against_rep);
-    match (&found, at_most) {
-        (Ok(found), _) => outcome.notes.push(format!(
-            "One copy of {:.0} bytes repays one switch ({:.0} to {:.0}).",
-            found.value(),
-            found.estimate().low,
-            found.estimate().high
-        )),
-        (Err(_), Some(most)) => {
-            if let Ok(size) = crossing_at(INTEGER, &most) {
-                outcome.notes.push(format!(
-                    "Even the most that a switch may cost more is repaid by one copy of {:.0} bytes.",
-                    size.value()
-                ));
+    let crossing_at = |narrow: &str, cost: &Result<Figure, String>| {
+        cost.clone().and_then(|cost| crossing_of(&measured, [narrow, wide], &cost, context.seed))
+    };
+    for (name, narrow, cost) in [
+        ("copy that repays a switch", INTEGER, &dearer),
+        ("copy that repays a switch at most", INTEGER, &most),
+        ("copy that repays a switch at most, against rep", REP, &most),
+    ] {
+        let found = crossing_at(narrow, cost);
+        outcome.notes.push(match &found {
+            Ok(size) => {
+                let estimate = size.estimate();
+                format!(
+                    "The {name} ({wide} for {narrow}): {:.0} bytes ({:.0} to {:.0}).",
+                    size.value(),
+                    estimate.low,
+                    estimate.high
+                )
             }
-        }
-        (Err(reason), None) => outcome.notes.push(format!("The size that repays a switch: {reason}.")),
+            Err(reason) => format!("The {name} ({wide} for {narrow}) cannot be said: {reason}."),
+        });
+        outcome.figures.add_or_reason(name, found);
     }
-    outcome.figures.add_or_reason("copy that repays a switch", found);
     Ok(())
 }
 
@@ -302,6 +298,10 @@ fn crossing_of(
         return Err("the wide copy does not gain that much at any size up to 32768 bytes".to_owned());
     }
     let points = SIZES.map(|size| size as f64);
+    if curves.iter().flatten().all(|more| *more > 0.0) {
+        // The least size measured repays it: a smaller one may too.
+        return Figure::exact("bytes", points[0]).ok_or_else(|| "no size was measured".to_owned());
+    }
     crossing(&points, &curves, "bytes", seed)
         .map_err(|reason| format!("of the gain and the cost, from 64 to 32768 bytes, {reason}"))
 }
