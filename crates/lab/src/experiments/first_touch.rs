@@ -23,13 +23,13 @@ const CLAIMS: &[Claim] = &[
     Claim {
         id: "write-first-faults-once",
         text: "a first write takes one fault: it is no copy of a page of zeros",
-        published: "no copy-on-write fault at all",
+        published: "one fault",
         rule: Rule::Value { figure: "write first, faults", at_least: Some(0.95), at_most: Some(1.05) },
     },
     Claim {
         id: "read-first-faults-twice",
         text: "a page that is read first and written later takes two faults",
-        published: "-",
+        published: "two faults",
         rule: Rule::Value { figure: "read, then write, faults", at_least: Some(1.95), at_most: Some(2.05) },
     },
     Claim {

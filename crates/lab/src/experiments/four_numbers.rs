@@ -58,7 +58,7 @@ const CLAIMS: &[Claim] = &[
     Claim {
         id: "store-buffer",
         text: "a single write goes to the write buffers: it costs the same whether its line is cached or not",
-        published: "33 cycles: not a write to the cache",
+        published: "33 cycles",
         rule: Rule::between("write, cold line", "write, hot line", 0.9, 1.1),
     },
     Claim {

@@ -42,19 +42,19 @@ const CLAIMS: &[Claim] = &[
     Claim {
         id: "past-the-cache-loses-at-once",
         text: "used at once, a page cleared past the cache costs at least a fifth more in sum",
-        published: "clearing brings the data into the cache",
+        published: "no figure",
         rule: Rule::at_least("sum NT at once", "sum cached at once", 1.2),
     },
     Claim {
         id: "past-the-cache-wins-late",
         text: "used late, a page cleared past the cache costs no more in sum than one cleared through it",
-        published: "ahead is only useful with instructions that do not pollute the caches",
+        published: "no figure",
         rule: Rule::at_most("sum NT after 64 MB", "sum cached after 64 MB", 1.0),
     },
     Claim {
         id: "never-used-past-the-cache",
         text: "never used, a page costs less where it is cleared past the cache",
-        published: "a clear win where the pages are never touched",
+        published: "no figure",
         rule: Rule::at_most("clear NT at once", "clear cached at once", 1.0),
     },
 ];

@@ -104,6 +104,15 @@ impl Setup<'_> {
         list.map(|list| list.iter().filter_map(word).collect()).unwrap_or_default()
     }
 
+    /// The places of those of `known` that a parameter names; of all of them if it names none.
+    #[must_use]
+    pub fn chosen(&self, name: &str, known: &[&str]) -> Vec<usize> {
+        let words = self.words(name);
+        (0..known.len())
+            .filter(|at| words.is_empty() || words.iter().any(|word| word == known[*at]))
+            .collect()
+    }
+
     /// A variant of the collection, proved right in this process. The worker ends with the measurement, so its
     /// subject is never freed.
     ///

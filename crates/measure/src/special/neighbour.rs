@@ -7,7 +7,7 @@
 //! was seen at work in it. Series, in ticks per load or per line: `VICTIM, MODE`; and `zeroed beside VICTIM, MODE` in bytes
 //! per tick.
 //!
-//! Parameter: `cpus`, the logical CPUs that may be used. The facts say which were, and whether they share a core.
+//! Parameters: `cpus`, the logical CPUs that may be used; `victims`, those that take part (all if there is none). The facts say which were, and whether they share a core.
 
 mod cpus;
 
@@ -80,6 +80,8 @@ struct Shared {
 }
 
 struct Neighbour {
+    /// Places of those that take part, in [`VICTIMS`].
+    victims: Vec<usize>,
     region: Arena,
     region_bytes: usize,
     /// The next link of the chain through memory, and of that through the last level.
@@ -145,6 +147,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let pin = waiting.recv().unwrap_or_else(|_| Err("the second thread ended".to_owned()));
     pin.map_err(|why| Impossible(format!("a second thread cannot work on another core: {why}")))?;
     let mut this = Box::new(Neighbour {
+        victims: setup.chosen("victims", &VICTIMS),
         region,
         region_bytes: bytes,
         links: [0, 0],
@@ -210,6 +213,11 @@ fn work(shared: &Shared, own: &Arena, bytes: usize, routines: &[Option<ZeroFn>; 
 }
 
 impl Neighbour {
+    /// The names of those that take part.
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.victims.iter().map(|victim| VICTIMS[*victim])
+    }
+
     /// Ticks per load or line of a victim.
     fn victim(&mut self, victim: usize) -> f64 {
         let count = self.counts[victim];
@@ -299,10 +307,10 @@ impl Drop for Neighbour {
 impl Rounds for Neighbour {
     fn series(&self) -> Vec<Series> {
         let mut series = Vec::new();
-        for victim in VICTIMS {
+        for victim in self.names() {
             series.extend(MODES.map(|mode| Series::ticks(name(victim, mode))));
         }
-        for victim in VICTIMS {
+        for victim in self.names() {
             let rate =
                 |mode: &&str| Series { name: name_of_rate(victim, mode), unit: "bytes/tick".to_owned() };
             series.extend(MODES.iter().skip(SPINNING + 1).map(rate));
@@ -311,26 +319,27 @@ impl Rounds for Neighbour {
     }
 
     fn twins(&self) -> Vec<(usize, usize)> {
-        (0..VICTIMS.len()).map(|victim| (victim * MODES.len(), victim * MODES.len() + 1)).collect()
+        (0..self.victims.len()).map(|place| (place * MODES.len(), place * MODES.len() + 1)).collect()
     }
 
     fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
-        let cells = VICTIMS.len() * MODES.len();
+        let cells = self.victims.len() * MODES.len();
         let zeroing = MODES.len() - SPINNING - 1;
-        let mut samples = vec![f64::NAN; cells + VICTIMS.len() * zeroing];
+        let mut samples = vec![f64::NAN; cells + self.victims.len() * zeroing];
         let mut turn: Vec<usize> = (0..cells).collect();
         shuffle(&mut self.rng, &mut turn);
         // Another part of memory every round.
         self.window_at = (self.rng.next_u64() as usize % (self.region_bytes / 2)) / LINE * LINE;
         for cell in turn {
-            let (victim, mode) = (cell / MODES.len(), cell % MODES.len());
+            let (place, mode) = (cell / MODES.len(), cell % MODES.len());
+            let victim = self.victims[place];
             if self.unusable.iter().any(|(series, _)| *series == name(VICTIMS[victim], MODES[mode])) {
                 continue;
             }
             let (ticks, rate) = self.sample(victim, mode, status);
             samples[cell] = ticks;
             if mode > SPINNING {
-                samples[cells + victim * zeroing + mode - SPINNING - 1] = rate;
+                samples[cells + place * zeroing + mode - SPINNING - 1] = rate;
             }
             status.beat();
         }

@@ -3,7 +3,9 @@
 //! A victim's working set, half of a cache level (a quarter of the last), is followed twice as a chain of dependent loads,
 //! so that it is cached; then memory of twice that level is cleared, or half of it copied to the other half; then the
 //! chain is followed once more, and that is timed. `undisturbed` is the same with nothing in between. The memory that
-//! is cleared was flushed, except for the last level, which it does not fit. Series, in ticks per load: `VICTIM, METHOD`.
+//! is cleared was flushed, except for the last level, which it does not fit.
+//!
+//! Parameter: `victims`, those that take part; all if there is none. Series, in ticks per load: `VICTIM, METHOD`.
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::arena::Arena;
@@ -67,6 +69,8 @@ enum Between {
 }
 
 struct Pollution {
+    /// Places of those that take part, in [`VICTIMS`].
+    victims: Vec<usize>,
     sets: Vec<Arena>,
     moved: Arena,
     caches: CacheSizes,
@@ -83,14 +87,15 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }
     let impossible = |error: crate::arena::MapError| Impossible(error.to_string());
     let mut sets = Vec::new();
-    for victim in 0..VICTIMS.len() {
-        let bytes = set_bytes(victim, &setup.caches);
+    let victims = setup.chosen("victims", &VICTIMS);
+    for victim in &victims {
+        let bytes = set_bytes(*victim, &setup.caches);
         let arena = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
         // SAFETY: the arena's own lines.
         unsafe { chase::lay(arena.start(), bytes / LINE, setup.status) };
         sets.push(arena);
     }
-    let largest = (0..VICTIMS.len()).map(|victim| moved_bytes(victim, &setup.caches)).max().unwrap_or(0);
+    let largest = victims.iter().map(|victim| moved_bytes(*victim, &setup.caches)).max().unwrap_or(0);
     let mut moved = Arena::new(largest, Pages::Base).map_err(impossible)?;
     moved.prefault();
     setup.status.beat();
@@ -98,6 +103,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let copy = |names: &[&'static str]| setup.copying(names).map(|(name, f)| (name, Between::Copy(f)));
     let nothing = || Ok(("nothing", Between::Nothing));
     Ok(Box::new(Pollution {
+        victims,
         sets,
         moved,
         caches: setup.caches,
@@ -117,9 +123,9 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 }
 
 impl Pollution {
-    /// Ticks per load of a victim's chain, after that came between.
-    fn once(&self, victim: usize, between: Between, status: &StatusPage) -> f64 {
-        let set = self.sets[victim].start();
+    /// Ticks per load of a victim's chain, by its place among those that take part, after that came between.
+    fn once(&self, place: usize, between: Between, status: &StatusPage) -> f64 {
+        let (set, victim) = (self.sets[place].start(), self.victims[place]);
         let lines = set_bytes(victim, &self.caches) / LINE;
         let (memory, bytes) = (self.moved.start(), moved_bytes(victim, &self.caches));
         // SAFETY: each range lies inside its arena, which this thread alone has; the chain was laid by `start`, and
@@ -152,15 +158,16 @@ impl Pollution {
 
 impl Rounds for Pollution {
     fn series(&self) -> Vec<Series> {
-        VICTIMS.iter().flat_map(|victim| METHODS.map(|method| Series::ticks(name(victim, method)))).collect()
+        let of = |victim: &usize| METHODS.map(|method| Series::ticks(name(VICTIMS[*victim], method)));
+        self.victims.iter().flat_map(of).collect()
     }
 
     fn twins(&self) -> Vec<(usize, usize)> {
-        (0..VICTIMS.len()).map(|victim| (victim * METHODS.len(), victim * METHODS.len() + 1)).collect()
+        (0..self.victims.len()).map(|place| (place * METHODS.len(), place * METHODS.len() + 1)).collect()
     }
 
     fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
-        let cells = VICTIMS.len() * METHODS.len();
+        let cells = self.victims.len() * METHODS.len();
         let mut samples = vec![f64::NAN; cells];
         let mut turn: Vec<usize> = (0..cells).collect();
         shuffle(&mut self.rng, &mut turn);

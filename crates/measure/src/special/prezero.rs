@@ -125,7 +125,8 @@ impl Rounds for Prezero {
     fn twins(&self) -> Vec<(usize, usize)> {
         let each = PARTS.len();
         let method = DISTANCES.len() * each;
-        (0..DISTANCES.len()).map(|distance| (distance * each + 2, 3 * method + distance * each + 2)).collect()
+        // Those that claims are about; each pair more would widen the floor of all.
+        [0, DISTANCES.len() - 1].map(|at| (at * each + 2, 3 * method + at * each + 2)).into()
     }
 
     fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
