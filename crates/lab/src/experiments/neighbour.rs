@@ -6,7 +6,7 @@
 
 use super::{Context, Experiment, Outcome};
 use crate::failure::Failure;
-use carryline_measure::claims::{Claim, Datum, Rule, TableResult};
+use carryline_measure::claims::{Claim, Rule, TableResult};
 use carryline_measure::process;
 use carryline_measure::special::neighbour::{MODES, VICTIMS, name, name_of_rate};
 
@@ -84,18 +84,14 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         let alone = special.ns(&name(victim, MODES[0]));
         for mode in MODES {
             let time = special.ns(&name(victim, mode));
-            let slower = time.as_ref().ok().zip(alone.as_ref().ok()).and_then(|(time, alone)| {
-                let ratio = time.ratio_to(alone, context.seed)?;
-                Some(Datum::Figure { value: ratio.median, low: ratio.low, high: ratio.high })
-            });
+            let slower = time
+                .as_ref()
+                .ok()
+                .zip(alone.as_ref().ok())
+                .and_then(|(time, alone)| time.ratio_to(alone, context.seed));
             let rate = special.figure(&name_of_rate(victim, mode)).ok();
             let rate = rate.zip(special.ticks_per_ns).map(|(rate, per_ns)| rate.scaled(per_ns, "GB/s"));
-            table.push(vec![
-                mode.into(),
-                time.as_ref().ok().into(),
-                slower.unwrap_or(Datum::None),
-                rate.as_ref().into(),
-            ]);
+            table.push(vec![mode.into(), time.as_ref().ok().into(), slower.into(), rate.as_ref().into()]);
             outcome.figures.add_or_reason(name(victim, mode), time);
         }
         outcome.tables.push(table);

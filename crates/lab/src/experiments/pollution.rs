@@ -93,11 +93,12 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         for (victim, special) in VICTIMS.into_iter().zip(&specials) {
             let time = special.ns(&name(victim, method));
             let undisturbed = special.ns(&name(victim, METHODS[0]));
-            let times = time.as_ref().ok().zip(undisturbed.as_ref().ok()).and_then(|(time, base)| {
-                let ratio = time.ratio_to(base, context.seed)?;
-                Some(Datum::Figure { value: ratio.median, low: ratio.low, high: ratio.high })
-            });
-            row.extend([time.as_ref().ok().into(), times.unwrap_or(Datum::None)]);
+            let times = time
+                .as_ref()
+                .ok()
+                .zip(undisturbed.as_ref().ok())
+                .and_then(|(time, base)| time.ratio_to(base, context.seed));
+            row.extend([time.as_ref().ok().into(), times.into()]);
             outcome.figures.add_or_reason(name(victim, method), time);
         }
         table.push(row);

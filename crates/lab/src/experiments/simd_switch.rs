@@ -117,16 +117,17 @@ fn switches(context: &Context<'_>, special: &Special) -> TableResult {
     for state in STATES {
         let ns = special.ns(&switch(state));
         let cycles = special.cycles(&switch(state));
-        let times = ns.as_ref().ok().zip(clean.as_ref().ok()).and_then(|(ns, clean)| {
-            let ratio = ns.ratio_to(clean, context.seed)?;
-            Some(Datum::Figure { value: ratio.median, low: ratio.low, high: ratio.high })
-        });
+        let times = ns
+            .as_ref()
+            .ok()
+            .zip(clean.as_ref().ok())
+            .and_then(|(ns, clean)| ns.ratio_to(clean, context.seed));
         table.push(vec![
             state.into(),
             in_use(special, state).into(),
             ns.as_ref().ok().into(),
             cycles.as_ref().ok().into(),
-            times.unwrap_or(Datum::None),
+            times.into(),
             special.ns(&setting(state)).as_ref().ok().into(),
         ]);
     }
