@@ -69,9 +69,15 @@ pub mod bandwidth;
 pub mod chains;
 pub mod csum40;
 pub mod dirty_check;
+pub mod first_touch;
+pub mod four_numbers;
 pub mod latency;
 pub mod lockert;
+pub mod neighbour;
 pub mod page_colour;
+pub mod pollution;
+pub mod prezero;
+pub mod simd_switch;
 pub mod small_copy;
 pub mod string_startup;
 pub mod syscall;
@@ -92,6 +98,12 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &small_copy::EXPERIMENT,
     &syscall::EXPERIMENT,
     &latency::EXPERIMENT,
+    &four_numbers::EXPERIMENT,
+    &first_touch::EXPERIMENT,
+    &prezero::EXPERIMENT,
+    &neighbour::EXPERIMENT,
+    &simd_switch::EXPERIMENT,
+    &pollution::EXPERIMENT,
     &csum40::EXPERIMENT,
     &chains::EXPERIMENT,
     &lockert::EXPERIMENT,

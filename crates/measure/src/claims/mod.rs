@@ -30,12 +30,15 @@
 //! assert_eq!(judged.verdict, Verdict::Holds);
 //! ```
 
+mod crossing;
 mod figures;
 mod rule;
 
+pub use crossing::{crossing, differences};
 pub use figures::{Figure, Figures};
 pub use rule::{Rule, Verdict};
 
+use crate::results::Ratio;
 use serde::{Deserialize, Serialize};
 
 /// A statement that can be tested.
@@ -224,6 +227,18 @@ impl From<&Figure> for Datum {
     fn from(figure: &Figure) -> Datum {
         let estimate = figure.estimate();
         Datum::Figure { value: estimate.median, low: estimate.low, high: estimate.high }
+    }
+}
+
+impl From<Option<Ratio>> for Datum {
+    /// A ratio with its interval; nothing where an end of it is unbounded, which JSON could not hold.
+    fn from(ratio: Option<Ratio>) -> Datum {
+        match ratio {
+            Some(Ratio { median: value, low, high }) if [value, low, high].iter().all(|v| v.is_finite()) => {
+                Datum::Figure { value, low, high }
+            }
+            _ => Datum::None,
+        }
     }
 }
 

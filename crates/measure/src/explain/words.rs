@@ -481,6 +481,49 @@ pub(super) const WORDS: &[Word] = &[
          time at most; its rounds are not counted, and a warning says where it was never seen.",
     ),
     word(
+        "minor fault",
+        &["fault"],
+        "An access to a page without a translation that the kernel settles without a disk: the CPU enters the kernel, \
+         which maps a page. A write to new anonymous memory also has it cleared; a read maps the one page of zeros \
+         instead, and the write after it faults again. 'carryline reproduce first-touch' takes the entry and the \
+         clearing apart.",
+    ),
+    word(
+        "frame",
+        &["page frame"],
+        "The piece of physical memory behind a page. The kernel hands out first the frames that were given back last, so \
+         a page that is new to a program may still be in the cache, which decides what clearing it costs.",
+    ),
+    word(
+        "pre-zeroing",
+        &["prezero", "zeroing on demand"],
+        "Clearing free pages ahead of their use, in idle time, so that they are ready when they are allocated. Whoever \
+         clears on demand pays at the allocation and finds the page in the cache; whoever clears ahead pays with \
+         misses at the first use. The sum of both decides: 'carryline reproduce prezero'.",
+    ),
+    word(
+        "store buffer",
+        &["write buffer", "drained"],
+        "Where stores wait, finished for the program, until the cache takes them. A store, or a whole page of wide ones, \
+         may so seem free although its lines are not cached. Times of which 'drained' is said end when the buffer is \
+         empty.",
+    ),
+    word(
+        "vector state",
+        &["XSAVE", "dirty vector state", "clean vector state", "task switch"],
+        "The x87, xmm, ymm, zmm and mask registers of a thread. At a task switch the kernel saves what is in use \
+         (XSAVES) and restores it later (XRSTORS); registers in their initial state are in use no more, and cost \
+         little. A state is dirty where a program wrote to them, clean where it did not or cleared them (vzeroupper \
+         clears all but the lower halves of the first sixteen).",
+    ),
+    word(
+        "pollution",
+        &["cache pollution"],
+        "What a routine does to others by filling the caches with its own lines: their working set must be fetched again. \
+         The victim is the working set whose second reading is timed, after the routine or beside it: '--then \
+         victim:BYTES', 'carryline reproduce pollution'.",
+    ),
+    word(
         "baseline",
         &[],
         "The variant that a family's ratios refer to: libc for zero and copy, the kernel's classic form with one carry \

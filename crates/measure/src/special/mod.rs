@@ -21,10 +21,16 @@
 pub mod bandwidth;
 mod chains;
 pub mod dirty_check;
+pub mod first_touch;
+pub mod four_numbers;
 pub mod inlined40;
 pub mod latency;
+pub mod neighbour;
 pub mod page_colour;
 mod planted;
+pub mod pollution;
+pub mod prezero;
+pub mod simd_switch;
 pub mod small_copy;
 pub mod string_startup;
 pub mod syscall;
@@ -34,15 +40,13 @@ use crate::sampler::CacheSizes;
 use crate::status::StatusPage;
 use crate::subject::Subject;
 use crate::verify::{self, Depth, Verified};
-use carryline_variants::Family;
+use carryline_variants::{CopyFn, Family, Routine, ZeroFn};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The list.
 pub static SPECIALS: &[&Special] = &[
     &chains::SPECIAL,
-    &inlined40::SPECIAL,
-    &planted::SPECIAL,
     &bandwidth::SPECIAL,
     &dirty_check::SPECIAL,
     &page_colour::SPECIAL,
@@ -50,6 +54,14 @@ pub static SPECIALS: &[&Special] = &[
     &small_copy::SPECIAL,
     &syscall::SPECIAL,
     &latency::SPECIAL,
+    &first_touch::SPECIAL,
+    &four_numbers::SPECIAL,
+    &inlined40::SPECIAL,
+    &neighbour::SPECIAL,
+    &planted::SPECIAL,
+    &pollution::SPECIAL,
+    &prezero::SPECIAL,
+    &simd_switch::SPECIAL,
 ];
 
 /// A special measurement.
@@ -106,6 +118,15 @@ impl Setup<'_> {
         list.map(|list| list.iter().filter_map(word).collect()).unwrap_or_default()
     }
 
+    /// The places of those of `known` that a parameter names; of all of them if it names none.
+    #[must_use]
+    pub fn chosen(&self, name: &str, known: &[&str]) -> Vec<usize> {
+        let words = self.words(name);
+        (0..known.len())
+            .filter(|at| words.is_empty() || words.iter().any(|word| word == known[*at]))
+            .collect()
+    }
+
     /// A variant of the collection, proved right in this process. The worker ends with the measurement, so its
     /// subject is never freed.
     ///
@@ -118,6 +139,38 @@ impl Setup<'_> {
         verify::prove(subject, Depth::Replicate, self.seed, self.status, u64::MAX)
             .map(|(verified, _)| verified)
             .map_err(|failure| Impossible(format!("{family}/{name}: {failure}")))
+    }
+
+    /// The first of these ways to zero that runs here, proved right in this process, with its name.
+    ///
+    /// # Errors
+    /// [`Impossible`] when none of them does; the reason is that of the last.
+    pub fn zeroing(&self, names: &[&'static str]) -> Result<(&'static str, ZeroFn), Impossible> {
+        let mut reason = Impossible("no way to zero was named".to_owned());
+        for name in names {
+            match self.verified(Family::Zero, name).map(|verified| verified.subject().routine) {
+                Ok(Routine::Zero(routine)) => return Ok((name, routine)),
+                Ok(_) => {}
+                Err(why) => reason = why,
+            }
+        }
+        Err(reason)
+    }
+
+    /// The first of these ways to copy that runs here, proved right in this process, with its name.
+    ///
+    /// # Errors
+    /// As [`Setup::zeroing`].
+    pub fn copying(&self, names: &[&'static str]) -> Result<(&'static str, CopyFn), Impossible> {
+        let mut reason = Impossible("no way to copy was named".to_owned());
+        for name in names {
+            match self.verified(Family::Copy, name).map(|verified| verified.subject().routine) {
+                Ok(Routine::Copy(routine)) => return Ok((name, routine)),
+                Ok(_) => {}
+                Err(why) => reason = why,
+            }
+        }
+        Err(reason)
     }
 }
 

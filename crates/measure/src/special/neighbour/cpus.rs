@@ -1,0 +1,55 @@
+//! Which CPUs the victim and its neighbour run on.
+
+use super::super::Impossible;
+
+/// The victim's CPU, the neighbour's, and whether they share a core; another core is preferred.
+pub(super) fn choose(
+    cpu: Option<usize>,
+    allowed: &[usize],
+    siblings: &dyn Fn(usize) -> Vec<usize>,
+) -> Result<(usize, usize, bool), Impossible> {
+    let mine = cpu.or_else(|| allowed.first().copied());
+    let mine = mine.ok_or_else(|| Impossible("the kernel does not say which CPUs may be used".to_owned()))?;
+    let near = siblings(mine);
+    let others = || allowed.iter().copied().filter(|other| *other != mine);
+    match others().find(|other| !near.contains(other)).or_else(|| others().next()) {
+        Some(other) => Ok((mine, other, near.contains(&other))),
+        None => Err(Impossible(
+            "this needs two cores, and only one CPU may be used here (one-core machine, or an affinity mask)"
+                .to_owned(),
+        )),
+    }
+}
+
+/// The logical CPUs of the same core, as the kernel tells; empty where it does not.
+pub(super) fn siblings(cpu: usize) -> Vec<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    std::fs::read_to_string(path).map(|text| cpu_list(text.trim())).unwrap_or_default()
+}
+
+/// `0-2,5` as numbers.
+fn cpu_list(text: &str) -> Vec<usize> {
+    let part = |part: &str| {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        Some(low.parse::<usize>().ok()?..=high.parse::<usize>().ok()?)
+    };
+    text.split(',').filter_map(part).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_core_is_preferred_and_one_cpu_is_a_reason() {
+        let pairs = |cpu: usize| vec![cpu & !1, cpu | 1];
+        assert_eq!(choose(Some(0), &[0, 1, 2, 3], &pairs), Ok((0, 2, false)));
+        assert_eq!(choose(Some(0), &[0, 1], &pairs), Ok((0, 1, true)));
+        assert_eq!(choose(None, &[3, 5], &|_| Vec::new()), Ok((3, 5, false)));
+        let one = choose(Some(0), &[0], &pairs).expect_err("one CPU");
+        assert!(one.to_string().contains("two cores"), "{one}");
+        assert!(choose(None, &[], &pairs).is_err());
+        assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
+        assert!(cpu_list("").is_empty());
+    }
+}
