@@ -8,6 +8,7 @@ mod failure;
 mod interrupt;
 mod output;
 mod reproduce;
+mod watch;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -41,6 +42,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Machine(_)) => commands::machine::run(common),
         Some(Command::Verify(args)) => commands::verify::run(args, common),
         Some(Command::Measure(args)) => commands::measure::run(args, common),
+        Some(Command::Watch(args)) => commands::watch::run(args, common),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, common),
         Some(Command::Real(args)) => commands::real::run(args, common),
         Some(Command::History(args)) => commands::history::run(args, common),
