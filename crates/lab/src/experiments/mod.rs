@@ -68,6 +68,7 @@ use crate::failure::Failure;
 pub mod chains;
 pub mod csum40;
 pub mod lockert;
+pub mod real_work;
 pub mod zeroing;
 
 pub use crate::reproduce::context::{Basis, Context, In, Measured};
@@ -76,8 +77,13 @@ pub use crate::reproduce::special::Special;
 use carryline_measure::claims::{Claim, Figures, TableResult};
 
 /// The list, in the order in which they run.
-pub static EXPERIMENTS: &[&Experiment] =
-    &[&zeroing::EXPERIMENT, &csum40::EXPERIMENT, &chains::EXPERIMENT, &lockert::EXPERIMENT];
+pub static EXPERIMENTS: &[&Experiment] = &[
+    &zeroing::EXPERIMENT,
+    &csum40::EXPERIMENT,
+    &chains::EXPERIMENT,
+    &lockert::EXPERIMENT,
+    &real_work::EXPERIMENT,
+];
 
 /// One of the seeds' experiments.
 #[derive(Debug)]

@@ -48,7 +48,7 @@ fn help(width: usize) -> Vec<Line<'static>> {
         lines.push(Line::from(cut(text, width)));
     }
     lines.push(Line::default());
-    lines.push(Line::from(cut(" Any of these: h, ? or Esc goes back.", width)));
+    lines.push(Line::from(cut(" h, ? or Esc goes back.", width)));
     lines
 }
 

@@ -95,3 +95,42 @@ fn leave() {
         let _gone = disable_raw_mode();
     }
 }
+
+/// The terminal that the command's tests have.
+#[cfg(all(test, target_os = "linux"))]
+#[allow(dead_code, reason = "a part of it is used here")]
+#[path = "../../tests/support/pty.rs"]
+mod pty;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "the child of the test below, in a terminal of its own"]
+    fn a_screen_in_which_something_panics() {
+        let _screen = Screen::enter().expect("a terminal");
+        // Where the measuring does, its thread is the one to panic.
+        let thread = std::thread::spawn(|| panic!("on purpose"));
+        assert!(thread.join().is_err());
+        std::process::exit(7);
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_says_why() {
+        let pty = pty::Pty::new();
+        let before = pty.settings();
+        let name = "watch::terminal::tests::a_screen_in_which_something_panics";
+        let program = std::env::current_exe().expect("this program");
+        let mut command = std::process::Command::new(program);
+        let mut child = pty.start(command.args(["--ignored", "--exact", name, "--nocapture"]));
+        // The drop of the screen never comes: the hook alone has given the terminal back.
+        assert_eq!(pty.status(&mut child), Some(7), "{}", pty.printed());
+        assert_eq!(pty.settings(), before);
+        pty.wait_for("on purpose", 0);
+        let printed = pty.printed();
+        let left = printed.find(pty::LEAVE).expect("the screen is left");
+        assert!(printed.find(pty::ENTER).is_some_and(|entered| entered < left), "{printed:?}");
+        assert!(printed.find("on purpose").is_some_and(|said| left < said), "{printed:?}");
+    }
+}
