@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// Longer than anything takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+const ROWS: usize = 24;
+const COLUMNS: usize = 80;
+
 /// A terminal.
 pub struct Pty {
     master: File,
@@ -21,7 +24,7 @@ impl Pty {
     /// A terminal of 80 x 24.
     pub fn new() -> Pty {
         let (mut master, mut slave) = (-1, -1);
-        let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = libc::winsize { ws_row: ROWS as u16, ws_col: COLUMNS as u16, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: openpty writes two descriptors and reads the size; no name and no settings are asked for.
         let made = unsafe {
             libc::openpty(
@@ -67,6 +70,57 @@ impl Pty {
         let begin = Instant::now();
         while !self.printed()[from..].contains(text) {
             assert!(begin.elapsed() < PATIENCE, "no '{text}' in: {:?}", self.printed());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What a person sees: the cursor is moved, the screen cleared and text written; colours are left out.
+    pub fn screen(&self) -> String {
+        let printed = self.printed();
+        let mut cells = vec![vec![' '; COLUMNS]; ROWS];
+        let (mut row, mut column) = (0, 0);
+        let mut rest = printed.chars();
+        while let Some(c) = rest.next() {
+            match c {
+                '\u{1b}' => {
+                    let mut words = String::new();
+                    // After the bracket: parameters, then a letter.
+                    let end = rest.by_ref().skip(1).find(|c| {
+                        words.push(*c);
+                        c.is_ascii_alphabetic()
+                    });
+                    let numbers: Vec<usize> = words
+                        .split(|c: char| !c.is_ascii_digit())
+                        .filter_map(|word| word.parse().ok())
+                        .collect();
+                    match end {
+                        Some('H') => {
+                            row = numbers.first().map_or(0, |row| row - 1);
+                            column = numbers.get(1).map_or(0, |column| column - 1);
+                        }
+                        Some('J') => cells.iter_mut().for_each(|row| row.fill(' ')),
+                        _ => {}
+                    }
+                }
+                '\r' => column = 0,
+                '\n' => row += 1,
+                _ => {
+                    if let Some(cell) = cells.get_mut(row).and_then(|row| row.get_mut(column)) {
+                        *cell = c;
+                    }
+                    column += 1;
+                }
+            }
+        }
+        let lines = cells.into_iter().map(|row| row.into_iter().collect::<String>().trim_end().to_owned());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Waits until the screen shows a text.
+    pub fn wait_on_screen(&self, text: &str) {
+        let begin = Instant::now();
+        while !self.screen().contains(text) {
+            assert!(begin.elapsed() < PATIENCE, "no '{text}' in:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
