@@ -195,10 +195,10 @@ impl State {
                 }
             })
             .collect();
-        for column in 0..columns {
+        for (column, noise) in noise.into_iter().enumerate() {
             let best = rows.iter().filter_map(|row| row.ticks[column]).reduce(f64::min);
             let Some(best) = best else { continue };
-            let bound = best * (1.0 + noise[column].unwrap_or(0.0));
+            let bound = best * (1.0 + noise.unwrap_or(0.0));
             for row in &mut rows {
                 row.leads[column] = row.ticks[column].is_some_and(|ticks| ticks <= bound);
             }
