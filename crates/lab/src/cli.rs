@@ -63,6 +63,8 @@ pub enum Command {
     Verify(Verify),
     /// Measure a matrix of your own
     Measure(Measure),
+    /// Watch variants live, with keys to change what is measured
+    Watch(crate::watch::args::Watch),
     /// Run the seeds' experiments again, each with a verdict on its claims
     Reproduce(Reproduce),
     /// Run a program with its memory functions replaced and without, and compare

@@ -9,6 +9,7 @@ mod inlining;
 mod interrupt;
 mod output;
 mod reproduce;
+mod watch;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -42,6 +43,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Machine(_)) => commands::machine::run(common),
         Some(Command::Verify(args)) => commands::verify::run(args, common),
         Some(Command::Measure(args)) => commands::measure::run(args, common),
+        Some(Command::Watch(args)) => commands::watch::run(args, common),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, common),
         Some(Command::Real(args)) => commands::real::run(args, common),
         Some(Command::Critical(args)) => commands::critical::run(args, common),

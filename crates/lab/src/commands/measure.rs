@@ -101,7 +101,7 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
 }
 
 /// Why a family cannot be measured under a condition.
-fn impossible(family: Family, condition: &Condition) -> Option<String> {
+pub fn impossible(family: Family, condition: &Condition) -> Option<String> {
     let sums = matches!(family, Family::Checksum | Family::CopyChecksum);
     if !condition.segments.is_empty() && !sums {
         return Some(format!(
@@ -134,7 +134,8 @@ fn impossible(family: Family, condition: &Condition) -> Option<String> {
     None
 }
 
-fn words<T: FromStr<Err = UnknownWord>>(words: &[String]) -> Result<Vec<T>, Failure> {
+/// Reads words of the vocabulary; a wrong one is named with the nearest.
+pub fn words<T: FromStr<Err = UnknownWord>>(words: &[String]) -> Result<Vec<T>, Failure> {
     words
         .iter()
         .map(|word| {

@@ -15,4 +15,5 @@ pub mod run;
 pub mod selftest;
 pub mod tour;
 pub mod verify;
+pub mod watch;
 pub mod worker;

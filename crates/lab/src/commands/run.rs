@@ -66,7 +66,8 @@ pub struct Prepared {
     pub selection: Selection,
     /// The unit of the figures.
     pub unit: Unit,
-    cpu: Option<usize>,
+    /// The logical CPU to measure on.
+    pub cpu: Option<usize>,
 }
 
 impl Prepared {

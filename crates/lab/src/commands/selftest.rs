@@ -81,6 +81,8 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
             cpu: here.cpu(None)?,
             deadline: Instant::now() + plan.budget,
             progress: &progress,
+            first_replicate: 0,
+            stop: &interrupt::requested,
         };
         let outcome = measure::run(&plan, &[], &ground, &mut |_| {})?;
         if outcome.interrupted {

@@ -85,6 +85,10 @@ pub struct Ground<'a> {
     pub deadline: Instant,
     /// What a person sees meanwhile.
     pub progress: &'a Progress,
+    /// The number of the first replicate: above 0 where a measurement goes on with a run that has some.
+    pub first_replicate: u32,
+    /// Whether to stop now; asked about twenty times a second.
+    pub stop: &'a dyn Fn() -> bool,
 }
 
 /// The state of the replicates' loop.
@@ -114,15 +118,15 @@ pub fn run(
     let mut overhead = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
     let _kept_off = ground.cpu.map(process::keep_off);
     let mut longest = Duration::ZERO;
-    for replicate in 0..plan.most_replicates.max(plan.replicates) {
+    for made in 0..plan.most_replicates.max(plan.replicates) {
         let time = ground.deadline.saturating_duration_since(Instant::now());
-        if interrupt::requested() || replicate >= plan.replicates && time < longest {
+        if (ground.stop)() || made >= plan.replicates && time < longest {
             break;
         }
-        let left = time / plan.replicates.saturating_sub(replicate).max(1);
+        let left = time / plan.replicates.saturating_sub(made).max(1);
         let begin = Instant::now();
         let time = left.saturating_sub(overhead);
-        run.replicate(replicate, rng.next_u64(), time, arrived)?;
+        run.replicate(ground.first_replicate + made, rng.next_u64(), time, arrived)?;
         overhead = begin.elapsed().saturating_sub(time).min(left);
         longest = longest.max(begin.elapsed());
     }
@@ -173,9 +177,9 @@ impl Run<'_> {
             let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
             let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
             let job_subjects = job.subjects.clone();
-            let Ground { supervisor, progress, .. } = *self.ground;
+            let Ground { supervisor, progress, stop, .. } = *self.ground;
             let (outcome, plan) = (&mut self.outcome, self.plan);
-            let end = supervisor.run(&Job::Measure(job), padding, &interrupt::requested, &mut |message| {
+            let end = supervisor.run(&Job::Measure(job), padding, stop, &mut |message| {
                 progress.tick();
                 match message {
                     Message::Setup { ticks_per_ns, pin_error, counter_error } => {
@@ -198,12 +202,11 @@ impl Run<'_> {
                     }
                     Message::Begin { situation, members, steady } => {
                         let index = situation as usize;
-                        progress.say(format!(
-                            "replicate {} of {}: {}",
-                            replicate + 1,
-                            plan.replicates,
-                            plan.situations[index].name
-                        ));
+                        let name = &plan.situations[index].name;
+                        progress.say(match plan.replicates {
+                            1 => name.clone(),
+                            several => format!("replicate {} of {several}: {name}", replicate + 1),
+                        });
                         let order = place_members(&members, &places[&situation]);
                         partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
                     }

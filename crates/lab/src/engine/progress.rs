@@ -29,6 +29,11 @@ impl Progress {
         self.tick();
     }
 
+    /// What is being done now.
+    pub fn said(&self) -> String {
+        self.bar.message()
+    }
+
     /// Moves the bar on with the time.
     pub fn tick(&self) {
         let elapsed = self.begin.elapsed();

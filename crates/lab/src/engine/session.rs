@@ -8,6 +8,7 @@ use super::prove::{self, Proof, Verdict};
 use super::{doubts, select::Selection};
 use crate::cli::Common;
 use crate::failure::Failure;
+use crate::interrupt;
 use carryline_measure::cells::{self, Summary};
 use carryline_measure::gather::Gathered;
 use carryline_measure::results::{RunResult, SCHEMA_VERSION, Warning};
@@ -95,6 +96,8 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>, common: &Common) -> Result<Fi
             cpu: setting.cpu,
             deadline,
             progress: &progress,
+            first_replicate: 0,
+            stop: &interrupt::requested,
         },
         &mut |arrival| keeper.keep(&arrival),
     )?;
@@ -104,7 +107,13 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>, common: &Common) -> Result<Fi
     Ok(finish(result, proofs, outcome, setting.selection))
 }
 
-fn finish(result: RunResult, mut proofs: Vec<Proof>, outcome: Outcome, selection: &Selection) -> Finished {
+/// Puts together what became of a run.
+pub fn finish(
+    result: RunResult,
+    mut proofs: Vec<Proof>,
+    outcome: Outcome,
+    selection: &Selection,
+) -> Finished {
     for fallen in outcome.fallen {
         match proofs.iter_mut().find(|proof| proof.subject == fallen.subject) {
             Some(proof) => *proof = fallen,
@@ -176,8 +185,18 @@ impl Keeper {
         environment: &serde_json::Value,
         plan: serde_json::Value,
     ) -> Keeper {
+        Keeper::begin_as(std::env::args().skip(1).collect(), store, seed, environment, plan)
+    }
+
+    /// The same for a run that another command line would make again.
+    pub fn begin_as(
+        command: Vec<String>,
+        store: Option<Store>,
+        seed: u64,
+        environment: &serde_json::Value,
+        plan: serde_json::Value,
+    ) -> Keeper {
         let mut keeper = Keeper { store, id: None };
-        let command = std::env::args().skip(1).collect();
         let header = RunHeader { command, seed, environment: environment.clone(), plan };
         let begun = keeper.store.as_mut().map(|store| store.begin_run(&header));
         match begun {

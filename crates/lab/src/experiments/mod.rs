@@ -81,6 +81,7 @@ pub mod simd_switch;
 pub mod small_copy;
 pub mod string_startup;
 pub mod syscall;
+pub mod real_work;
 pub mod zeroing;
 
 pub use crate::reproduce::context::{Basis, Context, In, Measured};
@@ -107,6 +108,10 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &csum40::EXPERIMENT,
     &chains::EXPERIMENT,
     &lockert::EXPERIMENT,
+    &csum40::EXPERIMENT,
+    &chains::EXPERIMENT,
+    &lockert::EXPERIMENT,
+    &real_work::EXPERIMENT,
 ];
 
 /// One of the seeds' experiments.

@@ -8,6 +8,7 @@ use crate::engine::prove::{self, Proof};
 use crate::engine::session::Keeper;
 use crate::engine::standard;
 use crate::failure::{Failure, usage};
+use crate::interrupt;
 use carryline_measure::cells::{self, Summary};
 use carryline_measure::claims::Figure;
 use carryline_measure::condition::Condition;
@@ -116,6 +117,8 @@ impl Context<'_> {
             cpu: self.cpu,
             deadline: Instant::now() + budget,
             progress: self.progress,
+            first_replicate: 0,
+            stop: &interrupt::requested,
         };
         let outcome = measure::run(&plan, &unsupported, &ground, &mut |arrival| {
             self.keeper.borrow_mut().keep(&arrival);

@@ -1,6 +1,9 @@
 //! What the command's tests share: a fresh folder, the command run in it, and small inputs made on the spot.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+#[cfg(target_os = "linux")]
+pub mod pty;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

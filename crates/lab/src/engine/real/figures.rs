@@ -99,6 +99,9 @@ pub struct Figure {
     pub floor: Option<f64>,
     /// `less`, `more` or `tie`: what the interposer makes of it; `None` where there is no ratio, or one round alone.
     pub verdict: Option<&'static str>,
+    /// What the figures are worked out from: without and with the interposer, by round.
+    #[serde(skip)]
+    pub samples: [Vec<Vec<f64>>; 2],
 }
 
 /// The figures of all metrics; none without a round.
@@ -130,6 +133,7 @@ fn figure(metric: Metric, rounds: &[Round], seed: u64) -> Option<Figure> {
         ratio,
         floor,
         verdict,
+        samples: [without, with],
     })
 }
 

@@ -1,0 +1,86 @@
+//! `carryline watch`: the live screen.
+
+use super::measure::words;
+use super::run::{Prepared, conclude, read_sizes};
+use crate::cli::Common;
+use crate::engine::machine::Here;
+use crate::engine::session;
+use crate::failure::{Failure, status, usage};
+use crate::watch::args::Watch;
+use crate::watch::choice::{Choice, Ladder, usual_caches, usual_offsets, usual_sizes};
+use crate::watch::plain;
+use crate::watch::show::{BUDGET, Watching};
+use crate::watch::state::{Live, Sort, State};
+use crate::{interrupt, output};
+use carryline_measure::condition::Offsets;
+use carryline_measure::results::Warning;
+use carryline_report::units::Factors;
+use carryline_variants::Family;
+
+/// Shows the screen, or prints blocks where there is no terminal.
+pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
+    let here = Here::look();
+    let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
+    let (choice, warnings) = choice(args, &prepared)?;
+    let watch = Watching { args, common, here: &here, prepared: &prepared, warnings };
+    let situations = watch.situations(&choice).map_err(usage)?;
+    if args.effort.plan {
+        let plan = prepared.plan(situations, &args.effort, BUDGET, common);
+        prepared.execute(&plan, &args.effort, &here, Vec::new(), common)?;
+        return Ok(0);
+    }
+    if !args.effort.no_save {
+        // What cannot be kept is found out before any time is spent.
+        drop(session::open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?);
+    }
+    let state = State {
+        choice,
+        live: Live::new(situations),
+        sort: Sort::List,
+        unit: prepared.unit,
+        factors: Factors::default(),
+        scroll: 0,
+        help: false,
+        paused: false,
+        colour: output::style().colour,
+        clock_s: 0.0,
+        half_life_s: args.half_life.as_secs_f64(),
+        now: String::new(),
+        remark: "h shows the keys".to_owned(),
+    };
+    let (finished, state) = watch.show(state)?;
+    let Some(finished) = finished else {
+        output::note("nothing was measured", common);
+        return Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 });
+    };
+    conclude(&finished, &plain::block(&state), state.unit, &args.effort, common)
+}
+
+/// What may be watched, from the command line and beyond; and what is to be known of its captures.
+fn choice(args: &Watch, prepared: &Prepared) -> Result<(Choice, Vec<Warning>), Failure> {
+    let (sizes, warnings) = read_sizes(args.sizes.as_deref())?;
+    let offsets: Vec<Offsets> = words(&args.offsets)?;
+    if offsets.len() > 2 {
+        return Err(usage(format!(
+            "--offsets {}: a screen has columns for two; 'o' goes through others",
+            args.offsets.join(",")
+        )));
+    }
+    let mut families = prepared.selection.families.clone();
+    if args.subjects.family.is_empty() {
+        // The seed's screen was one of checksums.
+        families.sort_by_key(|family| *family != Family::Checksum);
+    }
+    let usual = usual_sizes().map_err(|error| usage(error.to_string()))?;
+    let asked = if offsets.is_empty() { Vec::new() } else { vec![offsets] };
+    let nothing = || usage("nothing to watch");
+    Ok((
+        Choice {
+            family: Ladder::new(families, Vec::new()).ok_or_else(nothing)?,
+            size: Ladder::new(sizes, usual).ok_or_else(nothing)?,
+            offsets: Ladder::new(asked, usual_offsets()).ok_or_else(nothing)?,
+            cache: Ladder::new(words(&args.cache)?, usual_caches()).ok_or_else(nothing)?,
+        },
+        warnings,
+    ))
+}

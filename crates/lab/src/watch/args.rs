@@ -1,0 +1,43 @@
+//! The options of `carryline watch`.
+
+use crate::cli::{Effort, Subjects, parse_duration};
+use clap::Args;
+use std::time::Duration;
+
+/// Watch variants live: a screen of decayed estimates, redrawn every second, with keys to change what is measured.
+///
+/// Columns are dependence (chained, independent, fenced) by address. Each figure is a weighted median of rounds, where
+/// what came a half-life ago counts half; '*' marks the fastest of a column and what the A/A noise does not tell from it.
+/// With standard output redirected, a block of plain lines is printed every second instead. What was measured is kept
+/// on quitting, as a run of 'carryline measure' with the same conditions.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Keys: f family, z size, o offsets, c cache, s sort, u unit, p pause, r restart, up and down, h help, q quit.
+Upper-case letters go back.
+
+Examples:
+  carryline watch
+  carryline watch --family copy --sizes 4K --cache cold:clflush
+  carryline watch --family checksum --variants carryline,adc_1_stream --rounds 5 > rounds.txt
+  carryline watch --sizes 1500 --unit GB/s --budget 20s --format json")]
+pub struct Watch {
+    #[command(flatten)]
+    pub subjects: Subjects,
+    /// Sizes of the calls, the first of them at first: see 'carryline measure --help' [default: 40].
+    #[arg(long, value_name = "SIZES")]
+    pub sizes: Option<String>,
+    /// Where buffers begin, a column for each, two at most: N (0 to 4095), D:S, random [default: 0,1].
+    #[arg(long, value_name = "OFFSETS", value_delimiter = ',')]
+    pub offsets: Vec<String>,
+    /// State of the caches, the first of them at first: hot, cold:clflush, cold:evict, cold:arena [default: hot].
+    #[arg(long, value_name = "STATES", value_delimiter = ',')]
+    pub cache: Vec<String>,
+    /// Time in which a sample loses half its weight.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = parse_duration)]
+    pub half_life: Duration,
+    /// End when every column has had so many rounds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub rounds: Option<u64>,
+    #[command(flatten)]
+    pub effort: Effort,
+}

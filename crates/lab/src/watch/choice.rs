@@ -1,0 +1,203 @@
+//! What is watched: the family, size, addresses and cache state that keys go through, and the situations that they make.
+
+use crate::commands::measure::impossible;
+use crate::engine::standard;
+use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets, Operands};
+use carryline_measure::gather::Situation;
+use carryline_measure::sizes::{SizeError, Sizes};
+use carryline_variants::Family;
+
+/// Sizes that keys go through, beside those of the command line.
+const SIZES: &str = "40,64,256,576,1500,4K,9000,64K,1M,fleet:memcpy-A";
+
+/// A list of which one entry is chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ladder<T> {
+    entries: Vec<T>,
+    at: usize,
+}
+
+impl<T: Clone + PartialEq> Ladder<T> {
+    /// Those asked for, then the usual ones; the first is chosen. `None` if there is none.
+    pub fn new(asked: Vec<T>, usual: Vec<T>) -> Option<Ladder<T>> {
+        let mut entries = asked;
+        for entry in usual {
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
+        (!entries.is_empty()).then_some(Ladder { entries, at: 0 })
+    }
+
+    /// The chosen entry.
+    pub fn get(&self) -> &T {
+        &self.entries[self.at]
+    }
+
+    /// Chooses another, around the end; false if there is no other.
+    pub fn step(&mut self, by: isize) -> bool {
+        let before = self.at;
+        self.at = (self.at as isize + by).rem_euclid(self.entries.len() as isize) as usize;
+        self.at != before
+    }
+}
+
+/// What keys choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The families to choose from.
+    pub family: Ladder<Family>,
+    /// Sizes of the calls.
+    pub size: Ladder<Sizes>,
+    /// Where buffers begin: a column for each.
+    pub offsets: Ladder<Vec<Offsets>>,
+    /// State of the caches.
+    pub cache: Ladder<Cache>,
+}
+
+/// Pairs of addresses: even and odd, both again within a line, at a line's end, and drawn anew for every call.
+pub fn usual_offsets() -> Vec<Vec<Offsets>> {
+    let at = |offset| Offsets::Fixed { dst: offset, src: offset };
+    vec![vec![at(0), at(1)], vec![at(6), at(13)], vec![at(62), at(63)], vec![Offsets::Random]]
+}
+
+/// Every way of being hot or cold, as far as this architecture can make it so.
+pub fn usual_caches() -> Vec<Cache> {
+    let cold = |method| Cache { method, operands: Operands::Both };
+    let mut caches = vec![Cache::HOT];
+    if cfg!(target_arch = "x86_64") {
+        caches.push(cold(CacheMethod::Clflush));
+    }
+    caches.extend([cold(CacheMethod::Evict), cold(CacheMethod::Arena)]);
+    caches
+}
+
+/// The sizes that keys go through.
+pub fn usual_sizes() -> Result<Vec<Sizes>, SizeError> {
+    Sizes::parse_list(SIZES)
+}
+
+/// How calls may follow each other on the screen of a family.
+fn dependences(family: Family) -> &'static [Dependence] {
+    match family {
+        Family::Checksum | Family::CopyChecksum => &Dependence::ALL,
+        Family::Zero | Family::Copy => &[Dependence::Chained, Dependence::Independent],
+    }
+}
+
+impl Choice {
+    /// The situations of the screen, its columns from left to right; and why those that are not there cannot be.
+    pub fn situations(
+        &self,
+        subjects: &dyn Fn(Family) -> (Vec<String>, Option<usize>),
+    ) -> (Vec<Situation>, Vec<String>) {
+        let family = *self.family.get();
+        let (mut made, mut refused) = (Vec::new(), Vec::new());
+        for dependence in dependences(family) {
+            for offsets in self.offsets.get() {
+                let condition = Condition {
+                    sizes: self.size.get().clone(),
+                    offsets: *offsets,
+                    cache: *self.cache.get(),
+                    dependence: *dependence,
+                    ..Condition::plain(0)
+                };
+                match impossible(family, &condition) {
+                    Some(reason) => refused.push(reason),
+                    None => made.push(standard::situation(family, condition, 1.0, subjects)),
+                }
+            }
+        }
+        refused.dedup();
+        (made, refused)
+    }
+
+    /// The command line that measures what is watched.
+    pub fn command(&self, variants: &[String], plugins: &[String]) -> Vec<String> {
+        let family = *self.family.get();
+        let join = |words: Vec<String>| words.join(",");
+        let dependences = dependences(family).iter().map(ToString::to_string).collect();
+        let mut words = vec!["measure".to_owned()];
+        for (option, value) in [
+            ("--family", family.to_string()),
+            ("--sizes", self.size.get().label.clone()),
+            ("--offsets", join(self.offsets.get().iter().map(ToString::to_string).collect())),
+            ("--cache", self.cache.get().to_string()),
+            ("--dependence", join(dependences)),
+        ] {
+            words.extend([option.to_owned(), value]);
+        }
+        if !variants.is_empty() {
+            words.extend(["--variants".to_owned(), variants.join(",")]);
+        }
+        for plugin in plugins {
+            words.extend(["--plugin".to_owned(), plugin.clone()]);
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// The usual choice, beginning with checksums.
+    pub fn usual() -> Choice {
+        Choice {
+            family: Ladder::new(vec![Family::Checksum], Family::ALL.to_vec()).expect("families"),
+            size: Ladder::new(Vec::new(), usual_sizes().expect("sizes")).expect("sizes"),
+            offsets: Ladder::new(Vec::new(), usual_offsets()).expect("offsets"),
+            cache: Ladder::new(Vec::new(), usual_caches()).expect("caches"),
+        }
+    }
+
+    fn names(choice: &Choice) -> Vec<String> {
+        let (made, refused) = choice.situations(&|_| (vec!["a".to_owned()], None));
+        assert!(refused.is_empty(), "{refused:?}");
+        made.into_iter().map(|situation| situation.name).collect()
+    }
+
+    #[test]
+    fn checksums_have_six_columns_and_copies_four() {
+        let mut choice = usual();
+        assert_eq!(
+            names(&choice),
+            [
+                "checksum 40 hot chained",
+                "checksum 40 offset 1 hot chained",
+                "checksum 40 hot independent",
+                "checksum 40 offset 1 hot independent",
+                "checksum 40 hot fenced",
+                "checksum 40 offset 1 hot fenced",
+            ]
+        );
+        while *choice.family.get() != Family::Copy {
+            assert!(choice.family.step(1));
+        }
+        assert_eq!(names(&choice).len(), 4);
+        choice.offsets.step(-1);
+        assert_eq!(
+            names(&choice),
+            ["copy 40 offset random hot chained", "copy 40 offset random hot independent"]
+        );
+    }
+
+    #[test]
+    fn what_is_asked_for_comes_first_and_once() {
+        let mut ladder = Ladder::new(vec![3], vec![1, 2, 3]).expect("entries");
+        assert_eq!((*ladder.get(), ladder.step(-1), *ladder.get()), (3, true, 2));
+        assert!(ladder.step(1) && *ladder.get() == 3);
+        assert!(Ladder::<u8>::new(Vec::new(), Vec::new()).is_none());
+        assert!(!Ladder::new(vec![1], Vec::new()).expect("an entry").step(1));
+    }
+
+    #[test]
+    fn the_command_measures_the_same() {
+        let words = usual().command(&["avx2".to_owned()], &["f.so:s:checksum".to_owned()]).join(" ");
+        assert_eq!(
+            words,
+            "measure --family checksum --sizes 40 --offsets 0,1 --cache hot --dependence chained,independent,fenced \
+             --variants avx2 --plugin f.so:s:checksum"
+        );
+    }
+}

@@ -1,0 +1,294 @@
+//! Where the figures come from: the engine, one replicate after the other until told to stop, its rounds sent as they come
+//! and kept in the store as those of every run.
+//!
+//! A replicate is a worker process that goes through all columns. A pause ends the one that is under way; its rounds
+//! count. What a worker is lost in takes no further part, as in every run, until the screen begins anew.
+
+use crate::commands::run::Prepared;
+use crate::engine::machine::Here;
+use crate::engine::measure::{self, Ground, Outcome};
+use crate::engine::plan::Plan;
+use crate::engine::progress::Progress;
+use crate::engine::prove::{self, Proof};
+use crate::engine::session::{self, Finished, Keeper, Setting};
+use crate::failure::Failure;
+use crate::interrupt;
+use carryline_measure::gather::Round;
+use carryline_measure::results::{Status, Warning};
+use carryline_measure::{cells, statistics};
+use carryline_report::units::Factors;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+/// Time for the first replicate, so that there is soon something to see, and for each later one.
+const FIRST: Duration = Duration::from_millis(2500);
+const LATER: Duration = Duration::from_secs(6);
+/// Replicates that are kept: enough for narrow intervals, and memory has an end.
+const KEPT: u32 = 64;
+/// How long to rest where a replicate gave nothing.
+const REST: Duration = Duration::from_millis(50);
+
+/// What the screen asks for meanwhile.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// To end.
+    pub stop: AtomicBool,
+    /// To rest.
+    pub paused: AtomicBool,
+    /// The user stopped it before its time.
+    pub interrupted: AtomicBool,
+}
+
+impl Control {
+    fn ends(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || interrupt::requested()
+    }
+
+    fn rests(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
+    }
+}
+
+/// What is told.
+#[derive(Debug)]
+pub enum Event {
+    /// A round of a column.
+    Round(usize, Round),
+    /// A worker process has ended, having gone through all columns or not.
+    Replicate {
+        /// Column, place, and why there are no figures.
+        lost: Vec<(usize, usize, String)>,
+        /// What ticks are worth, as far as is known.
+        factors: Factors,
+        /// Whether it went through all columns.
+        whole: bool,
+    },
+    /// Something to know.
+    Remark(String),
+}
+
+/// What to measure, and how.
+pub struct Feed<'a> {
+    /// The columns; replicates and budget are those of a run that makes it again.
+    pub plan: Plan,
+    /// The command line that makes such a run.
+    pub command: Vec<String>,
+    /// Who takes part, and how workers are started.
+    pub prepared: &'a Prepared,
+    /// The machine.
+    pub here: &'a Here,
+    /// Whether to keep the rounds.
+    pub save: bool,
+    /// Where.
+    pub db: Option<&'a Path>,
+    /// Doubts known before.
+    pub warnings: Vec<Warning>,
+    /// Says what is being done.
+    pub progress: &'a Progress,
+}
+
+impl Feed<'_> {
+    /// Measures until told to stop, and puts the run together; `None` where no round was made.
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub fn run(self, control: &Control, events: &Sender<Event>) -> Result<Option<Finished>, Failure> {
+        let begin = Instant::now();
+        let environment = serde_json::to_value(&self.here.environment)?;
+        let mut keeper: Option<Keeper> = None;
+        let mut total = Outcome::default();
+        let mut proofs: Vec<Proof> = self.plan.subjects().into_iter().filter_map(unsupported).collect();
+        let stop = || control.ends() || control.rests();
+        // Nobody listens any more only when everything ends.
+        let tell = |event| drop(events.send(event));
+        let mut number = 0;
+        while !control.ends() {
+            if control.rests() {
+                std::thread::sleep(REST);
+                continue;
+            }
+            self.progress.say("a worker begins and proves");
+            let plan = Plan {
+                replicates: 1,
+                most_replicates: 1,
+                seed: self.plan.seed.wrapping_add(u64::from(number)),
+                ..self.plan.clone()
+            };
+            let kept = number < KEPT;
+            let mut rounds = 0;
+            let ground = Ground {
+                supervisor: &self.prepared.supervisor,
+                caches: self.here.caches,
+                cpu: self.prepared.cpu,
+                deadline: Instant::now() + if number == 0 { FIRST } else { LATER },
+                progress: self.progress,
+                first_replicate: number,
+                stop: &stop,
+            };
+            let outcome = measure::run(&plan, &proofs, &ground, &mut |arrival| {
+                let column = self.plan.situations.iter().position(|s| s.name == arrival.situation);
+                rounds += 1;
+                if kept {
+                    keeper.get_or_insert_with(|| self.begin(&environment, &tell)).keep(&arrival);
+                }
+                if let Some(column) = column {
+                    tell(Event::Round(column, arrival.round.clone()));
+                }
+            })?;
+            let stopped = stop();
+            proofs.extend(outcome.fallen.iter().cloned());
+            tell(news(&outcome, !stopped));
+            for how in &outcome.lost {
+                tell(Event::Remark(format!("a worker process ended {how}; the next goes on")));
+            }
+            if kept {
+                join(&mut total, outcome);
+            }
+            if rounds > 0 {
+                number += 1;
+                if number == KEPT {
+                    tell(Event::Remark(format!("{KEPT} replicates are kept; what follows is shown alone")));
+                }
+            } else if !stopped {
+                std::thread::sleep(10 * REST);
+            }
+        }
+        total.interrupted = interrupt::requested() || control.interrupted.load(Ordering::Relaxed);
+        Ok((number > 0).then(|| self.end(total, keeper, environment, begin.elapsed())))
+    }
+
+    /// Begins to keep.
+    fn begin(&self, environment: &serde_json::Value, tell: &dyn Fn(Event)) -> Keeper {
+        let store = self.save.then(|| session::open_store(self.db));
+        let store = match store.transpose() {
+            Ok(store) => store,
+            Err(error) => {
+                tell(Event::Remark(format!("nothing is kept: {error}")));
+                None
+            }
+        };
+        // A plan is plain data: names, numbers and lists.
+        let plan = serde_json::to_value(&self.plan).unwrap_or_default();
+        Keeper::begin_as(self.command.clone(), store, self.plan.seed, environment, plan)
+    }
+
+    /// Puts the run together, and keeps it.
+    fn end(
+        self,
+        outcome: Outcome,
+        keeper: Option<Keeper>,
+        environment: serde_json::Value,
+        took: Duration,
+    ) -> Finished {
+        let setting = Setting {
+            here: self.here,
+            supervisor: &self.prepared.supervisor,
+            selection: &self.prepared.selection,
+            cpu: self.prepared.cpu,
+            save: self.save,
+            warnings: self.warnings,
+        };
+        // It had as much time as it took.
+        let plan = Plan { budget: took, ..self.plan };
+        let id = keeper.as_ref().and_then(Keeper::id);
+        let result = session::assemble(&plan, &setting, &outcome, environment, id, took);
+        if let Some(mut keeper) = keeper {
+            keeper.end(&result, outcome.interrupted);
+        }
+        session::finish(result, Vec::new(), outcome, &self.prepared.selection)
+    }
+}
+
+fn unsupported(subject: carryline_measure::subject::SubjectId) -> Option<Proof> {
+    Some(Proof { verdict: prove::unsupported(&subject)?, subject })
+}
+
+/// What a replicate tells besides its rounds.
+fn news(outcome: &Outcome, whole: bool) -> Event {
+    let lost = outcome.gathered.iter().enumerate().flat_map(|(column, gathered)| {
+        gathered.lost.iter().map(move |(place, status, reason)| (column, *place, why(*status, reason)))
+    });
+    let factors = Factors {
+        ticks_per_cycle: cells::ticks_per_cycle(&outcome.gathered),
+        ticks_per_ns: statistics::median(&outcome.ticks_per_ns),
+    };
+    Event::Replicate { lost: lost.collect(), factors, whole }
+}
+
+/// Why a subject has no figures, in one line.
+fn why(status: Status, reason: &str) -> String {
+    let word = match status {
+        Status::Crashed => "crashed: ",
+        Status::TimedOut => "hung: ",
+        Status::Wrong => "wrong: ",
+        Status::Ok | Status::Unsupported => "",
+    };
+    // Of a counterexample the bytes are long, and the end says what happened.
+    let end = reason.rsplit("expected ").next().filter(|end| end.len() < reason.len());
+    let text = end.map_or_else(|| reason.to_owned(), |end| format!("expected {end}"));
+    format!("{word}{}", text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Adds what a replicate found to what those before it did.
+fn join(total: &mut Outcome, mut more: Outcome) {
+    if !total.gathered.is_empty() {
+        for (all, new) in total.gathered.iter_mut().zip(std::mem::take(&mut more.gathered)) {
+            all.replicates.extend(new.replicates);
+            for (place, status, reason) in new.lost {
+                all.lose(place, status, reason);
+            }
+        }
+    }
+    total.absorb(more);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_measure::condition::Condition;
+    use carryline_measure::gather::{Gathered, Replicate, Situation};
+
+    fn outcome(lost: bool) -> Outcome {
+        let mut gathered = Gathered::new(Situation {
+            name: "zero 4K".to_owned(),
+            family: "zero".to_owned(),
+            condition: Condition::plain(4096),
+            subjects: vec!["a".to_owned(), "b".to_owned()],
+            baseline: None,
+            twins: Vec::new(),
+            weight: 1.0,
+        });
+        gathered.replicates.push(Replicate::default());
+        if lost {
+            gathered.lose(
+                1,
+                Status::Crashed,
+                "256 bytes at offset 0, bytes 00\n(256 bytes): expected a return, got SIGKILL",
+            );
+        }
+        Outcome { gathered: vec![gathered], ticks_per_ns: vec![2.0], ..Outcome::default() }
+    }
+
+    #[test]
+    fn replicates_of_one_situation_are_put_together() {
+        let mut total = Outcome::default();
+        for lost in [false, true, true] {
+            join(&mut total, outcome(lost));
+        }
+        assert_eq!(total.gathered.len(), 1);
+        assert_eq!(total.gathered[0].replicates.len(), 3);
+        assert_eq!(total.gathered[0].lost.len(), 1);
+        assert_eq!(total.ticks_per_ns.len(), 3);
+    }
+
+    #[test]
+    fn what_is_lost_is_told_with_its_column_and_place() {
+        let Event::Replicate { lost, factors, whole } = news(&outcome(true), true) else {
+            panic!("a replicate's end")
+        };
+        assert_eq!(lost, [(0, 1, "crashed: expected a return, got SIGKILL".to_owned())]);
+        assert_eq!((factors.ticks_per_ns, whole), (Some(2.0), true));
+    }
+}

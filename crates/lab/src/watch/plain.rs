@@ -1,0 +1,104 @@
+//! What is printed where there is no terminal: a block of lines each time, to be read or cut by other programs.
+
+use super::state::{Sort, State};
+use carryline_report::table::{Emphasis, Kind, Style, Table};
+use carryline_report::units::{number, percent_fine};
+
+/// The first line: what is watched.
+pub fn title(state: &State) -> String {
+    let choice = &state.choice;
+    let sort = match state.sort {
+        Sort::List => "",
+        Sort::Name => ", by name",
+        Sort::Column(_) => ", fastest first",
+    };
+    format!(
+        "{} of {}, {}, {} per call{sort}, half-life {:.0} s",
+        choice.family.get(),
+        choice.size.get().label,
+        choice.cache.get(),
+        state.unit,
+        state.half_life_s
+    )
+    .replace("GB/s per call", "GB/s")
+    .replace("GiB/s per call", "GiB/s")
+    .replace("B/cycle per call", "B/cycle")
+}
+
+/// A figure in the unit wanted, in `width` columns at most.
+pub fn figure(state: &State, ticks: Option<f64>, width: usize) -> String {
+    let Some(value) = ticks.and_then(|ticks| state.in_unit(ticks)) else { return "-".to_owned() };
+    let text = number(value);
+    if text.len() <= width {
+        return text;
+    }
+    let (factor, letter) = if value < 1e9 { (1e6, "M") } else { (1e9, "G") };
+    format!("{}{letter}", number(value / factor))
+}
+
+/// A block: what is watched, how much was measured, a row for each variant, the null call and the noise.
+pub fn block(state: &State) -> String {
+    let mut head = vec![("variant".to_owned(), Kind::Name)];
+    head.extend(state.live.situations.iter().map(|situation| {
+        let condition = &situation.condition;
+        (format!("{} at {}", condition.dependence, condition.offsets), Kind::Number)
+    }));
+    let mut table = Table::new(head.iter().map(|(name, kind)| (name.as_str(), *kind)));
+    let width = usize::MAX;
+    let mut notes = Vec::new();
+    for row in state.rows() {
+        if let Some(reason) = &row.reason {
+            notes.push(format!("{}: {reason}\n", row.name));
+            continue;
+        }
+        let mut cells = vec![row.name.clone()];
+        cells.extend(row.ticks.iter().zip(&row.leads).map(|(ticks, leads)| {
+            let mark = if *leads { "*" } else { " " };
+            format!("{}{mark}", figure(state, *ticks, width))
+        }));
+        table.push(cells, Emphasis::None);
+    }
+    let mut push = |name: &str, texts: Vec<String>| {
+        let cells = std::iter::once(name.to_owned()).chain(texts.into_iter().map(|text| format!("{text} ")));
+        table.push(cells.collect(), Emphasis::None);
+    };
+    push("(null call)", state.null().into_iter().map(|ticks| figure(state, ticks, width)).collect());
+    push(
+        "(noise, A/A)",
+        state.noise().into_iter().map(|noise| noise.map_or("-".to_owned(), percent_fine)).collect(),
+    );
+    let rounds: u64 = state.live.rounds.iter().sum();
+    format!(
+        "{}\n{:.0} s, {} replicates, {rounds} rounds\n{}{}",
+        title(state),
+        state.clock_s,
+        state.live.replicates,
+        table.render(Style::default()),
+        notes.concat()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::tests::state;
+    use super::*;
+    use carryline_report::units::Unit;
+
+    #[test]
+    fn a_block_holds_every_row_and_no_escape() {
+        let text = block(&state());
+        assert!(!text.contains('\u{1b}'), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_rate_is_none_per_call_and_long_numbers_are_shortened() {
+        let mut state = state();
+        state.unit = Unit::BytesPerCycle;
+        assert!(title(&state).contains("B/cycle, half-life"), "{}", title(&state));
+        state.unit = Unit::Ticks;
+        assert_eq!(figure(&state, Some(12_345_678.0), 8), "12.3M");
+        assert_eq!(figure(&state, Some(12_345.0), 8), "12 345");
+        assert_eq!(figure(&state, None, 8), "-");
+    }
+}
