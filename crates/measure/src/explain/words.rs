@@ -305,7 +305,7 @@ pub(super) const WORDS: &[Word] = &[
     ),
     word(
         "page colour",
-        &["page coloring", "frame", "pagemap"],
+        &["page coloring", "pagemap"],
         "The bits of a page's place in physical memory (its frame) that decide which sets of a cache, or which bank of \
          memory, its lines use. A program sees its frames in /proc/self/pagemap if it is root and chooses none; in a \
          virtual machine they are the guest's. 'carryline reproduce page-colour' compares their orders.",
