@@ -106,6 +106,21 @@ fn a_signal_ends_it_and_the_run_is_kept_as_interrupted() {
     assert!(out.contains("interrupted"), "{out}");
 }
 
+#[test]
+fn a_terminal_that_goes_away_ends_it() {
+    let place = Place::new();
+    let (pty, mut child) = watching(&place);
+    pty.hang_up();
+    let begin = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if begin.elapsed() > Duration::from_secs(60) {
+            child.kill().expect("killed");
+            panic!("it goes on without a terminal");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 fn signal(child: &Child, signal: i32) {
     // SAFETY: kill has no memory effects; the child has not been collected.
     unsafe { libc::kill(child.id() as i32, signal) };
@@ -114,7 +129,8 @@ fn signal(child: &Child, signal: i32) {
 /// The command in a terminal, once its first figures are there.
 fn watching(place: &Place) -> (Pty, Child) {
     let pty = Pty::new();
-    let child = pty.start(&mut place.command(&two(&[])));
+    // Whatever becomes of the test, it ends.
+    let child = pty.start(&mut place.command(&two(&["--budget", "10m"])));
     pty.wait_for("words16_c", 0);
     pty.wait_on_screen("offset 1");
     assert!(pty.printed().contains(ENTER));

@@ -126,15 +126,22 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         return Err(context.impossible("neither a C compiler ('cc') nor 'sort' runs here"));
     };
     let aimed = if context.quick { ROUNDS.1 } else { ROUNDS.0 };
-    let (parts, rounds) = share(context.budget.saturating_sub(begin.elapsed()), once, aimed);
+    let time = |shares: usize| context.budget.mul_f64(0.9).saturating_sub(begin.elapsed()) / shares as u32;
+    let (parts, mut rounds) = share(time(SERVED.len()), once, aimed);
     let command = (work.prepare)(folder.path(), parts)?;
 
     let mut outcome = Outcome::default();
-    outcome.notes.push(format!("The job: {}; {rounds} rounds of three runs.", (work.what)(parts)));
-    for served in &SERVED {
+    outcome.notes.push(format!("The job: {}.", (work.what)(parts)));
+    for (index, served) in SERVED.iter().enumerate() {
+        let started = Instant::now();
         context.say(&format!("{} with {} and without", (work.what)(parts), served.name));
         match compare(served, &command, rounds, context.seed) {
-            Ok(found) => add(&mut outcome, served, &found, context.seed),
+            Ok(found) => {
+                // What a run has taken says how many there is time for: the machine may have become busier meanwhile.
+                let each = started.elapsed() / runs(rounds);
+                rounds = affordable(time((SERVED.len() - index - 1).max(1)), each);
+                add(&mut outcome, served, &found, context.seed);
+            }
             Err(reason) => {
                 outcome.notes.push(format!("Not measured with {}: {reason}.", served.name));
                 for metric in CLAIMED {
@@ -190,18 +197,24 @@ fn find(folder: &Path) -> Result<Option<(&'static Work, Duration)>, Failure> {
     Ok(None)
 }
 
-/// How many parts the job gets and how many rounds are made, so that all comparisons take that time: the rounds aimed at
-/// where a job of one part lets them, fewer of a slower one, and more where even the longest job leaves time.
+/// Runs of a comparison: three in a round, and two before the first.
+const fn runs(rounds: u32) -> u32 {
+    3 * rounds + 2
+}
+
+/// How many rounds there is time for, where a run takes so long; two tell the least that can be told.
+fn affordable(time: Duration, each: Duration) -> u32 {
+    let runs = time.as_secs_f64() / each.as_secs_f64().max(1e-4);
+    (((runs - 2.0) / 3.0) as u32).clamp(2, MOST_ROUNDS)
+}
+
+/// How many parts the job gets and how many rounds are made in that time: the rounds aimed at where a job of one part lets
+/// them, fewer of a slower one, and more where even the longest job leaves time.
 fn share(time: Duration, once: Duration, aimed: u32) -> (usize, u32) {
-    // A little is kept for what comes around the runs.
-    let each = time.mul_f64(0.9) / SERVED.len() as u32;
-    // Three runs in a round, and two before the first.
-    let runs = |rounds: u32| 3 * rounds + 2;
     let once_s = once.as_secs_f64().max(1e-4);
-    let parts = (each.as_secs_f64() / f64::from(runs(aimed)) / once_s) as usize;
+    let parts = (time.as_secs_f64() / f64::from(runs(aimed)) / once_s) as usize;
     let parts = parts.clamp(1, MOST_PARTS);
-    let affordable = (each.as_secs_f64() / (once_s * parts as f64) - 2.0) / 3.0;
-    (parts, (affordable as u32).clamp(2, MOST_ROUNDS))
+    (parts, affordable(time, Duration::from_secs_f64(once_s * parts as f64)))
 }
 
 fn figure_name(metric: Metric, form: &str, served: &Served) -> String {
@@ -265,8 +278,9 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
         }
     }
     outcome.notes.push(format!(
-        "{}: {} calls in one run, of {} together.",
+        "{}: {} rounds of three runs; {} calls in one run, of {} together.",
         served.name,
+        found.runs,
         number(found.served.calls as f64),
         byte_size_rough(found.served.bytes)
     ));
@@ -342,7 +356,7 @@ mod tests {
         let seconds = Duration::from_secs_f64;
         for (time, once, aimed) in [(30.0, 0.05, 7), (6.0, 0.05, 3), (30.0, 1e-3, 7), (10.0, 0.4, 7)] {
             let (parts, rounds) = share(seconds(time), seconds(once), aimed);
-            let takes = 2.0 * f64::from(3 * rounds + 2) * parts as f64 * once;
+            let takes = f64::from(runs(rounds)) * parts as f64 * once;
             assert!(takes <= time, "{time} {once}: {parts} parts, {rounds} rounds, {takes} s");
             assert!(rounds >= 2 && parts >= 1);
         }

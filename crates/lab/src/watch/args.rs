@@ -4,14 +4,15 @@ use crate::cli::{Effort, Subjects, parse_duration};
 use clap::Args;
 use std::time::Duration;
 
-/// Watch variants live: a screen of decayed estimates, redrawn every second, with keys to change what is measured.
-///
-/// Columns are dependence (chained, independent, fenced) by address. Each figure is a weighted median of rounds, where
-/// what came a half-life ago counts half; '*' marks the fastest of a column and what the A/A noise does not tell from it.
-/// With standard output redirected, a block of plain lines is printed every second instead. What was measured is kept
-/// on quitting, as a run of 'carryline measure' with the same conditions.
+/// The options.
 #[derive(Args, Debug)]
 #[command(after_help = "\
+A screen of decayed estimates, redrawn every second: a row for each variant, a column for each dependence and address.
+A figure is the time of a call, the call included: a weighted median of rounds, where what came a half-life ago counts
+half. * marks the fastest of a column and what the A/A noise does not tell from it. With standard output redirected, a
+block of plain lines is printed every second instead. On quitting, or when something else is chosen, what was measured
+is kept as a run of 'carryline measure' with the same conditions.
+
 Keys: f family, z size, o offsets, c cache, s sort, u unit, p pause, r restart, up and down, h help, q quit.
 Upper-case letters go back.
 

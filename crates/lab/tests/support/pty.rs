@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ pub struct Pty {
     master: File,
     slave: OwnedFd,
     printed: Arc<Mutex<Vec<u8>>>,
+    gone: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<()>,
 }
 
 impl Pty {
@@ -36,17 +39,37 @@ impl Pty {
             )
         };
         assert_eq!(made, 0, "a pseudo-terminal: {}", std::io::Error::last_os_error());
+        for end in [master, slave] {
+            // The child gets copies as its standard streams; with the other end in its hands it would never see the
+            // terminal go.
+            // SAFETY: sets a flag of a descriptor that has just been made.
+            assert_eq!(unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
+        }
         // SAFETY: openpty has just made both, and nobody else has them.
         let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         let printed = Arc::new(Mutex::new(Vec::new()));
+        // So that the thread below can be told to let go of it.
+        // SAFETY: sets a flag of an open descriptor.
+        assert_eq!(unsafe { libc::fcntl(master.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) }, 0);
         let (mut reader, into) = (master.try_clone().expect("a second descriptor"), Arc::clone(&printed));
-        std::thread::spawn(move || {
+        let gone = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&gone);
+        let thread = std::thread::spawn(move || {
             let mut chunk = [0; 4096];
-            while let Ok(count) = reader.read(&mut chunk) {
-                into.lock().expect("no panic").extend_from_slice(&chunk[..count]);
+            while !stop.load(Ordering::Relaxed) {
+                match reader.read(&mut chunk) {
+                    Ok(count) => into.lock().expect("no panic").extend_from_slice(&chunk[..count]),
+                    Err(_) => std::thread::sleep(Duration::from_millis(5)),
+                }
             }
         });
-        Pty { master, slave, printed }
+        Pty { master, slave, printed, gone, thread }
+    }
+
+    /// Takes the terminal away, as when a connection is lost.
+    pub fn hang_up(self) {
+        self.gone.store(true, Ordering::Relaxed);
+        self.thread.join().expect("no panic");
     }
 
     /// Starts a command in it.
