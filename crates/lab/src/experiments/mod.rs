@@ -77,11 +77,11 @@ pub mod neighbour;
 pub mod page_colour;
 pub mod pollution;
 pub mod prezero;
+pub mod real_work;
 pub mod simd_switch;
 pub mod small_copy;
 pub mod string_startup;
 pub mod syscall;
-pub mod real_work;
 pub mod zeroing;
 
 pub use crate::reproduce::context::{Basis, Context, In, Measured};
