@@ -108,9 +108,6 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &csum40::EXPERIMENT,
     &chains::EXPERIMENT,
     &lockert::EXPERIMENT,
-    &csum40::EXPERIMENT,
-    &chains::EXPERIMENT,
-    &lockert::EXPERIMENT,
     &real_work::EXPERIMENT,
 ];
 
