@@ -13,7 +13,10 @@ fn installed(place: &Place, interposer: bool) -> PathBuf {
     let folder = place.file("installed");
     std::fs::create_dir_all(&folder).expect("a folder");
     let program = folder.join("carryline");
-    std::fs::copy(env!("CARGO_BIN_EXE_carryline"), &program).expect("a copy");
+    // By another process: a descriptor for writing in this one would be inherited by what a test beside this one starts
+    // just then, and the program could not be run ("text file busy").
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_carryline")).arg(&program).status();
+    assert!(copied.is_ok_and(|status| status.success()), "a copy");
     if interposer {
         let built = xtask::preload().expect("the interposer can be built");
         std::fs::copy(built, folder.join("libcarryline-preload.so")).expect("a copy");
