@@ -56,6 +56,16 @@ struct Running<'scope> {
     control: Arc<Control>,
     events: Receiver<Event>,
     thread: ScopedJoinHandle<'scope, Result<Option<Finished>, Failure>>,
+    _ends: EndsWith,
+}
+
+/// Ends the measurement when it is dropped: nobody is left to show it to, as where the terminal has gone.
+struct EndsWith(Arc<Control>);
+
+impl Drop for EndsWith {
+    fn drop(&mut self) {
+        self.0.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Running<'_> {
@@ -163,7 +173,8 @@ impl Watching<'_> {
         };
         let asked = Arc::clone(&control);
         let thread = scope.spawn(move || feed.run(&asked, &sender));
-        Running { control, events, thread }
+        let _ends = EndsWith(control.clone());
+        Running { control, events, thread, _ends }
     }
 }
 
@@ -198,6 +209,10 @@ impl Show<'_, '_> {
             let idle = self.running.is_none() && self.due.is_none() && self.screen.is_none();
             if idle || interrupt::requested() || self.watch.is_over(&self.state, self.begin.elapsed()) {
                 return Ok(interrupt::requested());
+            }
+            if self.screen.is_some() && !std::io::stdout().is_terminal() {
+                // It has gone, and reading from it would wait for good.
+                return Ok(true);
             }
             if self.drawn.elapsed() >= REDRAW {
                 self.redraw()?;
