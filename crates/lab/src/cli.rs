@@ -68,6 +68,12 @@ pub enum Command {
     /// Run the seeds' experiments again, each with a verdict on its claims
     Reproduce(Reproduce),
     /// Run a program with its memory functions replaced and without, and compare
+    ///
+    /// The interposer (libcarryline-preload.so) serves memcpy, memmove, memset and their relatives in the program and in
+    /// all that it starts. Each round runs the command three times in random order: without, with, and without again, which
+    /// says how much runs of one form differ. Standard input is empty; standard output and the exit status must be the same
+    /// in all runs, or the first difference is shown and the exit status is 3. Two runs more come first, to warm up and to
+    /// count calls.
     Real(Real),
     /// Show why a routine takes the time it takes: critical chain, bounds, drawing
     Critical(Critical),
@@ -229,13 +235,6 @@ pub struct Measure {
     pub effort: Effort,
 }
 
-/// Run a program with its memory functions replaced and without, and compare.
-///
-/// The interposer (libcarryline-preload.so) serves memcpy, memmove, memset and their relatives in the program and in
-/// all that it starts. Each round runs the command three times in random order: without, with, and without again, which
-/// says how much runs of one form differ. Standard input is empty; standard output and the exit status must be the same
-/// in all runs, or the first difference is shown and the exit status is 3. Two runs more come first, to warm up and to
-/// count calls.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -1,5 +1,5 @@
-//! The `carryline` crate's copy for callers who do not read the result soon: from a few KiB on it goes around the
-//! caches, with one fence at the end.
+//! The `carryline` crate's copy for callers who do not read the result soon: from 16 KiB on it goes around the caches,
+//! with one fence at the end.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::Next;
