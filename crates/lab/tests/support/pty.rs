@@ -20,7 +20,12 @@ pub struct Pty {
     slave: OwnedFd,
     printed: Arc<Mutex<Vec<u8>>>,
     gone: Arc<AtomicBool>,
-    thread: std::thread::JoinHandle<()>,
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        self.gone.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Pty {
@@ -54,7 +59,7 @@ impl Pty {
         let (mut reader, into) = (master.try_clone().expect("a second descriptor"), Arc::clone(&printed));
         let gone = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&gone);
-        let thread = std::thread::spawn(move || {
+        std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             while !stop.load(Ordering::Relaxed) {
                 match reader.read(&mut chunk) {
@@ -63,13 +68,7 @@ impl Pty {
                 }
             }
         });
-        Pty { master, slave, printed, gone, thread }
-    }
-
-    /// Takes the terminal away, as when a connection is lost.
-    pub fn hang_up(self) {
-        self.gone.store(true, Ordering::Relaxed);
-        self.thread.join().expect("no panic");
+        Pty { master, slave, printed, gone }
     }
 
     /// Starts a command in it.
