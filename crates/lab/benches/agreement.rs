@@ -14,6 +14,7 @@
 
 use carryline_measure::arena::Arena;
 use carryline_measure::condition::Pages;
+use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Routine, find};
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -31,13 +32,13 @@ fn cells(criterion: &mut Criterion) {
     ] {
         let variant = find(family, name).expect("in the collection");
         let id = format!("{family} {name} {len}");
-        match black_box(variant.routine) {
-            Routine::Checksum(f) => {
+        match black_box(variant.landing()) {
+            Landing::Routine(Routine::Checksum(f)) => {
                 // SAFETY: len bytes of the arena, which nobody else uses.
                 let call = || unsafe { f(start, len, 1) };
                 criterion.bench_function(&id, |bencher| bencher.iter_custom(|n| timed(n, call)));
             }
-            Routine::Zero(f) => {
+            Landing::Routine(Routine::Zero(f)) => {
                 let call = || {
                     // SAFETY: as above.
                     unsafe { f(start, len) };
@@ -45,7 +46,15 @@ fn cells(criterion: &mut Criterion) {
                 };
                 criterion.bench_function(&id, |bencher| bencher.iter_custom(|n| timed(n, call)));
             }
-            Routine::Copy(_) | Routine::CopyChecksum(_) => unreachable!("not in the list above"),
+            Landing::Set(f) => {
+                let call = || {
+                    // SAFETY: as above.
+                    unsafe { f(start.cast(), 0, len) };
+                    0
+                };
+                criterion.bench_function(&id, |bencher| bencher.iter_custom(|n| timed(n, call)));
+            }
+            landing => unreachable!("not in the list above: {landing:?}"),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::subject::{Subject, SubjectId};
 use carryline::cpu::Features;
+use carryline_variants::landing::Landing;
 use carryline_variants::{Lengths, Routine, find};
 
 /// Its name. It stands in no list: it is no way to do the job.
@@ -23,6 +24,7 @@ pub fn subject(id: &SubjectId) -> Option<Subject> {
     (id.name == NAME && id.family == "checksum").then(|| Subject {
         name: NAME.to_owned(),
         routine: Routine::Checksum(run),
+        landing: Landing::Routine(Routine::Checksum(run)),
         needs: Features::NONE,
         lengths: Lengths::Any,
         known_bad: None,

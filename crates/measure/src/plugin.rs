@@ -5,6 +5,7 @@
 
 use crate::subject::Subject;
 use carryline::cpu::Features;
+use carryline_variants::landing::Landing;
 use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Family, Lengths, Routine, ZeroFn};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
@@ -160,9 +161,11 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     // Never unloaded: the subject holds the routine's bare address, a thread of the library's own may still
     // run its code, and the process that loads a plug-in lives for this one job.
     std::mem::forget(library);
+    let routine = routine?;
     Ok(Subject {
         name: spec.name(),
-        routine: routine?,
+        routine,
+        landing: Landing::Routine(routine),
         needs: Features::NONE,
         lengths: Lengths::Any,
         known_bad: None,

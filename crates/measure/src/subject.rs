@@ -1,6 +1,7 @@
 //! What is proved and timed: a variant of the collection, or a routine of the user's own.
 
 use carryline::cpu::Features;
+use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Role, Routine, Variant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,6 +28,8 @@ pub struct Subject {
     pub name: String,
     /// The code.
     pub routine: Routine,
+    /// What a timed loop calls; see [`carryline_variants::landing`].
+    pub landing: Landing,
     /// Features it needs.
     pub needs: Features,
     /// Lengths it supports.
@@ -44,6 +47,7 @@ impl Subject {
         Subject {
             name: variant.name.to_owned(),
             routine: variant.routine,
+            landing: variant.landing(),
             needs: variant.needs,
             lengths: variant.lengths,
             known_bad: variant.known_bad.map(str::to_owned),

@@ -6,6 +6,7 @@ use carryline_measure::sampler::{Bench, Buffers, CacheSizes};
 use carryline_measure::status::StatusPage;
 use carryline_measure::subject::Subject;
 use carryline_measure::verify::{Depth, prove};
+use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Routine, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -29,6 +30,7 @@ fn what_was_proved_and_then_corrupted_is_reported() {
     let subject = Subject {
         name: "turncoat".to_owned(),
         routine: Routine::Checksum(turncoat),
+        landing: Landing::Routine(Routine::Checksum(turncoat)),
         needs: Features::NONE,
         lengths: Lengths::Any,
         known_bad: None,

@@ -14,6 +14,7 @@ pub mod checksum;
 pub mod copy;
 pub mod copy_checksum;
 mod edges;
+pub mod landing;
 pub mod null;
 mod ones_complement;
 #[cfg(feature = "peers")]
@@ -108,6 +109,17 @@ impl Routine {
             Routine::Copy(_) => Family::Copy,
             Routine::Checksum(_) => Family::Checksum,
             Routine::CopyChecksum(_) => Family::CopyChecksum,
+        }
+    }
+
+    /// Where its code begins.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        match *self {
+            Routine::Zero(f) => f as usize,
+            Routine::Copy(f) => f as usize,
+            Routine::Checksum(f) => f as usize,
+            Routine::CopyChecksum(f) => f as usize,
         }
     }
 }

@@ -6,7 +6,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use carryline::cpu::Features;
-use carryline_variants::{Role, Routine, Variant, all};
+use carryline_variants::{Role, all};
 use iced_x86::{CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,15 +21,6 @@ fn text() -> Vec<Range<usize>> {
         .filter_map(|line| line.split_whitespace().next()?.split_once('-'))
         .map(|(low, high)| hex(low)..hex(high))
         .collect()
-}
-
-fn entry(variant: &Variant) -> usize {
-    match variant.routine {
-        Routine::Zero(f) => f as usize,
-        Routine::Copy(f) => f as usize,
-        Routine::Checksum(f) => f as usize,
-        Routine::CopyChecksum(f) => f as usize,
-    }
 }
 
 /// Every instruction that can be reached from `start` by direct jumps and calls.
@@ -129,7 +120,7 @@ fn no_variant_uses_more_than_it_declares() {
     let text = text();
     assert!(!text.is_empty());
     for variant in all().filter(|variant| variant.role != Role::Peer) {
-        let found = above(entry(variant), variant.needs, &text);
+        let found = above(variant.routine.address(), variant.needs, &text);
         assert!(found.is_empty(), "{}/{}: {found:?}", variant.family(), variant.name);
     }
 }
@@ -145,7 +136,7 @@ fn a_variant_that_declared_too_little_would_be_found() {
         (Features::CLZERO, &["clzero"]),
     ] {
         for variant in all().filter(|variant| names.contains(&variant.name)) {
-            let found = above(entry(variant), variant.needs.masked(feature), &text);
+            let found = above(variant.routine.address(), variant.needs.masked(feature), &text);
             assert!(!found.is_empty(), "{}/{} without {feature:?}", variant.family(), variant.name);
             checked += 1;
         }

@@ -50,7 +50,7 @@ impl Bench<'_> {
             },
             placement: self.placement,
         };
-        let routine = self.members[member].routine;
+        let landing = self.members[member].landing;
 
         let warm = self.untimed_calls(count);
         if warm > 0 {
@@ -71,7 +71,7 @@ impl Bench<'_> {
             };
             let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
             // SAFETY: as for the timed batch below.
-            unsafe { loops::time(&routine, &untimed) };
+            unsafe { loops::time(&landing, &untimed) };
             forked::exit_if_child();
         }
         self.batches = self.batches.wrapping_add(1);
@@ -81,7 +81,7 @@ impl Bench<'_> {
         // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
         // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
         // the null call; a list has count * segments entries; a victim lies in its own arena.
-        let ticks = unsafe { loops::time(&routine, &batch) };
+        let ticks = unsafe { loops::time(&landing, &batch) };
         forked::exit_if_child();
         if self.rounds > 0 {
             self.seen.calls += count as u64;

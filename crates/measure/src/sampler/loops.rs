@@ -1,10 +1,12 @@
 //! The timed loops. Nothing here branches on what is measured: dependence, source of arguments and what follows
-//! are compile-time parameters, and a routine is called through a pointer as a user of a dispatched library calls it.
+//! are compile-time parameters, and a routine is called through a pointer as a user of a dispatched library calls it:
+//! straight to where such a call lands, see [`carryline_variants::landing`].
 //!
 //! Every loop exists at four code alignments ([`PLACEMENTS`]); a worker process picks one by its layout seed, so that
 //! no figure rests on where the loop happened to fall.
 
 use crate::clock;
+use carryline_variants::landing::{Landing, MoveFn, SetFn};
 use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Routine, ZeroFn};
 use std::hint::black_box;
 
@@ -91,6 +93,26 @@ impl Invoke for CopyFn {
     }
 }
 
+impl Invoke for SetFn {
+    const SUMS: bool = false;
+    #[inline(always)]
+    unsafe fn invoke(self, dst: *mut u8, _src: *const u8, len: usize, _seed: u32) -> u32 {
+        // SAFETY: the caller's obligation.
+        unsafe { self(dst.cast(), 0, len) };
+        0
+    }
+}
+
+impl Invoke for MoveFn {
+    const SUMS: bool = false;
+    #[inline(always)]
+    unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, _seed: u32) -> u32 {
+        // SAFETY: the caller's obligation.
+        unsafe { self(dst.cast(), src.cast(), len) };
+        0
+    }
+}
+
 impl Invoke for ChecksumFn {
     const SUMS: bool = true;
     #[inline(always)]
@@ -130,16 +152,36 @@ unsafe fn read_lines(base: *const u8, len: usize) -> u8 {
 /// # Safety
 /// For every call of the batch, its arguments added to the bases must be within the routine's contract; the lists
 /// must have `count * segments` entries when there are no fixed arguments; what follows must be readable.
-pub(crate) unsafe fn time(routine: &Routine, batch: &Batch<'_>) -> u64 {
+pub(crate) unsafe fn time(landing: &Landing, batch: &Batch<'_>) -> u64 {
     // SAFETY: the caller's obligation, handed on unchanged.
     unsafe {
-        match *routine {
-            Routine::Zero(f) => by_dependence(f, batch),
-            Routine::Copy(f) => by_dependence(f, batch),
-            Routine::Checksum(f) if batch.segments > 1 => messages(f, batch),
-            Routine::CopyChecksum(f) if batch.segments > 1 => messages(f, batch),
-            Routine::Checksum(f) => by_dependence(f, batch),
-            Routine::CopyChecksum(f) => by_dependence(f, batch),
+        match *landing {
+            Landing::Set(f) => by_dependence(f, batch),
+            Landing::Move(f) => by_dependence(f, batch),
+            Landing::Routine(Routine::Zero(f)) => by_dependence(f, batch),
+            Landing::Routine(Routine::Copy(f)) => by_dependence(f, batch),
+            Landing::Routine(Routine::Checksum(f)) if batch.segments > 1 => messages(f, batch),
+            Landing::Routine(Routine::CopyChecksum(f)) if batch.segments > 1 => messages(f, batch),
+            Landing::Routine(Routine::Checksum(f)) => by_dependence(f, batch),
+            Landing::Routine(Routine::CopyChecksum(f)) => by_dependence(f, batch),
+        }
+    }
+}
+
+/// One call outside of any timing, for the proof that what is timed is right: the sum, or 0 of a family without.
+///
+/// # Safety
+/// The arguments must be within the routine's contract.
+pub(crate) unsafe fn call(landing: &Landing, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match *landing {
+            Landing::Set(f) => f.invoke(dst, src, len, seed),
+            Landing::Move(f) => f.invoke(dst, src, len, seed),
+            Landing::Routine(Routine::Zero(f)) => f.invoke(dst, src, len, seed),
+            Landing::Routine(Routine::Copy(f)) => f.invoke(dst, src, len, seed),
+            Landing::Routine(Routine::Checksum(f)) => f.invoke(dst, src, len, seed),
+            Landing::Routine(Routine::CopyChecksum(f)) => f.invoke(dst, src, len, seed),
         }
     }
 }
@@ -306,30 +348,24 @@ unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
     ticks
 }
 
-/// The sum of one message by `routine`, over the calls of its segments, folded: what the proof of a segmented cell
-/// compares with the sum of the joined bytes.
+/// The sum of one message, over the calls of its segments, folded: what the proof of a segmented cell compares with the
+/// sum of the joined bytes.
 ///
 /// # Safety
 /// As [`time`]; the routine must be of a family that sums.
-pub(crate) unsafe fn message_sum(routine: &Routine, batch: &Batch<'_>) -> Option<u16> {
+pub(crate) unsafe fn message_sum(landing: &Landing, batch: &Batch<'_>) -> u16 {
     let mut sum = 0;
     let mut swapped = false;
     for call in &batch.calls[..batch.segments] {
         let dst = batch.dst.wrapping_add(call.dst as usize);
         let src = batch.src.wrapping_add(call.src as usize);
         // SAFETY: the caller's obligation.
-        sum = unsafe {
-            match *routine {
-                Routine::Checksum(f) => f.invoke(dst, src, call.len as usize, sum),
-                Routine::CopyChecksum(f) => f.invoke(dst, src, call.len as usize, sum),
-                Routine::Zero(_) | Routine::Copy(_) => return None,
-            }
-        };
+        sum = unsafe { self::call(landing, dst, src, call.len as usize, sum) };
         if call.len & 1 == 1 {
             sum = sum.rotate_left(8);
             swapped = !swapped;
         }
     }
     let folded = carryline::checksum::fold(sum);
-    Some(if swapped { folded.swap_bytes() } else { folded })
+    if swapped { folded.swap_bytes() } else { folded }
 }

@@ -31,7 +31,8 @@ use crate::statistics;
 use crate::status::StatusPage;
 use crate::verify::Verified;
 use batch::WARM_CALLS;
-use carryline_variants::{Family, Lengths, Routine};
+use carryline_variants::landing::Landing;
+use carryline_variants::{Family, Lengths};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use seen::Seen;
@@ -72,6 +73,7 @@ pub struct Bench<'a> {
     layout: Layout,
     sizes: SizeSource,
     members: Vec<Member>,
+    family: Family,
     order: Vec<usize>,
     calls: Vec<Call>,
     dst_start: *mut u8,
@@ -92,7 +94,7 @@ pub struct Bench<'a> {
 
 #[derive(Debug)]
 struct Member {
-    routine: Routine,
+    landing: Landing,
     /// Index of the subject in the worker's job; `u64::MAX` for the null call.
     subject: u64,
     /// What it is made for.
@@ -170,12 +172,12 @@ impl<'a> Bench<'a> {
             vec![Call::default(); longest_list]
         };
         let null = Member {
-            routine: carryline_variants::null::routine(family),
+            landing: Landing::Routine(carryline_variants::null::routine(family)),
             subject: u64::MAX,
             lengths: Lengths::Any,
         };
         let member = |(proved, subject): &(&Verified<'_>, u64)| Member {
-            routine: proved.subject().routine,
+            landing: proved.subject().landing,
             subject: *subject,
             lengths: proved.subject().lengths,
         };
@@ -189,6 +191,7 @@ impl<'a> Bench<'a> {
             sizes,
             order: (0..members.len()).collect(),
             members,
+            family,
             calls,
             dst_start,
             src_start,

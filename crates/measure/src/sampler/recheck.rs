@@ -4,8 +4,9 @@ use super::Bench;
 use super::loops::{self, Batch, Follow};
 use crate::forked;
 use crate::status::{Now, Phase, StatusPage};
-use carryline_variants::Routine;
+use carryline_variants::Family;
 use carryline_variants::checksum::reference::folded_sum;
+use carryline_variants::landing::Landing;
 use rand_core::Rng;
 
 impl Bench<'_> {
@@ -26,7 +27,7 @@ impl Bench<'_> {
             });
             let seed = self.members[member].lengths.seed(self.rng.next_u64() as u32);
             // SAFETY: the same arguments as in a batch, inside the arenas; nobody else uses them.
-            if !unsafe { still_right(&self.members[member].routine, dst, src, len, seed) } {
+            if !unsafe { still_right(&self.members[member].landing, self.family, dst, src, len, seed) } {
                 wrong.push(member - 1);
             }
             forked::exit_if_child();
@@ -64,7 +65,9 @@ impl Bench<'_> {
         };
         (1..self.members.len())
             // SAFETY: calls of this bench's own list; the routine is proved.
-            .filter(|member| unsafe { loops::message_sum(&self.members[*member].routine, &batch) } != Some(expected))
+            .filter(
+                |member| unsafe { loops::message_sum(&self.members[*member].landing, &batch) } != expected,
+            )
             .map(|member| member - 1)
             .collect()
     }
@@ -74,34 +77,29 @@ impl Bench<'_> {
 ///
 /// # Safety
 /// The arguments must be within the routine's contract, and the buffers nobody else's.
-unsafe fn still_right(routine: &Routine, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> bool {
-    // SAFETY: `len` mapped bytes of ours, which no call writes while the slice lives.
+unsafe fn still_right(
+    landing: &Landing,
+    family: Family,
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+    seed: u32,
+) -> bool {
+    if family.writes() {
+        // SAFETY: len mapped bytes of ours.
+        unsafe { dst.write_bytes(0xa5, len) };
+    }
+    // SAFETY: the caller's obligation.
+    let sum = unsafe { loops::call(landing, dst, src, len, seed) };
+    // SAFETY: len mapped bytes of ours, which nobody writes from here on; the two buffers are distinct.
     let source = || unsafe { std::slice::from_raw_parts(src, len) };
-    // SAFETY: as above; the two buffers are distinct.
-    let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
     // SAFETY: as above.
-    let dirty = || unsafe { dst.write_bytes(0xa5, len) };
-    let sums = |sum: u32| carryline::checksum::fold(sum) == folded_sum(source(), seed);
-    match *routine {
-        Routine::Zero(f) => {
-            dirty();
-            // SAFETY: the caller's obligation.
-            unsafe { f(dst, len) };
-            destination().iter().all(|byte| *byte == 0)
-        }
-        Routine::Copy(f) => {
-            dirty();
-            // SAFETY: the caller's obligation.
-            unsafe { f(dst, src, len) };
-            destination() == source()
-        }
-        // SAFETY: the caller's obligation.
-        Routine::Checksum(f) => sums(unsafe { f(src, len, seed) }),
-        Routine::CopyChecksum(f) => {
-            dirty();
-            // SAFETY: the caller's obligation.
-            let sum = unsafe { f(dst, src, len, seed) };
-            sums(sum) && destination() == source()
-        }
+    let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
+    let sums = || carryline::checksum::fold(sum) == folded_sum(source(), seed);
+    match family {
+        Family::Zero => destination().iter().all(|byte| *byte == 0),
+        Family::Copy => destination() == source(),
+        Family::Checksum => sums(),
+        Family::CopyChecksum => sums() && destination() == source(),
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::subject::Subject;
 use crate::verify::{Depth, prove};
 use carryline::cpu::Features;
-use carryline_variants::Lengths;
+use carryline_variants::{Lengths, Routine};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 const TIMED: i32 = -1;
@@ -25,6 +25,7 @@ fn a_child_does_not_outlive_the_batch() {
     let subject = Subject {
         name: "test".to_owned(),
         routine: Routine::Zero(forks_when_timed),
+        landing: Landing::Routine(Routine::Zero(forks_when_timed)),
         needs: Features::NONE,
         lengths: Lengths::Any,
         known_bad: None,

@@ -163,7 +163,7 @@ impl Chains {
                 "alignments": layout.alignments,
                 "right": right,
                 "sums": named,
-                "agree": sums.iter().all(|sum| *sum == Some(right)),
+                "agree": sums.iter().all(|sum| *sum == right),
             }));
         }
         self
@@ -189,12 +189,12 @@ impl Chains {
         let batch = layout.batch(&layout.calls, layout.count, self.arena.start(), placement);
         // SAFETY: every call reads its own slot of the arena, at an offset below 2^32 (chains are at most 1 GiB and a
         // slot a line more); there are count * segments of them; the routine is proved.
-        let ticks = unsafe { loops::time(&verified.subject().routine, &batch) };
+        let ticks = unsafe { loops::time(&verified.subject().landing, &batch) };
         (ticks as f64 - self.overhead_ticks) / layout.count as f64
     }
 
     /// The sum of a layout's chain by every routine, and by the reference over the joined bytes.
-    fn sums(&self, layout: &Layout) -> (u16, Vec<Option<u16>>) {
+    fn sums(&self, layout: &Layout) -> (u16, Vec<u16>) {
         let segments = layout.lengths.len();
         let mut joined = Vec::with_capacity(layout.lengths.iter().sum::<u64>() as usize);
         for call in &layout.calls[..segments] {
@@ -208,7 +208,7 @@ impl Chains {
         let sums = self.routines[..count]
             .iter()
             // SAFETY: as in `ticks`; the routine sums.
-            .map(|(_, verified)| unsafe { loops::message_sum(&verified.subject().routine, &batch) })
+            .map(|(_, verified)| unsafe { loops::message_sum(&verified.subject().landing, &batch) })
             .collect();
         (folded_sum(&joined, 0), sums)
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::forked::tell_and_exit_if_child;
 use carryline::cpu::Features;
+use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Routine, Variant};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -17,7 +18,15 @@ fn outcome_of(variant: &'static Variant, depth: Depth, seed: u64) -> Result<Proo
 
 fn subject(routine: Routine, lengths: Lengths) -> Subject {
     let name = "test".to_owned();
-    Subject { name, routine, needs: Features::NONE, lengths, known_bad: None, role: None }
+    Subject {
+        name,
+        routine,
+        landing: Landing::Routine(routine),
+        needs: Features::NONE,
+        lengths,
+        known_bad: None,
+        role: None,
+    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The `carryline` crate's own public function, dispatch included.
 
+use crate::landing::{self, Landing};
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::cpu::Features;
+use carryline::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -18,4 +20,10 @@ pub static VARIANT: Variant = Variant {
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the family's contract is this function's obligation.
     unsafe { carryline::checksum::partial_raw(data, len, seed) }
+}
+
+/// Where a program's call lands; see [`landing`](crate::landing).
+pub(crate) fn landing() -> Landing {
+    let kernel = landing::kernel(Function::Checksum, carryline::checksum::KERNELS);
+    Landing::Routine(kernel.map_or(VARIANT.routine, Routine::Checksum))
 }

@@ -1,5 +1,6 @@
 //! The C library's `memmove`: what one pays, if anything, for a copy that would also be right with overlap.
 
+use crate::landing::Landing;
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::cpu::Features;
 
@@ -18,4 +19,9 @@ pub static VARIANT: Variant = Variant {
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller owns len bytes on both sides.
     unsafe { libc::memmove(dst.cast(), src.cast(), len) };
+}
+
+/// Where a program's call lands; see [`landing`](crate::landing).
+pub(crate) fn landing() -> Landing {
+    Landing::Move(libc::memmove)
 }

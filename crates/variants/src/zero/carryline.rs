@@ -1,7 +1,9 @@
 //! The `carryline` crate's own public function, dispatch included.
 
+use crate::landing::{self, Landing};
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::cpu::Features;
+use carryline::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -18,4 +20,10 @@ pub static VARIANT: Variant = Variant {
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the family's contract is this function's obligation.
     unsafe { carryline::zero::fill_raw(dst, len) }
+}
+
+/// Where a program's call lands; see [`landing`](crate::landing).
+pub(crate) fn landing() -> Landing {
+    let kernel = landing::kernel(Function::Zero, carryline::zero::KERNELS);
+    Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Zero(code.zero)))
 }

@@ -11,7 +11,7 @@ use carryline_measure::condition::Dependence;
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::subject::SubjectId;
 use carryline_measure::trace::Executed;
-use carryline_variants::{Family, Lengths, Routine, Variant};
+use carryline_variants::{Family, Lengths, Variant};
 use std::path::Path;
 
 /// The size of a call unless told otherwise: an IPv6 header.
@@ -227,13 +227,7 @@ fn entered(
 
 /// Where a variant's code begins in this program.
 pub fn entry(variant: &Variant) -> u64 {
-    let address = match variant.routine {
-        Routine::Zero(f) => f as usize,
-        Routine::Copy(f) => f as usize,
-        Routine::Checksum(f) => f as usize,
-        Routine::CopyChecksum(f) => f as usize,
-    };
-    address as u64
+    variant.routine.address() as u64
 }
 
 fn code(variant: &Variant) -> Result<Image, ChainError> {

@@ -1,0 +1,89 @@
+//! Where a call of a variant lands once the compiler and the dynamic linker have done their part.
+//!
+//! A variant's [`routine`](crate::Variant::routine) is a function of this crate. For most that is the code itself. Where
+//! it only hands its arguments on to a function that is found at run time, a program's own call has no such step: a
+//! call of `carryline::zero::fill` is compiled to a call through the library's table, and one of `memcpy` to a call
+//! through the dynamic linker's. A timed loop that calls through a pointer already *is* that call; were the pointer to
+//! lead to a jump, every call would be timed with one jump more than the program makes, which is a quarter of what
+//! the smallest calls cost.
+
+use crate::{Routine, Variant, copy, copy_checksum, zero};
+use carryline::dispatch::{self, Function, Kernel};
+use core::ffi::{c_int, c_void};
+
+/// `memset`.
+pub type SetFn = unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void;
+/// `memcpy` and `memmove`.
+pub type MoveFn = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
+
+/// What a timed loop calls. The arguments and the effect are those of the variant's routine.
+#[derive(Clone, Copy, Debug)]
+pub enum Landing {
+    /// A routine of the family's own signature.
+    Routine(Routine),
+    /// A routine of the zero family, with the C library's signature: the value is 0.
+    Set(SetFn),
+    /// A routine of the copy family, with the C library's signature.
+    Move(MoveFn),
+}
+
+/// Of the variants that only hand on: what they lead to.
+static LANDINGS: &[(&Variant, fn() -> Landing)] = &[
+    (&zero::carryline::VARIANT, zero::carryline::landing),
+    (&zero::libc_memset::VARIANT, zero::libc_memset::landing),
+    (&copy::carryline::VARIANT, copy::carryline::landing),
+    (&copy::carryline_overlapping::VARIANT, copy::carryline_overlapping::landing),
+    (&copy::libc_memcpy::VARIANT, copy::libc_memcpy::landing),
+    (&copy::libc_memmove::VARIANT, copy::libc_memmove::landing),
+    (&crate::checksum::carryline::VARIANT, crate::checksum::carryline::landing),
+    (&copy_checksum::carryline::VARIANT, copy_checksum::carryline::landing),
+];
+
+impl Variant {
+    /// Where a program's call lands; see [the module](self).
+    ///
+    /// # Panics
+    /// For the library's own variants as [`dispatch::chosen`].
+    ///
+    /// ```
+    /// use carryline_variants::landing::Landing;
+    /// use carryline_variants::{Family, find};
+    /// let landing = find(Family::Copy, "libc_memcpy").map(|variant| variant.landing());
+    /// assert!(matches!(landing, Some(Landing::Move(_))));
+    /// ```
+    #[must_use]
+    pub fn landing(&'static self) -> Landing {
+        let found = LANDINGS.iter().find(|(variant, _)| core::ptr::eq(*variant, self));
+        found.map_or(Landing::Routine(self.routine), |(_, landing)| landing())
+    }
+}
+
+/// The code that the library uses for a function in this process, of the function's list of kernels.
+pub(crate) fn kernel<F: Copy>(function: Function, list: &[Kernel<F>]) -> Option<F> {
+    let chosen = dispatch::chosen().into_iter().find(|choice| choice.function == function)?;
+    list.iter().find(|kernel| kernel.name == chosen.kernel).map(|kernel| kernel.function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::all;
+
+    #[test]
+    fn the_library_lands_in_its_kernels_and_the_c_library_in_its_own_functions() {
+        let mut landed = 0;
+        for variant in all() {
+            match variant.landing() {
+                Landing::Routine(landing) if variant.name.starts_with("carryline") => {
+                    assert_eq!(landing.family(), variant.family());
+                    landed += usize::from(landing.address() != variant.routine.address());
+                }
+                Landing::Routine(landing) => {
+                    assert_eq!(landing.address(), variant.routine.address(), "{}", variant.name);
+                }
+                Landing::Set(_) | Landing::Move(_) => landed += 1,
+            }
+        }
+        assert_eq!(landed, LANDINGS.len());
+    }
+}
