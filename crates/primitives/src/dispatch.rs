@@ -65,6 +65,8 @@ pub struct Kernel<F> {
 pub struct ZeroCode {
     /// [`zero::fill_raw`]; the length decides what goes around the caches.
     pub zero: ZeroFn,
+    /// [`zero::fill_raw_with`] for a caller who reads the bytes at once.
+    pub read_here: ZeroFn,
     /// [`zero::fill_raw_with`], the intent turned into a plan.
     pub planned: PlannedZeroFn,
     /// [`zero::fill_raw_unfenced`]: as `planned`, and stores around the caches are not fenced.
@@ -78,6 +80,8 @@ pub struct ZeroCode {
 pub struct CopyCode {
     /// [`copy::copy_raw`]; the length decides what goes around the caches.
     pub copy: CopyFn,
+    /// [`copy::copy_raw_with`] for a caller who reads the bytes at once.
+    pub read_here: CopyFn,
     /// [`copy::copy_raw_with`], the intent turned into a plan.
     pub planned: PlannedCopyFn,
     /// [`copy::copy_raw_unfenced`]: as `planned`, and stores around the caches are not fenced.
@@ -327,6 +331,8 @@ table! {
     checksum(data: *const u8, len: usize, seed: u32) -> u32: ChecksumFn = Checksum, checksum::KERNELS;
     copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32:
         CopyAndSumFn = CopyAndSum, checksum::COPY_AND_SUM_KERNELS;
+    zero_read_here(dst: *mut u8, len: usize): ZeroFn = Zero, zero::KERNELS, read_here;
+    copy_read_here(dst: *mut u8, src: *const u8, len: usize): CopyFn = Copy, copy::KERNELS, read_here;
     zero_planned(dst: *mut u8, len: usize, plan: Plan): PlannedZeroFn = Zero, zero::KERNELS, planned;
     copy_planned(dst: *mut u8, src: *const u8, len: usize, plan: Plan):
         PlannedCopyFn = Copy, copy::KERNELS, planned;

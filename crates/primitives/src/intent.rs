@@ -136,7 +136,7 @@ pub(crate) const AROUND_LEAST_BYTES: usize = 512;
 /// let far = Plan::of_zero(Next::NotSoon.into(), 1 << 20);
 /// assert!(far.around && !far.source_done);
 /// let near = Plan::of_copy(Intent::new(Next::ReadHere).source_done(), usize::MAX);
-/// assert!(!near.around && near.source_done && near.read_here);
+/// assert!(!near.around && near.source_done);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(C)]
@@ -145,8 +145,6 @@ pub struct Plan {
     pub around: bool,
     /// Reading the source should not push other things out of the caches.
     pub source_done: bool,
-    /// The bytes are read at once, perhaps before the last store has reached the cache.
-    pub read_here: bool,
     /// Nobody reads the bytes soon, whether or not there are enough of them to go around the caches and wait for it;
     /// without the wait fewer are enough.
     pub not_soon: bool,
@@ -162,8 +160,7 @@ pub(crate) const COPY_IN_CACHES_BYTES: usize = *SHARE_BYTES.start() / 2;
 impl Plan {
     /// The plan of a caller without an intent, for sizes that the caches hold.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(crate) const THROUGH: Plan =
-        Plan { around: false, source_done: false, read_here: false, not_soon: false };
+    pub(crate) const THROUGH: Plan = Plan { around: false, source_done: false, not_soon: false };
 
     /// The plan of zeroing `len` bytes.
     #[must_use]
@@ -194,7 +191,7 @@ impl Plan {
             Next::NotSoon | Next::Device => job_bytes >= NOT_SOON_COPY_FROM_BYTES,
         };
         let not_soon = matches!(intent.next, Next::NotSoon | Next::Device);
-        Plan { around, source_done: intent.source_done, read_here: intent.reads_here(), not_soon }
+        Plan { around, source_done: intent.source_done, not_soon }
     }
 }
 

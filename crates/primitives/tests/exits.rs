@@ -59,12 +59,11 @@ fn after(mut state: State, instruction: &Instruction, info: &mut InstructionInfo
         Mnemonic::Vzeroupper | Mnemonic::Vzeroall => state.dirty = false,
         _ => {
             state.unfenced |= is_weak_store(instruction);
-            state.dirty |= info.info(instruction).used_registers().iter().any(|used| {
-                let written = !matches!(used.access(), OpAccess::Read | OpAccess::CondRead | OpAccess::None);
-                let number =
-                    (used.register().is_ymm() || used.register().is_zmm()).then(|| used.register().number());
-                written && number.is_some_and(|number| number < 16)
-            });
+            // The operand tells: a write of 16 bytes in the VEX form counts as one of the whole register, of which it
+            // clears the rest.
+            let (to, access) = (instruction.op0_register(), info.info(instruction).op0_access());
+            let written = !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::None);
+            state.dirty |= written && (to.is_ymm() || to.is_zmm()) && to.number() < 16;
         }
     }
     state
@@ -131,6 +130,7 @@ fn entries() -> Vec<(String, usize, bool, bool)> {
         let (name, code) = (kernel.name, kernel.function);
         let around = name != "portable";
         all.push((format!("zero {name}"), code.zero as usize, around, false));
+        all.push((format!("zero {name} read_here"), code.read_here as usize, false, false));
         all.push((format!("zero {name} planned"), code.planned as usize, around, false));
         all.push((format!("zero {name} unfenced"), code.unfenced as usize, around, true));
         all.push((format!("zero {name} if_dirty"), code.if_dirty as usize, false, false));
@@ -139,6 +139,7 @@ fn entries() -> Vec<(String, usize, bool, bool)> {
         let (name, code) = (kernel.name, kernel.function);
         let around = name != "portable";
         all.push((format!("copy {name}"), code.copy as usize, around, false));
+        all.push((format!("copy {name} read_here"), code.read_here as usize, false, false));
         all.push((format!("copy {name} planned"), code.planned as usize, around, false));
         all.push((format!("copy {name} unfenced"), code.unfenced as usize, around, true));
         all.push((format!("copy {name} overlapping"), code.overlapping as usize, around, false));

@@ -31,7 +31,9 @@ pub enum Landing {
 static LANDINGS: &[(&Variant, fn() -> Landing)] = &[
     (&zero::carryline::VARIANT, zero::carryline::landing),
     (&zero::libc_memset::VARIANT, zero::libc_memset::landing),
+    (&zero::carryline_read_here::VARIANT, zero::carryline_read_here::landing),
     (&copy::carryline::VARIANT, copy::carryline::landing),
+    (&copy::carryline_read_here::VARIANT, copy::carryline_read_here::landing),
     (&copy::carryline_overlapping::VARIANT, copy::carryline_overlapping::landing),
     (&copy::libc_memcpy::VARIANT, copy::libc_memcpy::landing),
     (&copy::libc_memmove::VARIANT, copy::libc_memmove::landing),

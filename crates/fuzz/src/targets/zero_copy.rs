@@ -9,14 +9,12 @@ use carryline::dispatch::{CopyCode, ZeroCode};
 use carryline::intent::Plan;
 use carryline::{copy, zero};
 
-const PLANS: [Plan; 7] = [
-    Plan { around: false, source_done: false, read_here: false, not_soon: true },
-    Plan { around: false, source_done: false, read_here: false, not_soon: false },
-    Plan { around: true, source_done: false, read_here: false, not_soon: false },
-    Plan { around: false, source_done: false, read_here: true, not_soon: false },
-    Plan { around: false, source_done: true, read_here: false, not_soon: false },
-    Plan { around: false, source_done: true, read_here: true, not_soon: false },
-    Plan { around: true, source_done: true, read_here: false, not_soon: false },
+const PLANS: [Plan; 5] = [
+    Plan { around: false, source_done: false, not_soon: true },
+    Plan { around: false, source_done: false, not_soon: false },
+    Plan { around: true, source_done: false, not_soon: false },
+    Plan { around: false, source_done: true, not_soon: false },
+    Plan { around: true, source_done: true, not_soon: false },
 ];
 
 type Zero<'a> = &'a dyn Fn(*mut u8, usize);
@@ -30,8 +28,10 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
     // SAFETY: here and below, the caller's obligation; unfenced stores are seen by this thread alone.
     each("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
     // SAFETY: as above.
+    each("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
+    // SAFETY: as above.
     each("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
-    for plan in &PLANS[..4] {
+    for plan in &PLANS[..3] {
         // SAFETY: as above.
         each("planned", &|dst, len| unsafe { (code.planned)(dst, len, *plan) });
         // SAFETY: as above.
@@ -47,6 +47,8 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
 unsafe fn ways_to_copy(code: CopyCode, each: &mut dyn FnMut(&str, Copy)) {
     // SAFETY: here and below, the caller's obligation; unfenced stores are seen by this thread alone.
     each("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
+    // SAFETY: as above.
+    each("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
     // SAFETY: as above.
     each("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
     for plan in PLANS {

@@ -1,6 +1,6 @@
 //! Loops of four blocks whose stores are aligned: zeroing, and copying from either end.
 
-use super::{Block, bytes_to_next_multiple, load, store};
+use super::{Block, bytes_to_multiple, load, store};
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The source is read as usual.
@@ -12,8 +12,8 @@ pub(crate) const READ_ONCE: bool = true;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 const READ_ONCE_AHEAD_BYTES: usize = 1024;
 
-/// Zeroes with one unaligned block at the start, four at the end and, between them, groups of four whose stores
-/// are aligned to the block:
+/// Zeroes with one unaligned block at the start, where there is need of it, four at the end and, between them, groups of
+/// four whose stores are aligned to the block:
 ///
 /// ```text
 /// [ head ][        tail, 4 blocks        ]      len just above four blocks
@@ -27,11 +27,13 @@ const READ_ONCE_AHEAD_BYTES: usize = 1024;
 #[inline(always)]
 pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
     let last_group = len - 4 * B::BYTES;
-    // SAFETY: the head is the first block. The loop starts at most one block in and runs while a group starts
+    // SAFETY: the head is the first block. The loop starts less than a block in and runs while a group starts
     // before the last group, hence ends before len. The last group ends at len.
     unsafe {
-        store(dst, B::zeroed());
-        let mut at = bytes_to_next_multiple(dst, B::BYTES);
+        let mut at = bytes_to_multiple(dst, B::BYTES);
+        if at > 0 {
+            store(dst, B::zeroed());
+        }
         while at < last_group {
             store_group(dst.add(at), [B::zeroed(); 4]);
             at += 4 * B::BYTES;
@@ -56,7 +58,8 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
     unsafe {
         let head: B = load(src);
         let tail: [B; 4] = load_group(src.add(last_group));
-        let mut at = bytes_to_next_multiple(dst, B::BYTES);
+        let misaligned = bytes_to_multiple(dst, B::BYTES);
+        let mut at = misaligned;
         while at < last_group {
             if READ == READ_ONCE {
                 prefetch_once::<B>(src.wrapping_add(at));
@@ -67,7 +70,9 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
             compiler_fence(Ordering::SeqCst);
         }
         store_group(dst.add(last_group), tail);
-        store(dst, head);
+        if misaligned > 0 {
+            store(dst, head);
+        }
     }
 }
 
@@ -93,14 +98,17 @@ pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: 
     unsafe {
         let head: [B; 4] = load_group(src);
         let tail: B = load(src.add(len - B::BYTES));
-        let mut end = len - (dst.addr().wrapping_add(len) & (B::BYTES - 1));
+        let misaligned = dst.addr().wrapping_add(len) & (B::BYTES - 1);
+        let mut end = len - misaligned;
         while end > group_bytes {
             end -= group_bytes;
             let group: [B; 4] = load_group(src.add(end));
             store_group(dst.add(end), group);
             compiler_fence(Ordering::SeqCst);
         }
-        store(dst.add(len - B::BYTES), tail);
+        if misaligned > 0 {
+            store(dst.add(len - B::BYTES), tail);
+        }
         store_group(dst, head);
     }
 }

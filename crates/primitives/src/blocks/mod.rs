@@ -228,6 +228,17 @@ pub(crate) unsafe fn zero_up_to_64(dst: *mut u8, len: usize) {
     }
 }
 
+/// Makes the function that it is inlined into begin on a cache line, where each function has a section of its own, as
+/// rustc arranges for ELF: a section is aligned as the most aligned place in it, and a function is at its section's
+/// start. rustc's own 16 bytes let a kernel for small sizes spread over a line more, which costs Zen 5 one or two of
+/// the eight cycles that a call takes. Up to 63 bytes of no-operations come out where it stands: that is for cold paths.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub(crate) fn begin_on_a_line() {
+    // SAFETY: no-operation instructions alone.
+    unsafe { core::arch::asm!(".p2align 6", options(nomem, nostack, preserves_flags)) };
+}
+
 /// True if a masked 64-byte access at `address` may be slow: where it would reach into the next page, and at the start
 /// of the address space, where null and the pointer of an empty slice without memory point.
 ///

@@ -5,7 +5,7 @@ use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32};
 use core::arch::x86_64::__m256i;
 
 /// No store here is masked: a load at once finds its data.
-use copy as read_here;
+use copy as short_read_here;
 
 above_small!(
     #[target_feature(enable = "avx2")]

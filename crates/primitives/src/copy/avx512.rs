@@ -1,7 +1,7 @@
 //! Copying with 64-byte moves: one line each, masked for the smallest sizes.
 
 use super::ladder::above_small;
-use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32, is_mask_slow};
+use crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32, is_mask_slow};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
 above_small!(
@@ -44,7 +44,10 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            ..=128 if is_mask_slow(src) | is_mask_slow(dst) => away_from_page_end(dst, src, len),
+            ..=128 if is_mask_slow(src) | is_mask_slow(dst) => {
+                begin_on_a_line();
+                away_from_page_end(dst, src, len);
+            }
             ..=128 => two_masked(dst, src, len),
             129..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
             _ => copy_head_tail::<__m512i, 4>(dst, src, len),
@@ -80,7 +83,7 @@ unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract; up to 128 bytes for the first.
     unsafe {
         match len {

@@ -8,19 +8,34 @@ pub(crate) const READ_ONCE_FROM_BYTES: usize = 8 << 10;
 /// lower half of their addresses, which some CPUs take for an overlap.
 #[inline]
 pub(super) fn is_rep_movsb_fast(dst: *const u8, src: *const u8) -> bool {
-    use crate::cpu::{Features, features};
-    features().contains(Features::ERMS) && (dst.addr().wrapping_sub(src.addr()) as u32) >= 64
+    use crate::cpu::{Features, known_features};
+    known_features().contains(Features::ERMS) && (dst.addr().wrapping_sub(src.addr()) as u32) >= 64
 }
 
-/// Makes `CODE` out of a level's own `copy`, `read_here` and `small`, and `large`, the upper part of its ladder. The arguments are
-/// the attributes of the level and its block. Of the module come the thresholds too: `small` takes up to
+/// Makes `CODE` out of a level's own `copy`, `short_read_here` and `small`, and `large`, the upper part of its ladder. The
+/// arguments are the attributes of the level and its block. Of the module come the thresholds too: `small` takes up to
 /// `SMALL_MOST_BYTES`, at least 5 blocks, and loads all before it stores; from `REP_MOVSB_FROM_BYTES` on `rep movsb`
 /// beats a loop of moves on CPUs with ERMS.
 macro_rules! above_small {
     ($(#[$level:meta])* $block:ty) => {
         /// The code of this kernel.
         pub(super) const CODE: $crate::dispatch::CopyCode =
-            $crate::dispatch::CopyCode { copy, planned, unfenced, overlapping };
+            $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
+
+        /// The ladder for a caller who reads the bytes at once: nothing goes around the caches.
+        ///
+        /// # Safety
+        /// The CPU has the level; otherwise as [`copy_raw`](super::copy_raw).
+        $(#[$level])*
+        unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the same contract; `kept` gets more bytes than it asks for.
+            unsafe {
+                match len {
+                    ..REP_MOVSB_FROM_BYTES => short_read_here(dst, src, len),
+                    _ => kept(dst, src, len, $crate::intent::Plan::THROUGH),
+                }
+            }
+        }
 
         /// The ladder for a caller with an intent.
         ///
@@ -31,7 +46,6 @@ macro_rules! above_small {
             // SAFETY: the same contract; len is what `large` asks for.
             unsafe {
                 match len {
-                    ..$crate::intent::AROUND_LEAST_BYTES if plan.read_here => read_here(dst, src, len),
                     ..$crate::intent::AROUND_LEAST_BYTES => copy(dst, src, len),
                     _ => large(dst, src, len, plan),
                 }
@@ -45,15 +59,30 @@ macro_rules! above_small {
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn large(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
+            // SAFETY: len is more than what each path asks for; no overlap and the level by contract.
+            unsafe {
+                if plan.around {
+                    around(dst, src, len, plan);
+                    $crate::blocks::fence();
+                } else {
+                    kept(dst, src, len, plan);
+                }
+            }
+        }
+
+        /// The upper part of the ladder for bytes that do not go around the caches.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`copy_raw`](super::copy_raw).
+        $(#[$level])*
+        #[inline]
+        unsafe extern "C" fn kept(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             use $crate::blocks::{self, READ_KEPT, READ_ONCE, copy_forward};
             use $crate::copy::ladder::{READ_ONCE_FROM_BYTES, is_rep_movsb_fast};
             let read_once = plan.source_done && len >= READ_ONCE_FROM_BYTES;
             // SAFETY: len is more than what each path asks for; no overlap and the level by contract.
             unsafe {
-                if plan.around {
-                    around(dst, src, len, plan);
-                    blocks::fence();
-                } else if read_once {
+                if read_once {
                     copy_forward::<$block, READ_ONCE>(dst, src, len);
                 } else if (plan.not_soon || len >= REP_MOVSB_FROM_BYTES) && is_rep_movsb_fast(dst, src) {
                     blocks::copy_rep_movsb(dst, src, len);

@@ -214,7 +214,11 @@ pub unsafe fn copy_raw(dst: *mut u8, src: *const u8, len: usize) {
 #[inline]
 pub unsafe fn copy_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
-    if len < AROUND_LEAST_BYTES && !intent.reads_here() {
+    if intent.reads_here() && (len < AROUND_LEAST_BYTES || !intent.is_source_done()) {
+        // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+        return unsafe { TABLE.copy_read_here()(dst, src, len) };
+    }
+    if len < AROUND_LEAST_BYTES {
         // SAFETY: the same contract.
         return unsafe { copy_raw(dst, src, len) };
     }

@@ -5,7 +5,7 @@ use crate::dispatch::CopyCode;
 use crate::intent::Plan;
 
 /// The code of this kernel.
-pub(super) const CODE: CopyCode = CopyCode { copy, planned, unfenced: planned, overlapping };
+pub(super) const CODE: CopyCode = CopyCode { copy, read_here: copy, planned, unfenced: planned, overlapping };
 
 /// Up to 128 bytes with overlapping moves at both ends, which load all before they store.
 pub(super) const SMALL_MOST_BYTES: usize = 128;

@@ -5,7 +5,7 @@ use super::portable::{self, SMALL_MOST_BYTES, small};
 use crate::blocks::Block16;
 
 /// No store here is masked: a load at once finds its data.
-use copy as read_here;
+use super::portable::copy as short_read_here;
 
 above_small!(Block16);
 

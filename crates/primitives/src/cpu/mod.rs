@@ -176,6 +176,14 @@ pub fn features() -> Features {
     find()
 }
 
+/// [`features`] as far as they have been asked for, which whoever picked a kernel has done; none before. Without the way
+/// that finds them, which may panic, in the kernels.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline]
+pub(crate) fn known_features() -> Features {
+    Features(FEATURES.load(Ordering::Relaxed) & !KNOWN)
+}
+
 #[cold]
 #[inline(never)]
 fn find() -> Features {

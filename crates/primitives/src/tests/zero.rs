@@ -10,10 +10,9 @@ use crate::zero::{self, KERNELS};
 /// Zeroes `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);
 
-const AROUND: Plan = Plan { around: true, source_done: false, read_here: false, not_soon: false };
-const THROUGH: Plan = Plan { around: false, source_done: false, read_here: false, not_soon: false };
-const NOT_SOON: Plan = Plan { around: false, source_done: false, read_here: false, not_soon: true };
-const READ_HERE: Plan = Plan { around: false, source_done: false, read_here: true, not_soon: false };
+const AROUND: Plan = Plan { around: true, source_done: false, not_soon: false };
+const THROUGH: Plan = Plan { around: false, source_done: false, not_soon: false };
+const NOT_SOON: Plan = Plan { around: false, source_done: false, not_soon: true };
 
 /// Every entry of a kernel with every plan. Any CPU that has the kernel's needs may call them with memory of ours.
 fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
@@ -22,7 +21,7 @@ fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
     // SAFETY: as above.
     call("planned through", &|dst, len| unsafe { (code.planned)(dst, len, THROUGH) });
     // SAFETY: as above.
-    call("planned read here", &|dst, len| unsafe { (code.planned)(dst, len, READ_HERE) });
+    call("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
     // SAFETY: as above.
     call("planned not soon", &|dst, len| unsafe { (code.planned)(dst, len, NOT_SOON) });
     // SAFETY: as above.

@@ -5,11 +5,12 @@ use crate::blocks::{zero_aligned_loop, zero_head_tail, zero_up_to_32};
 use core::arch::x86_64::__m256i;
 
 /// No store here is masked: a load at once finds its data.
-use zero as read_here;
+use zero as short_read_here;
 
 above_small!(
     #[target_feature(enable = "avx2")]
-    __m256i
+    __m256i,
+    zero_aligned_loop::<__m256i>
 );
 
 /// From here on `rep stosb` is the better bet on CPUs with ERMS: the buffer does not fit into a first-level cache, and a

@@ -1,12 +1,14 @@
 //! Zeroing with 64-byte stores: one line each, masked for the smallest sizes.
 
 use super::ladder::above_small;
-use crate::blocks::{is_mask_slow, zero_aligned_loop, zero_head_tail, zero_up_to_32};
+use crate::blocks::{LINE_BYTES, begin_on_a_line, is_mask_slow, store, zero_head_tail, zero_up_to_32};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
+use core::sync::atomic::{Ordering, compiler_fence};
 
 above_small!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-    __m512i
+    __m512i,
+    lines
 );
 
 /// From here on `rep stosb` is the better bet on CPUs with ERMS: the buffer does not fit into a first-level cache, and a
@@ -24,10 +26,13 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            ..=256 if is_mask_slow(dst) => away_from_page_end(dst, len),
+            ..=256 if is_mask_slow(dst) => {
+                begin_on_a_line();
+                away_from_page_end(dst, len);
+            }
             ..=256 => four_masked(dst, len),
             257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
-            513..REP_STOSB_FROM_BYTES => zero_aligned_loop::<__m512i>(dst, len),
+            513..REP_STOSB_FROM_BYTES => lines(dst, len),
             _ => large_by_size(dst, len),
         }
     }
@@ -40,7 +45,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
+unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     // SAFETY: the same contract; up to 256 bytes for the first.
     unsafe {
         match len {
@@ -50,13 +55,13 @@ unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
     }
 }
 
-/// Up to 256 bytes without a branch on the length, as one that is foreseen wrongly costs more than the stores: two from
-/// the start on and two up to the end, all under the same mask. From 64 bytes on the mask is full and the stores
-/// overlap as need be; below, all four are the same store.
+/// Up to 256 bytes without a branch on the length, as one that is foreseen wrongly costs more than the stores: four at
+/// equal distances, all under the same mask. From 64 bytes on the mask is full and the stores overlap as need be;
+/// below, all four are the same store.
 ///
 /// ```text
-/// len 150:  [ 0 .. 64 ][ 64 .. 128 ]
-///                   [ 22 .. 86 ][ 86 .. 150 ]
+/// len 150:  [ 0 .. 64 ]      [ 56 .. 120 ]
+///                  [ 28 .. 92 ]       [ 86 .. 150 ]
 /// ```
 ///
 /// # Safety
@@ -65,17 +70,64 @@ unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn four_masked(dst: *mut u8, len: usize) {
-    // The instruction looks at eight bits of the count.
-    let mask = _bzhi_u64(u64::MAX, len.min(255) as u32);
     let zero = _mm512_setzero_si512();
     let last = len.saturating_sub(64);
-    let step = last.min(64);
+    let mask = _bzhi_u64(u64::MAX, (len - last) as u32);
+    // A third of `last`, and never so much less that a gap of more than 64 comes after two of them.
+    let step = last * 43 / 128;
     // SAFETY: below 64 all stores write `len` bytes from dst on, as only these lanes are active. From 64 on they write
-    // 64 bytes from 0, step, last - step and last on, none of which is above last = len - 64.
+    // 64 bytes from 0, step, 2 * step and last on, none of which is above last = len - 64, as 2 * 43 < 128.
     unsafe {
-        for at in [0, step, last - step, last] {
+        for at in [0, step, 2 * step, last] {
             _mm512_mask_storeu_epi8(dst.add(at).cast(), mask, zero);
         }
+    }
+}
+
+/// Line by line, the first and the last masked, so that no store reaches into two lines, or into two pages, which costs
+/// Zen 5 twenty-five cycles. As no lane of a masked line lies in another page than its bytes, none is slow either.
+///
+/// ```text
+///       [ first ][ 4 lines ][ 4 lines ] ...
+///                                [ 3 lines ][ last ]
+/// ```
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len >= 5 * 64`; otherwise as
+/// [`fill_raw`](super::fill_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn lines(dst: *mut u8, len: usize) {
+    let zero = _mm512_setzero_si512();
+    let before = dst.addr() & (LINE_BYTES - 1);
+    let in_last = (dst.addr().wrapping_add(len - 1) & (LINE_BYTES - 1)) + 1;
+    // Where the last four lines begin, as a distance from dst like all that follow.
+    let tail = len.wrapping_sub(in_last + 3 * LINE_BYTES);
+    // SAFETY: the first store's active lanes are dst's line from dst on, the last one's the last line up to len. The
+    // loop starts less than a line in and runs while four lines start before the last four, hence end before the
+    // last line; those begin at len - 4 * 64 at the earliest, which is behind the first line.
+    unsafe {
+        let mut at = 0;
+        if before > 0 {
+            _mm512_mask_storeu_epi8(
+                dst.wrapping_sub(before).cast(),
+                u64::MAX.wrapping_shl(before as u32),
+                zero,
+            );
+            at = LINE_BYTES - before;
+        }
+        while at < tail {
+            for line in 0..4 {
+                store(dst.add(at + line * LINE_BYTES), zero);
+            }
+            at += 4 * LINE_BYTES;
+            compiler_fence(Ordering::SeqCst);
+        }
+        for line in 0..3 {
+            store(dst.add(tail + line * LINE_BYTES), zero);
+        }
+        let mask = _bzhi_u64(u64::MAX, in_last as u32);
+        _mm512_mask_storeu_epi8(dst.add(tail + 3 * LINE_BYTES).cast(), mask, zero);
     }
 }
 

@@ -1,13 +1,28 @@
 //! The upper part of the ladder, the same for all levels of vectors.
 
-/// Makes `CODE` out of a level's own `zero` and `read_here`, and `large`, the upper part of its ladder. The arguments are the
-/// attributes of the level and its block; from `REP_STOSB_FROM_BYTES` of the module on `rep stosb` beats a loop of
-/// stores on CPUs with ERMS.
+/// Makes `CODE` out of a level's own `zero` and `short_read_here`, and `large`, the upper part of its ladder. The arguments
+/// are the attributes of the level, its block and its loop of stores; from `REP_STOSB_FROM_BYTES` of the module on
+/// `rep stosb` beats that loop on CPUs with ERMS.
 macro_rules! above_small {
-    ($(#[$level:meta])* $block:ty) => {
+    ($(#[$level:meta])* $block:ty, $stores:path) => {
         /// The code of this kernel.
         pub(super) const CODE: $crate::dispatch::ZeroCode =
-            $crate::dispatch::ZeroCode { zero, planned, unfenced, if_dirty };
+            $crate::dispatch::ZeroCode { zero, read_here, planned, unfenced, if_dirty };
+
+        /// The ladder for a caller who reads the bytes at once: nothing goes around the caches.
+        ///
+        /// # Safety
+        /// The CPU has the level; otherwise as [`fill_raw`](super::fill_raw).
+        $(#[$level])*
+        unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
+            // SAFETY: the same contract; `kept` gets more bytes than it asks for.
+            unsafe {
+                match len {
+                    ..REP_STOSB_FROM_BYTES => short_read_here(dst, len),
+                    _ => kept(dst, len, $crate::intent::Plan::THROUGH),
+                }
+            }
+        }
 
         /// The ladder for a caller with an intent.
         ///
@@ -18,7 +33,6 @@ macro_rules! above_small {
             // SAFETY: the same contract; len is what `large` asks for.
             unsafe {
                 match len {
-                    ..$crate::intent::AROUND_LEAST_BYTES if plan.read_here => read_here(dst, len),
                     ..$crate::intent::AROUND_LEAST_BYTES => zero(dst, len),
                     _ => large(dst, len, plan),
                 }
@@ -32,16 +46,31 @@ macro_rules! above_small {
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn large(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
-            use $crate::cpu::{Features, features};
             // SAFETY: len is more than what each path asks for; the level by contract.
             unsafe {
                 if plan.around {
                     $crate::blocks::zero_around::<$block>(dst, len);
                     $crate::blocks::fence();
-                } else if (plan.not_soon || len >= REP_STOSB_FROM_BYTES) && features().contains(Features::ERMS) {
+                } else {
+                    kept(dst, len, plan);
+                }
+            }
+        }
+
+        /// The upper part of the ladder for bytes that do not go around the caches.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        $(#[$level])*
+        #[inline]
+        unsafe extern "C" fn kept(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
+            use $crate::cpu::{Features, known_features};
+            // SAFETY: len is more than what each path asks for; the level by contract.
+            unsafe {
+                if (plan.not_soon || len >= REP_STOSB_FROM_BYTES) && known_features().contains(Features::ERMS) {
                     $crate::blocks::zero_rep_stosb(dst, len);
                 } else {
-                    $crate::blocks::zero_aligned_loop::<$block>(dst, len);
+                    $stores(dst, len);
                 }
             }
         }

@@ -220,7 +220,11 @@ pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
 #[inline]
 pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
-    if len < AROUND_LEAST_BYTES && !intent.reads_here() {
+    if intent.reads_here() {
+        // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+        return unsafe { TABLE.zero_read_here()(dst, len) };
+    }
+    if len < AROUND_LEAST_BYTES {
         // SAFETY: the same contract.
         return unsafe { fill_raw(dst, len) };
     }

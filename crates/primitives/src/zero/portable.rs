@@ -4,7 +4,7 @@ use crate::blocks::{Block16, zero_aligned_loop, zero_head_tail, zero_if_dirty, z
 use crate::dispatch::ZeroCode;
 use crate::intent::Plan;
 
-pub(super) const CODE: ZeroCode = ZeroCode { zero, planned, unfenced: planned, if_dirty };
+pub(super) const CODE: ZeroCode = ZeroCode { zero, read_here: zero, planned, unfenced: planned, if_dirty };
 
 /// Up to 128 bytes with overlapping stores at both ends, above with a loop of 64 bytes.
 ///

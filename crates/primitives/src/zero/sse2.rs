@@ -2,12 +2,12 @@
 
 use super::ladder::above_small;
 use super::portable;
-use crate::blocks::Block16;
+use crate::blocks::{Block16, zero_aligned_loop};
 
 /// No store here is masked: a load at once finds its data.
-use zero as read_here;
+use super::portable::zero as short_read_here;
 
-above_small!(Block16);
+above_small!(Block16, zero_aligned_loop::<Block16>);
 
 /// From here on `rep stosb` beats a loop of stores on CPUs with ERMS; it stores more at once than these do.
 pub(crate) const REP_STOSB_FROM_BYTES: usize = 4 << 10;
