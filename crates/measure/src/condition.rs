@@ -192,7 +192,7 @@ impl fmt::Display for Cache {
     }
 }
 
-/// Where in a 64-byte line the buffers begin.
+/// Where the buffers begin, or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offsets {
@@ -206,6 +206,8 @@ pub enum Offsets {
     },
     /// Drawn anew for every call and every buffer, 0 to 63.
     Random,
+    /// Every buffer ends with the last byte of a page. Behind the page of a hot one nothing is mapped.
+    End,
 }
 
 impl Offsets {
@@ -218,14 +220,17 @@ impl Offsets {
         ("N", "every buffer begins N bytes (0 to 4095) past a page boundary"),
         ("D:S", "the destination begins D bytes past a page boundary, the source S"),
         ("random", "drawn anew for every call and buffer, 0 to 63"),
+        ("end", "every buffer ends with a page; behind a hot one nothing is mapped"),
     ];
 }
 
 impl FromStr for Offsets {
     type Err = UnknownWord;
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        if word == "random" {
-            return Ok(Offsets::Random);
+        match word {
+            "random" => return Ok(Offsets::Random),
+            "end" => return Ok(Offsets::End),
+            _ => {}
         }
         let (dst, src) = word.split_once(':').unwrap_or((word, word));
         match (dst.parse::<u16>(), src.parse::<u16>()) {
@@ -243,6 +248,7 @@ impl fmt::Display for Offsets {
             Offsets::Fixed { dst, src } if dst == src => f.pad(&dst.to_string()),
             Offsets::Fixed { dst, src } => f.pad(&format!("{dst}:{src}")),
             Offsets::Random => f.pad("random"),
+            Offsets::End => f.pad("end"),
         }
     }
 }
@@ -361,7 +367,7 @@ mod tests {
         for word in ["hot", "cold:clflush", "cold:evict:src", "cold:arena:dst"] {
             assert_eq!(word.parse::<Cache>().map(|c| c.to_string()), Ok(word.to_owned()));
         }
-        for word in ["0", "13", "4095", "0:13", "random"] {
+        for word in ["0", "13", "4095", "0:13", "random", "end"] {
             assert_eq!(word.parse::<Offsets>().map(|o| o.to_string()), Ok(word.to_owned()));
         }
         for word in ["nothing", "read", "read-later:4096", "victim:32768"] {

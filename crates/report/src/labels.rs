@@ -137,6 +137,7 @@ fn offsets(cell: &Cell) -> String {
         Offsets::Fixed { dst, src } if dst == src => format!("offset {dst}"),
         Offsets::Fixed { dst, src } => format!("destination offset {dst}, source offset {src}"),
         Offsets::Random => "random offsets".to_owned(),
+        Offsets::End => "ending with a page".to_owned(),
     }
 }
 

@@ -368,7 +368,8 @@ pub(super) const WORDS: &[Word] = &[
         "offsets",
         &["offset", "alignment"],
         "Where the buffers begin, in bytes past a page boundary: one number for all, D:S for destination and source, or \
-         random, drawn for every call from 0 to 63. Aligned buffers flatter most routines. Real ones begin anywhere, \
+         random, drawn for every call from 0 to 63; or end, where every buffer ends with a page and behind that of a hot \
+         one nothing is mapped. Aligned buffers flatter most routines. Real ones begin anywhere, \
          and lines that are crossed cost a second access.",
     ),
     word(

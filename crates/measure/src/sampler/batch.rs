@@ -1,7 +1,7 @@
 //! One batch of one member: the caches brought into their state, the calls in their order, the time taken.
 
 use super::loops::{self, Batch, Call, Follow};
-use super::workload::{Operand, draw_calls, shuffle};
+use super::workload::{Operand, Place, draw_calls, shuffle};
 use super::{Bench, prepare};
 use crate::clock;
 use crate::condition::{CacheMethod, Dependence, Then};
@@ -91,12 +91,9 @@ impl Bench<'_> {
 
     /// The arguments of every call, when all are alike.
     pub(super) fn fixed_call(&self) -> Option<Call> {
-        let offset = |operand: Option<Operand>| operand.and_then(|o| o.offset).map_or(0, u32::from);
-        self.layout.uniform.then(|| Call {
-            len: self.layout.largest,
-            dst: offset(self.layout.dst),
-            src: offset(self.layout.src),
-        })
+        let len = self.layout.largest;
+        let offset = |operand: Option<Operand>| operand.and_then(|o| o.fixed_offset(len)).unwrap_or(0);
+        self.layout.uniform.then(|| Call { len, dst: offset(self.layout.dst), src: offset(self.layout.src) })
     }
 
     /// The bases of both operands in batch number `batch`.
@@ -161,12 +158,15 @@ impl Bench<'_> {
             [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]
         {
             let Some(operand) = operand.filter(|operand| !operand.cold) else { continue };
+            let first = operand.fixed_offset(self.layout.largest).unwrap_or(0) as usize;
             let (offset, span) = match operand.slots {
-                1 => (usize::from(operand.offset.unwrap_or(0)), self.layout.largest as usize + 64),
+                1 if operand.place == Place::End => (first & !63, operand.stride - (first & !63)),
+                1 => (first, self.layout.largest as usize + 64),
                 slots => (0, slots * operand.stride),
             };
             if span <= self.cached_bytes {
-                // SAFETY: a slot holds the largest call at the largest offset, so the span lies in the arena.
+                // SAFETY: a slot holds the largest call at the largest offset, and what ends with it: so the span lies in the
+                // arena.
                 unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
             }
         }

@@ -37,7 +37,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use seen::Seen;
 use std::time::{Duration, Instant};
-use workload::{Layout, Operand, below, draw_calls};
+use workload::{Layout, Operand, Place, below, draw_calls};
 
 /// The shortest batch that is timed; the clock's step and its own cost must vanish in it.
 const SHORTEST_BATCH: Duration = Duration::from_micros(1);
@@ -138,8 +138,13 @@ impl<'a> Bench<'a> {
         let layout = Layout::new(family, condition, caches);
         let start = |held: &mut Option<buffers::Held>, operand: &Option<Operand>, page: usize| match operand {
             Some(operand) => {
-                let base = Buffers::hold(held, operand.bytes(), condition.pages)?.start();
-                Ok::<_, MapError>(base.wrapping_add(page * crate::arena::page_bytes().min(4096)))
+                let arena = Buffers::hold(held, operand.bytes(), condition.pages)?;
+                let before = match operand.place {
+                    // The last slot ends where the arena does.
+                    Place::End => arena.len() - operand.stride * operand.slots,
+                    Place::At(_) | Place::Random => page * crate::arena::page_bytes().min(4096),
+                };
+                Ok::<_, MapError>(arena.start().wrapping_add(before))
             }
             None => Ok(std::ptr::null_mut()),
         };

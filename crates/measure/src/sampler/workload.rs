@@ -61,14 +61,34 @@ pub(crate) struct Operand {
     pub window: usize,
     /// True if its lines are made cold.
     pub cold: bool,
-    /// The fixed offset, if there is one.
-    pub offset: Option<u16>,
+    /// Where in its slot a buffer begins.
+    pub place: Place,
+}
+
+/// Where in its slot a buffer begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// So many bytes past a line or page boundary.
+    At(u16),
+    /// Anywhere.
+    Random,
+    /// Such that it ends with the slot. An empty one begins at the slot's last byte.
+    End,
 }
 
 impl Operand {
     /// Bytes of the arena, room for a random start page included.
     pub fn bytes(&self) -> usize {
         self.stride * self.slots + START_PAGES * PAGE
+    }
+
+    /// Where a call of `len` bytes begins in a slot, if that does not depend on chance.
+    pub fn fixed_offset(&self, len: u64) -> Option<u32> {
+        match self.place {
+            Place::At(offset) => Some(u32::from(offset)),
+            Place::End => Some((self.stride - (len as usize).clamp(1, self.stride)) as u32),
+            Place::Random => None,
+        }
     }
 
     /// How many windows there are.
@@ -116,9 +136,10 @@ impl Layout {
             let longest = condition.segments.iter().copied().max().unwrap_or(0);
             (u64::from(longest), f64::from(longest))
         };
-        let fixed_offset = |pick: fn(u16, u16) -> u16| match condition.offsets {
-            Offsets::Fixed { dst, src } => Some(pick(dst, src)),
-            Offsets::Random => None,
+        let place = |pick: fn(u16, u16) -> u16| match condition.offsets {
+            Offsets::Fixed { dst, src } => Place::At(pick(dst, src)),
+            Offsets::Random => Place::Random,
+            Offsets::End => Place::End,
         };
         let cold = |side: Operands| {
             condition.cache.method != CacheMethod::Hot
@@ -161,7 +182,7 @@ impl Layout {
                 }
                 _ => window,
             };
-            Operand { stride, slots, window: window.min(slots), cold, offset: fixed_offset(pick) }
+            Operand { stride, slots, window: window.min(slots), cold, place: place(pick) }
         };
         Layout {
             dst: family.writes().then(|| operand(Operands::Destination, |dst, _| dst)),
@@ -247,10 +268,10 @@ pub(crate) fn draw_calls(
         call.len =
             if segments > 0 { u64::from(condition.segments[index % segments]) } else { sizes.draw(rng) };
         if let Some(operand) = &layout.dst {
-            call.dst = offset(operand, index, rng);
+            call.dst = offset(operand, index, call.len, rng);
         }
         if let Some(operand) = &layout.src {
-            call.src = offset(operand, index, rng);
+            call.src = offset(operand, index, call.len, rng);
         }
     }
     for (call, first) in repeated.iter_mut().zip(calls.iter().cycle()) {
@@ -258,14 +279,16 @@ pub(crate) fn draw_calls(
     }
 }
 
-fn offset(operand: &Operand, index: usize, rng: &mut Xoshiro256PlusPlus) -> u32 {
+fn offset(operand: &Operand, index: usize, len: u64, rng: &mut Xoshiro256PlusPlus) -> u32 {
     let slot = (index % operand.window) * operand.stride;
-    let inside = match operand.offset {
+    let inside = match (operand.place, operand.fixed_offset(len)) {
         // A fixed offset of a line or more is meant relative to a page; a smaller one within a line.
-        Some(offset) if !operand.cold || offset >= 64 => usize::from(offset),
-        Some(offset) => below(rng, PAGE / 64) * 64 + usize::from(offset),
-        None if operand.cold => below(rng, PAGE),
-        None => below(rng, 64),
+        (Place::At(offset), _) if operand.cold && offset < 64 => {
+            below(rng, PAGE / 64) * 64 + usize::from(offset)
+        }
+        (_, Some(fixed)) => fixed as usize,
+        (_, None) if operand.cold => below(rng, PAGE),
+        (_, None) => below(rng, 64),
     };
     (slot + inside) as u32
 }
@@ -292,7 +315,7 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
         for size in [0, 1, 40, 1500, 4096, 65_536, 8 << 20] {
             for cache in ["hot", "cold:clflush", "cold:evict:src", "cold:arena", "cold:arena:dst"] {
-                for offsets in ["0", "63", "100:4095", "random"] {
+                for offsets in ["0", "63", "100:4095", "random", "end"] {
                     let condition = condition(size, cache, offsets);
                     for family in Family::ALL {
                         let layout = Layout::new(family, &condition, &CACHES);
