@@ -28,11 +28,14 @@ All figures are of `carryline measure` in a release build: every variant of a fa
 same rounds, in random order, in several processes with layouts of their own.
 
 - **Ratios are of gross ticks** per call through a function pointer, the call included, as a user pays it: the
-  opponent's time over ours, so more is better. A ratio within one table is formed round by round; one to a routine of
-  another family (memcpy beside copy-and-sum) is formed from the medians of the processes, which measured both.
+  opponent's time over ours, so more is better. The pointer leads to where a program's own call lands: to the kernel
+  that the library's dispatch chose, to the function that the dynamic linker chose. A ratio within one table is formed
+  round by round; one to a routine of another family (memcpy beside copy-and-sum) is formed from the medians of the
+  processes, which measured both.
 - Intervals are 95 %, from replicates. A goal is **reached** or **missed** only if the interval and the noise floor of the
   situation leave no doubt of it; else it is **at the bar**. Where the goal is \"no slower\", that is enough. Missed by
-  20 % means that our time is 20 % longer than the goal allows.
+  20 % means that our time is 20 % longer than the goal allows; where a routine at the very limit that was measured would
+  miss it too, that is said with what the limit allows.
 - **The best peer** is the fastest of what users have without us in that very cell: the C library, the kernel's forms,
   other projects' libraries. Techniques of our own collection are shown in the tables and are no peers.
 - Shares of a limit are of the load or store limit that the same run measured at that cache level.
@@ -42,8 +45,8 @@ same rounds, in random order, in several processes with layouts of their own.
 ";
 
 const UNSEEN: &str = "\
-Not seen here, because `carryline measure` has no cell for it: inlined calls of constant size, and calls that end at an
-unmapped page. Tests of the machine code and of guard pages look after those.
+Not seen here, because `carryline measure` has no cell for it: inlined calls of constant size. Tests of the machine code
+look after those.
 ";
 
 /// The document.
@@ -211,7 +214,8 @@ fn losses(out: &mut String, findings: &[Finding]) {
     let _ = writeln!(out, "### Where we lose, and what is short of its goal\n");
     let mut lines: Vec<String> = Vec::new();
     for finding in findings {
-        let against_others = !matches!(finding.goal.against, Against::Limit | Against::Null(_));
+        let against_others =
+            !matches!(finding.goal.against, Against::Limit | Against::Null(_) | Against::OursAt(_));
         let slower: Vec<String> = finding
             .cells
             .iter()
@@ -221,7 +225,7 @@ fn losses(out: &mut String, findings: &[Finding]) {
                 format!("at {} it takes {by:.0} % longer than {}", cell.size, cell.opponent)
             })
             .collect();
-        let missed = matches!(finding.verdict, Verdict::Missed(_));
+        let missed = matches!(finding.verdict, Verdict::Missed { .. });
         if missed || !slower.is_empty() {
             let (id, verdict) = (&finding.goal.id, verdict(&finding.verdict));
             let slower = slower.iter().map(|words| format!("; {words}")).collect::<String>();

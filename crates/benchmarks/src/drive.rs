@@ -61,7 +61,8 @@ pub fn seconds(cells: &Cells) -> f64 {
         (Family::Zero | Family::Copy, true) => 5.0,
         (Family::Checksum | Family::CopyChecksum, true) => 3.0,
     };
-    cells.families.iter().map(proof).sum::<f64>() + (situations * cells.families.len() as f64).max(LEAST)
+    let places = cells.families.len() * (1 + usize::from(cells.also_at.is_some()));
+    cells.families.iter().map(proof).sum::<f64>() + (situations * places as f64).max(LEAST)
 }
 
 /// The arguments of `carryline` that measure a matrix.
@@ -69,11 +70,15 @@ pub fn seconds(cells: &Cells) -> f64 {
 pub fn arguments(cells: &Cells, budget: Duration, db: &Path) -> Vec<OsString> {
     let families: Vec<&str> = cells.families.iter().map(|family| family.name()).collect();
     let condition = &cells.condition;
+    let mut offsets = condition.offsets.to_string();
+    if let Some(other) = cells.also_at {
+        offsets = format!("{offsets},{other}");
+    }
     let mut words: Vec<OsString> = ["measure", "--family"].map(OsString::from).into();
     words.push(families.join(",").into());
     let options = [
         ("--sizes", cells.sizes.join(",")),
-        ("--offsets", condition.offsets.to_string()),
+        ("--offsets", offsets),
         ("--cache", condition.cache.to_string()),
         ("--dependence", condition.dependence.to_string()),
         ("--then", condition.then.to_string()),

@@ -38,6 +38,8 @@ pub struct Cells {
     pub condition: Condition,
     /// Words of `--variants`; empty for all.
     pub variants: Vec<String>,
+    /// Measured in the same run at these offsets too, for [`Against::OursAt`].
+    pub also_at: Option<Offsets>,
 }
 
 impl Cells {
@@ -49,6 +51,7 @@ impl Cells {
             sizes: sizes.into_iter().map(Into::into).collect(),
             condition: Condition::plain(0),
             variants: Vec::new(),
+            also_at: None,
         }
     }
 
@@ -56,6 +59,13 @@ impl Cells {
     #[must_use]
     pub fn random(mut self) -> Cells {
         self.condition.offsets = Offsets::Random;
+        self
+    }
+
+    /// Ending with a page, and in the same run at a line's start.
+    #[must_use]
+    pub fn at_page_ends(mut self) -> Cells {
+        (self.condition.offsets, self.also_at) = (Offsets::End, Some(Offsets::ALIGNED));
         self
     }
 
@@ -131,6 +141,8 @@ pub enum Against {
     Limit,
     /// The null call and so many hundredths of a tick.
     Null(u32),
+    /// The same variant at the other offsets of the cells ([`Cells::also_at`]), and so many hundredths of a tick.
+    OursAt(u32),
 }
 
 /// How a goal over several cells is judged.

@@ -58,7 +58,7 @@ mod tests {
                     assert!(known(family, name) && goal.cells.families.contains(&family), "{}", goal.id);
                 }
                 Against::Limit => assert!(goal.want < 1.0, "{}: no share", goal.id),
-                Against::BestPeer | Against::Null(_) | Against::TwoPasses => {}
+                Against::BestPeer | Against::Null(_) | Against::OursAt(_) | Against::TwoPasses => {}
             }
             if let Some(name) = goal.also {
                 assert!(known(goal.cells.family(), name), "{}: {name}", goal.id);

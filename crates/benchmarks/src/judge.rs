@@ -6,6 +6,7 @@
 
 use crate::goal::{Against, Goal, Over, is_ours, is_peer};
 use crate::stored::{Stored, StoredSituation};
+use carryline_measure::condition::Then;
 use carryline_measure::results::{Estimate, Ratio};
 use carryline_measure::statistics::{Order, compare, estimate, median, paired_ratio};
 use carryline_variants::Family;
@@ -30,6 +31,8 @@ pub struct CellFinding {
     pub also: Option<(String, Ratio)>,
     /// Within which relative difference everything is a tie.
     pub floor: f64,
+    /// The time of a routine that is at the machine's limit, where one was measured.
+    pub limit_ticks: Option<f64>,
 }
 
 /// What became of a goal.
@@ -39,8 +42,13 @@ pub enum Verdict {
     Reached,
     /// Not to be told from what is wanted.
     Tie,
-    /// Slower than wanted, by this factor less one.
-    Missed(f64),
+    /// Slower than wanted.
+    Missed {
+        /// By this factor less one.
+        by: f64,
+        /// The ratio of a routine at the machine's own limit, where not even that is what is wanted.
+        at_most: Option<f64>,
+    },
     /// It cannot be said, and why.
     NotThere(String),
 }
@@ -83,9 +91,14 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
         Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
         Over::Mean => geometric_mean(&cells),
     };
-    let verdict = judged.map_or(Verdict::NotThere("it has no cell".to_owned()), |(ratio, floor)| {
+    let mut verdict = judged.map_or(Verdict::NotThere("it has no cell".to_owned()), |(ratio, floor)| {
         verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
     });
+    if let (Verdict::Missed { at_most, .. }, Over::Worst, Some(cell)) =
+        (&mut verdict, goal.over, cells.first())
+    {
+        *at_most = cell.limit_ticks.map(|limit| cell.opponent_ticks / limit).filter(|most| *most < goal.want);
+    }
     Finding { goal: goal.clone(), cells, ratio: judged.map(|(ratio, _)| ratio), verdict }
 }
 
@@ -96,7 +109,7 @@ fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> Verdict
         Order::Slower => Verdict::Reached,
         Order::Tie if tie_is_enough => Verdict::Reached,
         Order::Tie => Verdict::Tie,
-        Order::Faster => Verdict::Missed(1.0 / scaled.median - 1.0),
+        Order::Faster => Verdict::Missed { by: 1.0 / scaled.median - 1.0, at_most: None },
     }
 }
 
@@ -139,13 +152,13 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
             in_cell(&peer.variant)?
         }
         Against::Elsewhere(other, variant) => {
-            elsewhere(here, goal.ours, &[(same_run(here, find(other)?)?, variant)], seed)?
+            elsewhere(here, goal.ours, &[(same_run(here, find(other)?)?, variant)], 0.0, seed)?
         }
         Against::TwoPasses => {
             let copy = same_run(here, find(Family::Copy)?)?;
             let sum = same_run(here, find(Family::Checksum)?)?;
             let best = sum.fastest(|name| !is_ours(name)).ok_or("no other checksum is there")?;
-            elsewhere(here, goal.ours, &[(copy, "libc_memcpy"), (sum, &best.variant)], seed)?
+            elsewhere(here, goal.ours, &[(copy, "libc_memcpy"), (sum, &best.variant)], 0.0, seed)?
         }
         Against::Limit => {
             let share = ours.limit_share.ok_or("no limit was measured")?;
@@ -161,10 +174,34 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
             let ticks = estimate(&null, seed).map_or(f64::NAN, |null| null.median);
             (format!("null + {allowance}"), ticks, ratio)
         }
+        Against::OursAt(hundredths) => {
+            let offsets = goal.cells.also_at.ok_or("no other offsets are asked for")?;
+            let mut there = goal.cells.clone();
+            there.condition.offsets = offsets;
+            let found = stored.find(family, size, &there);
+            let other =
+                found.ok_or_else(|| format!("{family} {size} at offset {offsets} is not measured"))?;
+            let allowance = f64::from(hundredths) / 100.0;
+            let others = [(same_run(here, other)?, goal.ours)];
+            let (_, ticks, ratio) = elsewhere(here, goal.ours, &others, allowance, seed)?;
+            (format!("at offset {offsets} + {allowance}"), ticks, ratio)
+        }
     };
+    // Of what is followed by something else, the limit of the call alone says nothing.
+    let alone = goal.against != Against::Limit && goal.cells.condition.then == Then::Nothing;
+    let limit_ticks = ours.limit_share.filter(|_| alone).map(|share| share * gross.median);
     // Shown where it is; its absence changes nothing.
     let also = goal.also.and_then(|variant| Some((variant.to_owned(), paired(variant).ok()?)));
-    Ok(CellFinding { size: size.to_owned(), ours: gross, opponent, opponent_ticks, ratio, also, floor })
+    Ok(CellFinding {
+        size: size.to_owned(),
+        ours: gross,
+        opponent,
+        opponent_ticks,
+        ratio,
+        also,
+        floor,
+        limit_ticks,
+    })
 }
 
 /// Figures of different runs make no ratio.
@@ -173,11 +210,13 @@ fn same_run<'a>(here: &StoredSituation, other: &'a StoredSituation) -> Result<&'
     if other.run == here.run { Ok(other) } else { Err(format!("{name} was measured in another run")) }
 }
 
-/// The ratio of what takes place in other situations, one after the other, to our variant in this.
+/// The ratio of what takes place in other situations, one after the other and with so many ticks more, to our variant in
+/// this.
 fn elsewhere(
     here: &StoredSituation,
     ours: &str,
     others: &[(&StoredSituation, &str)],
+    allowance: f64,
     seed: u64,
 ) -> Result<(String, f64, Ratio), String> {
     let replicates = |samples: Vec<Vec<f64>>| -> Vec<f64> {
@@ -185,12 +224,12 @@ fn elsewhere(
     };
     let mut total: Vec<f64> = Vec::new();
     let mut names = Vec::new();
-    let mut ticks = 0.0;
+    let mut ticks = allowance;
     for (situation, variant) in others {
         ticks += situation.cell(variant)?.gross.map_or(f64::NAN, |gross| gross.median);
         let medians = replicates(situation.samples(variant));
         total = match total.is_empty() {
-            true => medians,
+            true => medians.iter().map(|median| median + allowance).collect(),
             false => total.iter().zip(&medians).map(|(a, b)| a + b).collect(),
         };
         names.push(*variant);
@@ -211,7 +250,7 @@ mod tests {
         assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), Verdict::Reached);
         assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), Verdict::Tie);
         assert_eq!(verdict(&ratio(1.0, 0.97, 1.03), 1.0, 0.01, true), Verdict::Reached);
-        let Verdict::Missed(by) = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
+        let Verdict::Missed { by, .. } = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
             panic!("1.6 is less than 2")
         };
         assert!((by - 0.25).abs() < 1e-12, "{by}");
@@ -227,6 +266,7 @@ mod tests {
             ratio: Ratio { median, low: median / 1.1, high: median * 1.1 },
             also: None,
             floor: 0.01,
+            limit_ticks: None,
         };
         let (mean, floor) = geometric_mean(&[cell(1.0), cell(4.0), cell(2.0), cell(2.0)]).expect("cells");
         assert!((mean.median - 2.0).abs() < 1e-12 && (mean.high - 2.0 * 1.1f64.sqrt()).abs() < 1e-9);

@@ -37,7 +37,13 @@ pub fn verdict(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Reached => "reached".to_owned(),
         Verdict::Tie => "tie: at the bar".to_owned(),
-        Verdict::Missed(by) => format!("missed by {:.0} %", (by * 100.0).max(1.0)),
+        Verdict::Missed { by, at_most } => {
+            let mut words = format!("missed by {:.0} %", (by * 100.0).max(1.0));
+            if let Some(most) = at_most {
+                let _ = write!(words, "; the limit allows {most:.2}");
+            }
+            words
+        }
         Verdict::NotThere(why) => why.clone(),
     }
 }
@@ -89,7 +95,7 @@ pub fn render(findings: &[Finding], style: Style) -> String {
         let opponent = cell.or(finding.cells.first()).map(|cell| cell.opponent.clone());
         let emphasis = match finding.verdict {
             Verdict::Reached => Emphasis::Strong,
-            Verdict::Missed(_) => Emphasis::Bad,
+            Verdict::Missed { .. } => Emphasis::Bad,
             Verdict::Tie => Emphasis::None,
             Verdict::NotThere(_) => Emphasis::Faint,
         };
@@ -153,7 +159,7 @@ pub fn summary(findings: &[Finding]) -> String {
         findings.len(),
         count(|v| *v == Verdict::Reached),
         count(|v| *v == Verdict::Tie),
-        count(|v| matches!(v, Verdict::Missed(_))),
+        count(|v| matches!(v, Verdict::Missed { .. })),
         count(|v| matches!(v, Verdict::NotThere(_)))
     )
 }

@@ -68,7 +68,7 @@ fn goals() -> Vec<Goal> {
 #[test]
 fn each_goal_gets_the_verdict_that_its_figures_deserve() {
     let verdicts: Vec<Verdict> = judge(&goals(), &stored()).into_iter().map(|f| f.verdict).collect();
-    let missed = |verdict: &Verdict, low: f64, high: f64| matches!(verdict, Verdict::Missed(by) if (low..high).contains(by));
+    let missed = |verdict: &Verdict, low: f64, high: f64| matches!(verdict, Verdict::Missed { by, .. } if (low..high).contains(by));
     assert_eq!(verdicts[0], Verdict::Reached, "24 / 12 is more than 1.9");
     assert!(missed(&verdicts[1], 0.19, 0.21), "6 is 20 % more than 5: {:?}", verdicts[1]);
     assert!(missed(&verdicts[2], 0.38, 0.41), "6 is 39 % more than 4.3: {:?}", verdicts[2]);

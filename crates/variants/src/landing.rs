@@ -27,8 +27,11 @@ pub enum Landing {
     Move(MoveFn),
 }
 
-/// Of the variants that only hand on: what they lead to.
-static LANDINGS: &[(&Variant, fn() -> Landing)] = &[
+/// A variant that only hands on, and how to find what it leads to.
+type Lead = (&'static Variant, fn() -> Landing);
+
+/// The variants that only hand on.
+static LANDINGS: &[Lead] = &[
     (&zero::carryline::VARIANT, zero::carryline::landing),
     (&zero::libc_memset::VARIANT, zero::libc_memset::landing),
     (&zero::carryline_read_here::VARIANT, zero::carryline_read_here::landing),

@@ -63,13 +63,12 @@ impl Bench<'_> {
             follow: Follow::Nothing,
             placement: 0,
         };
-        (1..self.members.len())
-            // SAFETY: calls of this bench's own list; the routine is proved.
-            .filter(
-                |member| unsafe { loops::message_sum(&self.members[*member].landing, &batch) } != expected,
-            )
-            .map(|member| member - 1)
-            .collect()
+        let is_wrong = |member: &usize| {
+            // SAFETY: calls of this bench's own list; the routine is proved, and sums, as only such have segments.
+            let sum = unsafe { loops::message_sum(&self.members[*member].landing, &batch) };
+            sum != expected
+        };
+        (1..self.members.len()).filter(is_wrong).map(|member| member - 1).collect()
     }
 }
 

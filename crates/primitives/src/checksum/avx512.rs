@@ -12,7 +12,7 @@
 //! by a jump, above they are a loop.
 
 use super::fold_64;
-use crate::blocks::{is_mask_slow, load};
+use crate::blocks::{begin_on_a_line, is_mask_slow, load};
 use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _MM_HINT_T0, _bzhi_u64, _mm_prefetch, _mm512_add_epi32, _mm512_cmple_epu8_mask,
@@ -60,7 +60,10 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
             ..=64 if !is_mask_slow(data) => up_to_64(data, len, seed),
             65..=256 if data.wrapping_add(64).addr() & 4095 <= 4096 - 192 => up_to_256(data, len, seed),
             257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len)),
-            1..=256 => fold_64(u64::from(seed) + around_page_edge(data, len)),
+            1..=256 => {
+                begin_on_a_line();
+                fold_64(u64::from(seed) + around_page_edge(data, len))
+            }
             0 => seed,
             _ => blocks(data, len, seed),
         }
