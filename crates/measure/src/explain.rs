@@ -59,7 +59,7 @@ impl Word {
 pub fn explain(word: &str) -> Option<Explanation> {
     let wanted = plain(word);
     let warning = Code::all().iter().find(|entry| plain(entry.code) == wanted || plain(entry.name) == wanted);
-    let of_words = || words::WORDS.iter().find(|entry| entry.names().any(|name| plain(name) == wanted));
+    let of_words = || words::all().find(|entry| entry.names().any(|name| plain(name) == wanted));
     if let Some(entry) = of_words() {
         return Some(Explanation {
             word: entry.word.to_owned(),
@@ -79,14 +79,14 @@ pub fn explain(word: &str) -> Option<Explanation> {
 /// Everything that can be explained, in the order in which it is best read: the vocabulary, then the codes.
 #[must_use]
 pub fn known() -> Vec<&'static str> {
-    let words = words::WORDS.iter().map(|entry| entry.word);
+    let words = words::all().map(|entry| entry.word);
     words.chain(Code::all().iter().map(|entry| entry.code)).collect()
 }
 
 /// The words nearest to one that cannot be explained.
 #[must_use]
 pub fn nearest(word: &str) -> Vec<&'static str> {
-    let names = words::WORDS.iter().flat_map(Word::names);
+    let names = words::all().flat_map(Word::names);
     let warnings = Code::all().iter().flat_map(|entry| [entry.code, entry.name]);
     nearest::nearest(word.trim(), names.chain(warnings))
 }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn every_known_word_has_one_good_explanation() {
         let mut seen = std::collections::BTreeSet::new();
-        for entry in words::WORDS {
+        for entry in words::all() {
             for name in entry.names() {
                 assert!(seen.insert(plain(name)), "{name} is there twice");
                 assert_eq!(explain(name).map(|found| found.word), Some(entry.word.to_owned()), "{name}");

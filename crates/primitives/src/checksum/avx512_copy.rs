@@ -4,7 +4,7 @@
 
 use super::avx512::{FEW_LINES, add_words, load_first, unbiased, words};
 use super::fold_64;
-use crate::blocks::{begin_on_a_line, bytes_to_next_multiple, is_mask_slow, load, store};
+use crate::blocks::{begin_on_a_line, bytes_to_next_multiple, is_mask_slow_at_either, load, store};
 use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _bzhi_u64, _mm512_add_epi32, _mm512_mask_shuffle_epi8, _mm512_mask_storeu_epi8,
@@ -25,7 +25,7 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
     // SAFETY: len is in the bounds that each function asks for.
     unsafe {
         match len {
-            ..64 if is_mask_slow(src) | is_mask_slow(dst) => {
+            ..64 if is_mask_slow_at_either(dst, src) => {
                 begin_on_a_line();
                 at_page_end(dst, src, len, seed)
             }

@@ -1,7 +1,7 @@
 //! Copying with 32-byte moves; `rep movsb` and non-temporal stores for the sizes where these win.
 
 use super::ladder::above_small;
-use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32};
+use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32 as smallest};
 use core::arch::x86_64::__m256i;
 
 /// No store here is masked: a load at once finds its data.
@@ -11,6 +11,9 @@ above_small!(
     #[target_feature(enable = "avx2")]
     __m256i
 );
+
+/// What the smallest moves take.
+const SMALLEST_MOST_BYTES: usize = 32;
 
 /// Half of the sixteen registers hold so many bytes; head and tail of a size just above would take all.
 const SMALL_MOST_BYTES: usize = 256;
@@ -29,7 +32,8 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is in the bounds that each path asks for.
     unsafe {
         match len {
-            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
+            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
             _ if len < REP_MOVSB_FROM_BYTES => copy_forward::<__m256i, READ_KEPT>(dst, src, len),
             _ => large_by_size(dst, src, len),
         }
@@ -39,15 +43,15 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
 /// Both ends, which overlap in the middle. Loads all before it stores.
 ///
 /// # Safety
-/// The CPU has AVX2; `len <= SMALL_MOST_BYTES`; otherwise as [`overlapping_raw`](super::overlapping_raw).
+/// The CPU has AVX2; `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as
+/// [`overlapping_raw`](super::overlapping_raw).
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=32 => copy_up_to_32(dst, src, len),
-            33..=64 => copy_head_tail::<__m256i, 1>(dst, src, len),
+            ..=64 => copy_head_tail::<__m256i, 1>(dst, src, len),
             65..=128 => copy_head_tail::<__m256i, 2>(dst, src, len),
             _ => copy_head_tail::<__m256i, 4>(dst, src, len),
         }

@@ -1,13 +1,18 @@
 //! Copying with 64-byte moves: one line each, masked for the smallest sizes.
 
 use super::ladder::above_small;
-use crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32, is_mask_slow};
+use crate::blocks::{
+    READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32, is_mask_slow_at_either,
+};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
 above_small!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     __m512i
 );
+
+/// Masked moves of so many bytes are two at each end.
+const SMALLEST_MOST_BYTES: usize = 128;
 
 /// Head and tail of so many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
@@ -26,9 +31,29 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is in the bounds that each path asks for.
     unsafe {
         match len {
-            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
+            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
             _ if len < REP_MOVSB_FROM_BYTES => copy_forward::<__m512i, READ_KEPT>(dst, src, len),
             _ => large_by_size(dst, src, len),
+        }
+    }
+}
+
+/// Loads all before it stores.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
+/// [`overlapping_raw`](super::overlapping_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the same contract.
+    unsafe {
+        if is_mask_slow_at_either(dst, src) {
+            begin_on_a_line();
+            away_from_page_end(dst, src, len);
+        } else {
+            two_masked(dst, src, len);
         }
     }
 }
@@ -36,20 +61,15 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
 /// Both ends, which overlap in the middle. Loads all before it stores.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALL_MOST_BYTES`; otherwise as
-/// [`overlapping_raw`](super::overlapping_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`;
+/// otherwise as [`overlapping_raw`](super::overlapping_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            ..=128 if is_mask_slow(src) | is_mask_slow(dst) => {
-                begin_on_a_line();
-                away_from_page_end(dst, src, len);
-            }
-            ..=128 => two_masked(dst, src, len),
-            129..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
+            ..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
             _ => copy_head_tail::<__m512i, 4>(dst, src, len),
         }
     }

@@ -1,11 +1,15 @@
 //! Copying with 16-byte moves and nothing that is special to a CPU; no plan can change that.
 
-use crate::blocks::{Block16, READ_KEPT, copy_backward, copy_forward, copy_head_tail, copy_up_to_32};
+pub(super) use crate::blocks::copy_up_to_32 as smallest;
+use crate::blocks::{Block16, READ_KEPT, copy_backward, copy_forward, copy_head_tail};
 use crate::dispatch::CopyCode;
 use crate::intent::Plan;
 
 /// The code of this kernel.
 pub(super) const CODE: CopyCode = CopyCode { copy, read_here: copy, planned, unfenced: planned, overlapping };
+
+/// What the smallest moves take.
+pub(super) const SMALLEST_MOST_BYTES: usize = 32;
 
 /// Up to 128 bytes with overlapping moves at both ends, which load all before they store.
 pub(super) const SMALL_MOST_BYTES: usize = 128;
@@ -18,21 +22,21 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is in the bounds that each asks for.
     unsafe {
         match len {
-            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
+            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
             _ => copy_forward::<Block16, READ_KEPT>(dst, src, len),
         }
     }
 }
 
 /// # Safety
-/// `len <= SMALL_MOST_BYTES`; otherwise as [`overlapping_raw`](super::overlapping_raw).
+/// `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as [`overlapping_raw`](super::overlapping_raw).
 #[inline(always)]
 pub(super) unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=32 => copy_up_to_32(dst, src, len),
-            33..=64 => copy_head_tail::<Block16, 2>(dst, src, len),
+            ..=64 => copy_head_tail::<Block16, 2>(dst, src, len),
             _ => copy_head_tail::<Block16, 4>(dst, src, len),
         }
     }
@@ -54,7 +58,8 @@ unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
     // src; downwards where it is inside.
     unsafe {
         match len {
-            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
+            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
             _ if dst.addr().wrapping_sub(src.addr()) >= len => {
                 copy_forward::<Block16, READ_KEPT>(dst, src, len)
             }

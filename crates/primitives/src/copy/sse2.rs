@@ -1,7 +1,7 @@
 //! Copying with 16-byte moves, `rep movsb` and non-temporal stores: what every CPU of the architecture can do.
 
 use super::ladder::above_small;
-use super::portable::{self, SMALL_MOST_BYTES, small};
+use super::portable::{self, SMALL_MOST_BYTES, SMALLEST_MOST_BYTES, small, smallest};
 use crate::blocks::Block16;
 
 /// No store here is masked: a load at once finds its data.

@@ -1,0 +1,108 @@
+//! The options of `carryline critical`.
+
+use super::{Effort, parse_duration};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The longest path from each argument to the result, what loops carry from one iteration to the next, and how fast the
+instructions can be started; beside it what calls take. Code that depends on the size is followed through a call
+of --size bytes.
+
+Examples:
+  carryline critical adc_1_stream --size 40
+  carryline critical adx_2_streams adc_2_streams --no-measure --suggest
+  carryline critical adc_2_streams --calibrate
+  carryline critical checksum/avx2 --size 1500 --draw loop --svg loop.svg --no-measure
+  carryline critical --bytes '4801f8 4883d000 c3' --microarchitecture haswell --dot chain.dot")]
+pub struct Critical {
+    /// Variants, by name or FAMILY/NAME.
+    #[arg(value_name = "VARIANT")]
+    pub names: Vec<String>,
+    /// Families that names are looked up in; with --object or --bytes, the one whose arguments the code takes.
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
+    pub family: Vec<String>,
+    /// An object file, shared object or program to take a function from.
+    #[arg(long, value_name = "FILE", requires = "symbol")]
+    pub object: Option<PathBuf>,
+    /// The function's name in it.
+    #[arg(long, value_name = "NAME", requires = "object")]
+    pub symbol: Option<String>,
+    /// Machine code in hexadecimal.
+    #[arg(long, value_name = "HEX")]
+    pub bytes: Option<String>,
+    /// Bytes of the call to follow and to measure [default: 40, or what the variant is made for].
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<usize>,
+    /// Whose latencies to take: zen5, zen4, skylake_x, haswell, generic [default: this CPU's].
+    #[arg(long, value_name = "NAME")]
+    pub microarchitecture: Option<String>,
+    /// Measure the latencies on this machine first; what is measured is used before any table.
+    #[arg(long, conflicts_with = "microarchitecture")]
+    pub calibrate: bool,
+    /// Whether moves between registers take time [default: as the CPU does it].
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub moves: Option<Moves>,
+    /// Name the accumulations that a second stream could take, and the bound that this gives.
+    #[arg(long)]
+    pub suggest: bool,
+    /// Draw the dependency graph as an image.
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
+    /// Write the dependency graph for Graphviz.
+    #[arg(long, value_name = "FILE.dot")]
+    pub dot: Option<PathBuf>,
+    /// What to draw.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Drawing::Call)]
+    pub draw: Drawing,
+    /// Predict only.
+    #[arg(long)]
+    pub no_measure: bool,
+    /// Do not ask llvm-mca.
+    #[arg(long)]
+    pub no_opinion: bool,
+    /// Time for measuring: 20s, 2m, 500ms [default: 3s for each routine].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<std::time::Duration>,
+    /// Worker processes that measure everything anew, each with its own layout.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub replicates: Option<u32>,
+    /// Logical CPU to measure on [default: the last one allowed].
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<usize>,
+}
+
+impl Critical {
+    /// How its measurement is made.
+    pub fn effort(&self) -> Effort {
+        Effort {
+            budget: self.budget,
+            replicates: self.replicates,
+            unit: "cycles".to_owned(),
+            plan: false,
+            report: None,
+            no_save: true,
+            cpu: self.cpu,
+            patience: 10,
+        }
+    }
+}
+
+/// Whether moves between registers take time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Moves {
+    /// They are renamed away.
+    Eliminated,
+    /// They are executed.
+    Executed,
+}
+
+/// What `critical` draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Drawing {
+    /// The call, or the code as a whole.
+    Call,
+    /// An iteration of the main loop.
+    Loop,
+}

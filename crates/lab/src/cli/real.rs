@@ -1,0 +1,34 @@
+//! The options of `carryline real`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline real -- sh -c 'seq 100000 | sort -r | md5sum'
+  carryline real --runs 21 --variant zero=movntps -- cc -O2 -c main.c
+  carryline real --record copy=sizes.csv -- ls -lR /etc")]
+pub struct Real {
+    /// Rounds, of three runs each.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// What serves a family: a variant of 'carryline list', or 'libc' for the program's own [default: carryline].
+    #[arg(long, value_name = "FAMILY=NAME", value_delimiter = ',')]
+    pub variant: Vec<String>,
+    /// Families to serve: zero, copy [default: both].
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
+    pub family: Vec<String>,
+    /// Write the sizes of the calls of one run, for --sizes histogram:FILE; zero=FILE or copy=FILE for a family alone.
+    #[arg(long, value_name = "[FAMILY=]FILE")]
+    pub record: Vec<String>,
+    /// Compare exit statuses alone: for commands that print times.
+    #[arg(long)]
+    pub ignore_output: bool,
+    /// The interposer [default: beside this program or in ../lib].
+    #[arg(long, value_name = "PATH")]
+    pub preload: Option<PathBuf>,
+    /// The program and its arguments.
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<std::ffi::OsString>,
+}

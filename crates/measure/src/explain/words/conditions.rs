@@ -1,0 +1,212 @@
+//! What a cell holds fixed, and what memory and caches do there.
+
+use super::{Word, word};
+
+pub(super) const WORDS: &[Word] = &[
+    word(
+        "hot",
+        &["warm cache"],
+        "The cache state in which the same buffers are used again and again, written and read before each batch, \
+         with a few untimed calls behind that, so that the caches are in the state in which this very routine leaves \
+         them. It shows the kernel at its best; few programs find \
+         their data like that.",
+    ),
+    word(
+        "cold",
+        &["cold cache"],
+        "The cache state in which the data is in memory when the call begins. There are several ways to bring that \
+         about (clflush, evict, arena), which leave translations and prefetchers in different states and give \
+         different figures. So the method is part of the name, and a table never mixes them.",
+    ),
+    word(
+        "cold:clflush",
+        &["clflush"],
+        "Every line of the buffers is flushed, one by one, then a fence, before each batch, in which \
+         every call has buffers of its own. It is exact about the \
+         lines and leaves the address translation warm, which a program that comes to its data for the first time \
+         does not find.",
+    ),
+    word(
+        "cold:evict",
+        &["evict"],
+        "A buffer of twice the last cache level is read between batches, so that other data pushes the calls' lines \
+         out. The caches are then full of foreign lines, all of them clean: a busy program also finds modified ones, \
+         which must be written back first.",
+    ),
+    word(
+        "cold:arena",
+        &["arena"],
+        "Each call gets fresh lines of a buffer too large to cache, last touched a whole walk ago. Lines and \
+         translations are both cold. It resembles a program that streams through its data, prefetchers included.",
+    ),
+    word(
+        "non-temporal",
+        &["nt", "nontemporal", "non-temporal store", "streaming store", "movnt"],
+        "A store that goes past the caches: full lines are written to memory without being read first. It saves half \
+         of a cold write's traffic and a third of a copy's. Whoever reads the data soon afterwards pays by fetching \
+         it from memory, and an sfence must stand before the data is handed to another thread.",
+    ),
+    word(
+        "write-allocate",
+        &["read for ownership", "RFO"],
+        "What an ordinary store to an uncached line does: it fetches the line, then changes it in the cache. A cold \
+         write therefore reads as much as it writes. Non-temporal stores and some string instructions avoid it.",
+    ),
+    word(
+        "bandwidth",
+        &["memory bandwidth"],
+        "The bytes that memory can deliver or take in a second. A program sees less of it than the bus moves: an ordinary \
+         write to a line in memory reads the line first, so it counts twice there. 'carryline reproduce bandwidth' takes \
+         the most that any pass of one core moves as the whole; more cores may get more.",
+    ),
+    word(
+        "start-up",
+        &["startup", "rep movsb", "rep stosb", "string instruction"],
+        "What a string instruction (rep movs, rep stos) costs before it moves anything: the a of T(n) = a + n / b, where b is \
+         its rate. Newer CPUs take short strings on a path of their own, below that line. 'carryline reproduce \
+         string-startup' fits the line and draws the curve.",
+    ),
+    word(
+        "half-performance length",
+        &["half-performance", "n-half"],
+        "The length at which half of the time is start-up: a times b where T(n) = a + n / b. Shorter calls pay mostly for \
+         being made, longer ones for their bytes. Published for rep movsb: 25 cycles times 32 bytes a cycle, 800 bytes.",
+    ),
+    word(
+        "dirty block",
+        &["dirty-check", "break-even share"],
+        "A block of 32 bytes in which something is not zero. A routine that looks before it writes leaves clean blocks \
+         alone, and pays for the look in all of them. The break-even share is the share of dirty blocks from which on \
+         writing everything is cheaper.",
+    ),
+    word(
+        "page colour",
+        &["page coloring", "pagemap"],
+        "The bits of a page's place in physical memory (its frame) that decide which sets of a cache, or which bank of \
+         memory, its lines use. A program sees its frames in /proc/self/pagemap if it is root and chooses none; in a \
+         virtual machine they are the guest's. 'carryline reproduce page-colour' compares their orders.",
+    ),
+    word(
+        "latency ladder",
+        &["pointer chase"],
+        "The time of a load whose address comes from the load before, for buffers of growing size: it rises where a cache \
+         ends. The order is random, or a prefetcher would hide the latency. What a buffer's second half adds shows the \
+         levels more clearly than the mean, as a part of a buffer stays in the cache that it outgrew.",
+    ),
+    word(
+        "vDSO",
+        &[],
+        "A piece of code that the kernel maps into every process to answer some calls, such as the time, without being \
+         entered. What such a call costs says nothing about system calls; 'carryline reproduce syscall' shows both.",
+    ),
+    word(
+        "first touch",
+        &["page fault", "prefault"],
+        "The first write to a page that the kernel has promised and not yet provided: it faults, finds a page, zeroes \
+         it and maps it, which costs far more than the write. Buffers are written once beforehand, sources too, since \
+         an untouched source is one shared page of zeros.",
+    ),
+    word(
+        "huge pages",
+        &["pages", "transparent huge pages", "4k"],
+        "What the buffers are mapped with: base pages (usually 4 KiB) or transparent huge pages (2 MiB) on request. \
+         Large buffers on base pages need hundreds of translations that the CPU cannot all remember. The kernel may \
+         refuse huge pages, so a result says how many bytes got them.",
+    ),
+    word(
+        "dependence",
+        &[],
+        "How calls follow each other in the measuring loop: chained, independent or fenced. The same routine can cost \
+         several times as much in one as in another, and each answers its own question. So it is part of every cell, \
+         and a table never mixes them.",
+    ),
+    word(
+        "chained",
+        &["chained calls"],
+        "Each call waits for the result of the one before: a sum is the next call's seed; after zero or copy, the next \
+         address depends on a load of the byte written last. It shows the latency through that path, which is what a \
+         program pays when it needs the result at once.",
+    ),
+    word(
+        "independent",
+        &["throughput"],
+        "Calls do not depend on each other, and the core overlaps them as far as it can. It shows throughput: what one \
+         more call costs in a stream of them.",
+    ),
+    word(
+        "fenced",
+        &["lfence", "latency"],
+        "A fence (lfence) before and after every call: nothing of it overlaps with anything else. It shows the time \
+         from the first instruction to the last result. The fences' own cost is in the null call too, and is \
+         subtracted with it.",
+    ),
+    word(
+        "offsets",
+        &["offset", "alignment"],
+        "Where the buffers begin, in bytes past a page boundary: one number for all, D:S for destination and source, or \
+         random, drawn for every call from 0 to 63; or end, where every buffer ends with a page and behind that of a hot \
+         one nothing is mapped. Aligned buffers flatter most routines. Real ones begin anywhere, \
+         and lines that are crossed cost a second access.",
+    ),
+    word(
+        "sizes",
+        &["size"],
+        "How many bytes each call gets: a number, a range LOW..HIGH, fleet:NAME, histogram:FILE or capture:FILE. Fixed \
+         sizes train the branch predictor, which hides the cost of a size ladder. So random sizes are drawn from \
+         sequences too long to be learnt.",
+    ),
+    word(
+        "fleet",
+        &["fleet:"],
+        "Sizes as production services call memcpy, memmove and memset: six services, eighteen distributions, from the \
+         LLVM project's libc benchmarks (published with 'automemcpy', ISMM 2021). Use them with --sizes \
+         fleet:memcpy-A and its likes. In nearly all of them most calls are for 64 bytes or less.",
+    ),
+    word(
+        "histogram",
+        &["histogram:"],
+        "A file of your own sizes, used with --sizes histogram:FILE. It holds either the weights of size 0, 1, 2, ... on \
+         one line, or lines of 'size,count'; '#' begins a comment. Any scale will do.",
+    ),
+    word(
+        "capture",
+        &["capture:", "pcap", "pcapng"],
+        "Sizes of the packets in a pcap or pcapng file, used with --sizes capture:FILE: header and data of TCP, UDP and \
+         ICMP, as the transport checksum covers them. A capture that kept only the first bytes of each packet is \
+         enough. Packets that cannot be used are counted by reason and reported (W19).",
+    ),
+    word(
+        "segments",
+        &["segment", "mbuf chain"],
+        "Lengths of the buffers that make up one message, each at its own random alignment, checksummed as one: \
+         --segments 1,3,1,3. It is how network stacks hold packets. An odd segment swaps the byte positions of \
+         everything behind it, and the call's overhead comes once per segment.",
+    ),
+    word(
+        "then",
+        &["what follows"],
+        "What happens after each call inside the timed region: nothing, read, read-later:BYTES or victim:BYTES. A call \
+         leaves the caches in some state, and somebody pays for it. A routine that goes past the caches looks fast \
+         until its result is read.",
+    ),
+    word(
+        "read",
+        &["then read"],
+        "The result of the call is read line by line at once, inside the timed region. It shows what zeroing or copying \
+         costs together with the first use. Non-temporal stores lose here what they saved.",
+    ),
+    word(
+        "read-later",
+        &[],
+        "The result is read after calls on other buffers have moved the given number of bytes. With a small distance it \
+         is still cached; with a large one it is in memory whichever way it was written. Where the two meet is the \
+         size from which going past the caches pays.",
+    ),
+    word(
+        "victim",
+        &["working set"],
+        "A working set of the given size, foreign to the call, is read line by line after each call. What the call pushed \
+         out of the caches is paid for there. The null call's share is subtracted, so the net is the call plus the \
+         slow-down that it causes around itself.",
+    ),
+];
