@@ -1,7 +1,7 @@
 //! Copying with 32-byte moves; `rep movsb` and non-temporal stores for the sizes where these win.
 
 use super::ladder::above_small;
-use crate::blocks::{READ_KEPT, copy_forward, copy_head_tail, copy_up_to_32 as smallest};
+use crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32 as smallest};
 use core::arch::x86_64::__m256i;
 
 /// No store here is masked: a load at once finds its data.
@@ -35,7 +35,10 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
             ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
             _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
             _ if len < REP_MOVSB_FROM_BYTES => copy_forward::<__m256i, READ_KEPT>(dst, src, len),
-            _ => large_by_size(dst, src, len),
+            _ => {
+                begin_on_a_line();
+                large_by_size(dst, src, len);
+            }
         }
     }
 }

@@ -32,7 +32,10 @@ macro_rules! above_small {
             unsafe {
                 match len {
                     ..REP_MOVSB_FROM_BYTES => short_read_here(dst, src, len),
-                    _ => kept(dst, src, len, $crate::intent::Plan::THROUGH),
+                    _ => {
+                        $crate::blocks::begin_on_a_line();
+                        kept(dst, src, len, $crate::intent::Plan::THROUGH);
+                    }
                 }
             }
         }

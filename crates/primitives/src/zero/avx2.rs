@@ -1,7 +1,7 @@
 //! Zeroing with 32-byte stores; `rep stosb` and non-temporal stores for the sizes where these win.
 
 use super::ladder::above_small;
-use crate::blocks::{zero_aligned_loop, zero_head_tail, zero_up_to_32};
+use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_up_to_32};
 use core::arch::x86_64::__m256i;
 
 /// No store here is masked: a load at once finds its data.
@@ -32,7 +32,10 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
             129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
             257..REP_STOSB_FROM_BYTES => zero_aligned_loop::<__m256i>(dst, len),
-            _ => large_by_size(dst, len),
+            _ => {
+                begin_on_a_line();
+                large_by_size(dst, len);
+            }
         }
     }
 }

@@ -19,7 +19,10 @@ macro_rules! above_small {
             unsafe {
                 match len {
                     ..REP_STOSB_FROM_BYTES => short_read_here(dst, len),
-                    _ => kept(dst, len, $crate::intent::Plan::THROUGH),
+                    _ => {
+                        $crate::blocks::begin_on_a_line();
+                        kept(dst, len, $crate::intent::Plan::THROUGH);
+                    }
                 }
             }
         }
