@@ -1,13 +1,15 @@
 //! The timed loops. Nothing here branches on what is measured: dependence, source of arguments and what follows
 //! are compile-time parameters, and a routine is called through a pointer as a user of a dispatched library calls it:
-//! straight to where such a call lands, see [`carryline_variants::landing`].
+//! straight to where such a call lands, see [`carryline_variants::landing`]; and all routines of a family from one and the
+//! same loop, see [`super::invoke`].
 //!
 //! Every loop exists at four code alignments ([`PLACEMENTS`]); a worker process picks one by its layout seed, so that
 //! no figure rests on where the loop happened to fall.
 
+use super::invoke::{CopyCall, Invoke, ZeroCall};
 use crate::clock;
-use carryline_variants::landing::{Landing, MoveFn, SetFn};
-use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Routine, ZeroFn};
+use carryline_variants::Routine;
+use carryline_variants::landing::Landing;
 use std::hint::black_box;
 
 /// One call's arguments, relative to the operands' bases.
@@ -64,73 +66,6 @@ pub(crate) struct Batch<'a> {
     pub placement: usize,
 }
 
-/// A routine that the loops can call.
-trait Invoke: Copy {
-    /// True if the call returns a sum, which then carries the chain.
-    const SUMS: bool;
-    /// # Safety
-    /// The routine's own contract.
-    unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32;
-}
-
-impl Invoke for ZeroFn {
-    const SUMS: bool = false;
-    #[inline(always)]
-    unsafe fn invoke(self, dst: *mut u8, _src: *const u8, len: usize, _seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
-        unsafe { self(dst, len) };
-        0
-    }
-}
-
-impl Invoke for CopyFn {
-    const SUMS: bool = false;
-    #[inline(always)]
-    unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, _seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
-        unsafe { self(dst, src, len) };
-        0
-    }
-}
-
-impl Invoke for SetFn {
-    const SUMS: bool = false;
-    #[inline(always)]
-    unsafe fn invoke(self, dst: *mut u8, _src: *const u8, len: usize, _seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
-        unsafe { self(dst.cast(), 0, len) };
-        0
-    }
-}
-
-impl Invoke for MoveFn {
-    const SUMS: bool = false;
-    #[inline(always)]
-    unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, _seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
-        unsafe { self(dst.cast(), src.cast(), len) };
-        0
-    }
-}
-
-impl Invoke for ChecksumFn {
-    const SUMS: bool = true;
-    #[inline(always)]
-    unsafe fn invoke(self, _dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
-        unsafe { self(src, len, seed) }
-    }
-}
-
-impl Invoke for CopyChecksumFn {
-    const SUMS: bool = true;
-    #[inline(always)]
-    unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
-        unsafe { self(dst, src, len, seed) }
-    }
-}
-
 /// Reads one word of every line of `len` bytes at `base`.
 ///
 /// # Safety
@@ -156,10 +91,10 @@ pub(crate) unsafe fn time(landing: &Landing, batch: &Batch<'_>) -> u64 {
     // SAFETY: the caller's obligation, handed on unchanged.
     unsafe {
         match *landing {
-            Landing::Set(f) => by_dependence(f, batch),
-            Landing::Move(f) => by_dependence(f, batch),
-            Landing::Routine(Routine::Zero(f)) => by_dependence(f, batch),
-            Landing::Routine(Routine::Copy(f)) => by_dependence(f, batch),
+            Landing::Set(f) => by_dependence(ZeroCall::of_libc(f), batch),
+            Landing::Routine(Routine::Zero(f)) => by_dependence(ZeroCall::of_family(f), batch),
+            Landing::Move(f) => by_dependence(CopyCall::of_libc(f), batch),
+            Landing::Routine(Routine::Copy(f)) => by_dependence(CopyCall::of_family(f), batch),
             Landing::Routine(Routine::Checksum(f)) if batch.segments > 1 => messages(f, batch),
             Landing::Routine(Routine::CopyChecksum(f)) if batch.segments > 1 => messages(f, batch),
             Landing::Routine(Routine::Checksum(f)) => by_dependence(f, batch),
@@ -176,10 +111,10 @@ pub(crate) unsafe fn call(landing: &Landing, dst: *mut u8, src: *const u8, len: 
     // SAFETY: the caller's obligation, handed on unchanged.
     unsafe {
         match *landing {
-            Landing::Set(f) => f.invoke(dst, src, len, seed),
-            Landing::Move(f) => f.invoke(dst, src, len, seed),
-            Landing::Routine(Routine::Zero(f)) => f.invoke(dst, src, len, seed),
-            Landing::Routine(Routine::Copy(f)) => f.invoke(dst, src, len, seed),
+            Landing::Set(f) => ZeroCall::of_libc(f).invoke(dst, src, len, seed),
+            Landing::Routine(Routine::Zero(f)) => ZeroCall::of_family(f).invoke(dst, src, len, seed),
+            Landing::Move(f) => CopyCall::of_libc(f).invoke(dst, src, len, seed),
+            Landing::Routine(Routine::Copy(f)) => CopyCall::of_family(f).invoke(dst, src, len, seed),
             Landing::Routine(Routine::Checksum(f)) => f.invoke(dst, src, len, seed),
             Landing::Routine(Routine::CopyChecksum(f)) => f.invoke(dst, src, len, seed),
         }

@@ -7,6 +7,7 @@
 
 mod batch;
 mod buffers;
+mod invoke;
 pub(crate) mod loops;
 mod prepare;
 mod recheck;
