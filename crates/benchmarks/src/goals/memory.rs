@@ -35,6 +35,14 @@ const OVERLAPPING: &str = "carryline_overlapping";
 /// What is told that the data is read at once.
 const READ_HERE: &str = "carryline_read_here";
 
+/// How many MiB lie between zeroing and reading, and what a caller says then: as long as a last level may hold the bytes,
+/// "not soon" is not true.
+const LATER_READS: [(&str, u64, &str); 3] = [
+    ("zero-read-later-4m", 4, "carryline"),
+    ("zero-read-later-16m", 16, "carryline"),
+    ("zero-read-later-128m", 128, NOT_SOON),
+];
+
 const HOT: [&str; 5] = ["2K", "4K", "8K", "16K", "20K"];
 const MIDDLE: [&str; 5] = ["32K", "64K", "128K", "256K", "512K"];
 const BIG: [&str; 3] = ["1M", "4M", "8M"];
@@ -88,9 +96,9 @@ pub fn goals() -> Vec<Goal> {
     goals.push(goal("zero-64m", Cells::hot(Zero, ["64M"]), Against::Limit, 0.95, COLD).ours(NOT_SOON));
     goals.push(goal("copy-cold", Cells::hot(Copy, CALLS).cold(), memcpy, 1.0, COLD).ours(NOT_SOON));
     goals.push(goal("copy-64m", Cells::hot(Copy, ["64M"]), memcpy, 1.3, COLD).ours(NOT_SOON));
-    for (id, between) in [("zero-read-later-4m", 4), ("zero-read-later-16m", 16)] {
+    for (id, between, ours) in LATER_READS {
         let cells = Cells::hot(Zero, ["4K", "64K"]).then(Then::ReadLater(between << 20));
-        goals.push(goal(id, cells, memset, 1.3, LATER).ours(NOT_SOON));
+        goals.push(goal(id, cells, memset, 1.3, LATER).ours(ours));
     }
     let at_once = Cells::hot(Zero, ["256", "4K", "64K"]).then(Then::Read);
     goals.push(goal("zero-read", at_once, memset, 1.0, LATER).ours(READ_HERE));
