@@ -13,9 +13,11 @@ above_small!(
     zero_aligned_loop::<__m256i>
 );
 
-/// From here on `rep stosb` is the better bet on CPUs with ERMS: the buffer does not fit into a first-level cache, and a
-/// CPU that knows that whole lines are written need not read them first.
-pub(crate) const REP_STOSB_FROM_BYTES: usize = 64 << 10;
+/// From here on `rep stosb` is the better bet on CPUs with ERMS; as with [`avx512`](super::avx512), whose stores are as many
+/// bytes in a cycle.
+pub(crate) const REP_STOSB_FROM_BYTES: usize = 24 << 10;
+/// The same for bytes that are read at once.
+const REP_STOSB_READ_HERE_FROM_BYTES: usize = REP_STOSB_FROM_BYTES;
 
 /// The ladder.
 ///

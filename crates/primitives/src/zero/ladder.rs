@@ -1,8 +1,8 @@
 //! The upper part of the ladder, the same for all levels of vectors.
 
 /// Makes `CODE` out of a level's own `zero` and `short_read_here`, and `large`, the upper part of its ladder. The arguments
-/// are the attributes of the level, its block and its loop of stores; from `REP_STOSB_FROM_BYTES` of the module on
-/// `rep stosb` beats that loop on CPUs with ERMS.
+/// are the attributes of the level, its block and its loop of stores; from `REP_STOSB_FROM_BYTES` of the module on, and
+/// from `REP_STOSB_READ_HERE_FROM_BYTES` on for bytes that are read at once, `rep stosb` is taken on CPUs with ERMS.
 macro_rules! above_small {
     ($(#[$level:meta])* $block:ty, $stores:path) => {
         /// The code of this kernel.
@@ -18,7 +18,7 @@ macro_rules! above_small {
             // SAFETY: the same contract; `kept` gets more bytes than it asks for.
             unsafe {
                 match len {
-                    ..REP_STOSB_FROM_BYTES => short_read_here(dst, len),
+                    ..REP_STOSB_READ_HERE_FROM_BYTES => short_read_here(dst, len),
                     _ => {
                         $crate::blocks::begin_on_a_line();
                         kept(dst, len, $crate::intent::Plan::THROUGH);

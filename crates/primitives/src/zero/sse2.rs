@@ -11,6 +11,8 @@ above_small!(Block16, zero_aligned_loop::<Block16>);
 
 /// From here on `rep stosb` beats a loop of stores on CPUs with ERMS; it stores more at once than these do.
 pub(crate) const REP_STOSB_FROM_BYTES: usize = 4 << 10;
+/// The same for bytes that are read at once.
+const REP_STOSB_READ_HERE_FROM_BYTES: usize = REP_STOSB_FROM_BYTES;
 
 /// The ladder.
 ///

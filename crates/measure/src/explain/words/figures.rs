@@ -24,6 +24,14 @@ pub(super) const WORDS: &[Word] = &[
          can remove it.",
     ),
     word(
+        "landing",
+        &["procedure linkage table", "PLT"],
+        "Where a timed call goes: straight to the code that a program's own call ends in. For the library that is the \
+         kernel that its dispatch chose, for libc the function that the dynamic linker chose; a wrapper that only jumps \
+         there would be timed with one jump more. All routines of a family are called from one loop, because two \
+         copies of a loop lie in two places, which moves the smallest calls by two cycles.",
+    ),
+    word(
         "ticks",
         &["tsc", "time-stamp counter", "rdtsc"],
         "Steps of the CPU's time-stamp counter. On current CPUs it runs at a constant rate whatever the core does, so \
