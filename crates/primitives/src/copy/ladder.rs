@@ -139,9 +139,9 @@ macro_rules! above_small {
         unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, copy_backward, copy_forward};
             let above = dst.addr().wrapping_sub(src.addr());
-            // SAFETY: `smallest` and `small` load all before they store. Above them, len is more than what each path asks for. Upwards
-            // where dst is outside of the len bytes behind src; downwards where it is inside. The paths that bear no
-            // overlap are for buffers that are len bytes apart in both directions.
+            // SAFETY: `smallest` and `small` load all before they store. Above them, len is more than what each path
+            // asks for. Upwards where dst is outside of the len bytes behind src; downwards where it is inside. The
+            // paths that bear no overlap are for buffers that are len bytes apart in both directions.
             unsafe {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
