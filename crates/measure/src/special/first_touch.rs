@@ -300,21 +300,11 @@ impl Rounds for FirstTouch {
 mod tests {
     use super::*;
     use crate::sampler::CacheSizes;
-    use std::time::Duration;
 
     #[test]
     fn pages_are_untouched_and_each_way_faults_as_often_as_it_should() {
         let status = StatusPage::create().expect("a page");
-        let setup = Setup {
-            parameters: &serde_json::Value::Null,
-            seed: 5,
-            replicate: 0,
-            caches: CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
-            cpu: None,
-            ticks_per_ns: 1.0,
-            time: Duration::ZERO,
-            status: &status,
-        };
+        let setup = Setup::for_test(&status, 5, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 });
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         for _ in 0..2 {
             let samples = rounds.round(&status).expect("a round");

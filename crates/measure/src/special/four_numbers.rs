@@ -351,7 +351,6 @@ mod tests {
     use super::*;
     use crate::sampler::CacheSizes;
     use std::collections::BTreeSet;
-    use std::time::Duration;
 
     #[test]
     fn there_are_24_orders_and_the_original_is_one_of_them() {
@@ -364,16 +363,7 @@ mod tests {
     #[test]
     fn pages_are_untouched_before_every_order_and_each_faults_once() {
         let status = StatusPage::create().expect("a page");
-        let setup = Setup {
-            parameters: &serde_json::Value::Null,
-            seed: 3,
-            replicate: 0,
-            caches: CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
-            cpu: None,
-            ticks_per_ns: 1.0,
-            time: Duration::ZERO,
-            status: &status,
-        };
+        let setup = Setup::for_test(&status, 3, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 });
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         let samples = rounds.round(&status).expect("a round");
         assert_eq!(samples.len(), rounds.series().len());

@@ -102,6 +102,23 @@ pub struct Setup<'a> {
     pub status: &'a StatusPage,
 }
 
+#[cfg(test)]
+impl<'a> Setup<'a> {
+    /// One for the tests of the special kinds, which look at what is made and not at times.
+    fn for_test(status: &'a StatusPage, seed: u64, caches: CacheSizes) -> Setup<'a> {
+        Setup {
+            parameters: &serde_json::Value::Null,
+            seed,
+            replicate: 0,
+            caches,
+            cpu: None,
+            ticks_per_ns: 1.0,
+            time: Duration::ZERO,
+            status,
+        }
+    }
+}
+
 impl Setup<'_> {
     /// A parameter as a list of numbers; empty if there is none of that name.
     #[must_use]

@@ -194,7 +194,6 @@ impl Rounds for Pollution {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 256 << 10, l3: 1 << 20 };
 
@@ -211,16 +210,7 @@ mod tests {
     #[test]
     fn chains_survive_and_every_cell_that_can_is_sampled() {
         let status = StatusPage::create().expect("a page");
-        let setup = Setup {
-            parameters: &serde_json::Value::Null,
-            seed: 5,
-            replicate: 0,
-            caches: CACHES,
-            cpu: None,
-            ticks_per_ns: 1.0,
-            time: Duration::ZERO,
-            status: &status,
-        };
+        let setup = Setup::for_test(&status, 5, CACHES);
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         // A chain that was written over would lead out of its arena in the second round.
         for _ in 0..2 {

@@ -161,21 +161,11 @@ impl Rounds for Prezero {
 mod tests {
     use super::*;
     use crate::sampler::CacheSizes;
-    use std::time::Duration;
 
     #[test]
     fn the_block_is_clear_when_used_and_every_cell_is_sampled() {
         let status = StatusPage::create().expect("a page");
-        let setup = Setup {
-            parameters: &serde_json::Value::Null,
-            seed: 5,
-            replicate: 0,
-            caches: CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
-            cpu: None,
-            ticks_per_ns: 1.0,
-            time: Duration::ZERO,
-            status: &status,
-        };
+        let setup = Setup::for_test(&status, 5, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 });
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         let samples = rounds.round(&status).expect("a round");
         let series = rounds.series();

@@ -242,23 +242,13 @@ impl Rounds for Switching {
 mod tests {
     use super::*;
     use crate::sampler::CacheSizes;
-    use std::time::Duration;
 
     #[test]
     fn both_threads_stay_on_one_cpu_and_every_series_is_sampled_or_has_a_reason() {
         // In a thread of its own, for the affinity stays.
         std::thread::spawn(|| {
             let status = StatusPage::create().expect("a page");
-            let setup = Setup {
-                parameters: &serde_json::Value::Null,
-                seed: 5,
-                replicate: 0,
-                caches: CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
-                cpu: None,
-                ticks_per_ns: 1.0,
-                time: Duration::ZERO,
-                status: &status,
-            };
+            let setup = Setup::for_test(&status, 5, CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 });
             let Ok(mut rounds) = start(&setup) else {
                 assert!(Offered::look().is_err());
                 return;
