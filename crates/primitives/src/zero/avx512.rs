@@ -91,7 +91,7 @@ unsafe fn four_masked(dst: *mut u8, len: usize) {
 }
 
 /// Line by line, the first and the last masked, so that no store reaches into two lines, or into two pages, which costs
-/// Zen 5 twenty-five cycles. As no lane of a masked line lies in another page than its bytes, none is slow either.
+/// Zen 5 some twenty cycles. As no lane of a masked line lies in another page than its bytes, none is slow either.
 ///
 /// ```text
 ///       [ first ][ 4 lines ][ 4 lines ] ...
