@@ -53,9 +53,9 @@ fn features(privileged: bool) -> Features {
         Some(Ok(mask)) => mask,
         Some(Err(error)) => refuse(format_args!("{error}")),
     };
-    // Kernels ask for these later; now is the time to find them out, as that may read the environment.
-    let _ = cpu::features();
-    Features::detect().masked(mask)
+    // Kernels ask for both later; now is the time to find them out.
+    let _ = cpu::profile();
+    cpu::mask(mask)
 }
 
 /// Families and variants as the environment wants them.

@@ -1,8 +1,7 @@
 //! Filling with a byte other than zero: `memset`'s other half, in the same size classes as the library's zeroing.
 //!
-//! The byte is spread over a block once; then it is two overlapping stores for the small sizes, an aligned loop, from
-//! half a megabyte on `rep stosb` where the CPU has it fast, and from 16 MiB on stores past the caches. Why at these
-//! sizes: `carryline::zero`'s kernels, whose thresholds these are.
+//! The byte is spread over a block once; then it is two overlapping stores for the small sizes and an aligned loop. For
+//! large sizes the library's own plan of zeroing decides between the loop, `rep stosb` and stores past the caches.
 
 use carryline::cpu::Features;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -15,10 +14,10 @@ pub(crate) fn for_features(features: Features) -> Fill {
     #[cfg(target_arch = "x86_64")]
     {
         if features.contains(Features::AVX512) {
-            return if features.contains(Features::ERMS) { x86_64::avx512_erms } else { x86_64::avx512 };
+            return x86_64::avx512;
         }
         if features.contains(Features::AVX2) {
-            return if features.contains(Features::ERMS) { x86_64::avx2_erms } else { x86_64::avx2 };
+            return x86_64::avx2;
         }
     }
     let _ = features;
@@ -154,15 +153,14 @@ unsafe fn store<B: Copy, const N: usize>(to: *mut u8, block: B) {
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use super::{Block, fill_ends, fill_loop, fill_up_to_32};
+    use carryline::cpu::LOOPS_BELOW_BYTES;
+    use carryline::intent::{Intent, Plan, Way};
     use core::arch::asm;
     use core::arch::x86_64::{
         __m256i, __m512i, _bzhi_u64, _mm_sfence, _mm256_set1_epi8, _mm256_stream_si256,
         _mm512_mask_storeu_epi8, _mm512_set1_epi8, _mm512_stream_si512,
     };
     use core::sync::atomic::{Ordering, compiler_fence};
-
-    const REP_STOSB_FROM_BYTES: usize = 512 << 10;
-    const NON_TEMPORAL_FROM_BYTES: usize = 16 << 20;
 
     impl Block for __m256i {
         #[inline(always)]
@@ -184,25 +182,6 @@ mod x86_64 {
     /// The CPU has AVX2; otherwise as [`super::portable`].
     #[target_feature(enable = "avx2")]
     pub(super) unsafe extern "C" fn avx2(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
-        // SAFETY: the caller's obligation.
-        unsafe { avx2_ladder::<false>(dst, byte, len) };
-        dst
-    }
-
-    /// # Safety
-    /// As [`avx2`].
-    #[target_feature(enable = "avx2")]
-    pub(super) unsafe extern "C" fn avx2_erms(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
-        // SAFETY: the caller's obligation.
-        unsafe { avx2_ladder::<true>(dst, byte, len) };
-        dst
-    }
-
-    /// # Safety
-    /// As [`avx2`].
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn avx2_ladder<const ERMS: bool>(dst: *mut u8, byte: u8, len: usize) {
         // SAFETY: each branch has the bytes that its blocks ask for.
         unsafe {
             match len {
@@ -210,42 +189,27 @@ mod x86_64 {
                 33..=64 => fill_ends::<__m256i, 1>(dst, byte, len),
                 65..=128 => fill_ends::<__m256i, 2>(dst, byte, len),
                 129..=256 => fill_ends::<__m256i, 4>(dst, byte, len),
-                NON_TEMPORAL_FROM_BYTES.. => {
-                    let block = __m256i::splat(byte);
-                    lines_past_the_caches(dst, byte, len, |line| {
-                        _mm256_stream_si256(line.cast(), block);
-                        _mm256_stream_si256(line.add(32).cast(), block);
-                    });
-                }
-                REP_STOSB_FROM_BYTES.. if ERMS => rep_stosb(dst, byte, len),
-                _ => fill_loop::<__m256i>(dst, byte, len),
+                257..LOOPS_BELOW_BYTES => fill_loop::<__m256i>(dst, byte, len),
+                _ => match Plan::of_zero(Intent::default(), len).way {
+                    Way::Loop => fill_loop::<__m256i>(dst, byte, len),
+                    Way::String => rep_stosb(dst, byte, len),
+                    Way::Around => {
+                        let block = __m256i::splat(byte);
+                        lines_past_the_caches(dst, byte, len, |line| {
+                            _mm256_stream_si256(line.cast(), block);
+                            _mm256_stream_si256(line.add(32).cast(), block);
+                        });
+                    }
+                },
             }
         }
+        dst
     }
 
     /// # Safety
     /// The CPU has [`Features::AVX512`](carryline::cpu::Features::AVX512); otherwise as [`super::portable`].
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     pub(super) unsafe extern "C" fn avx512(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
-        // SAFETY: the caller's obligation.
-        unsafe { avx512_ladder::<false>(dst, byte, len) };
-        dst
-    }
-
-    /// # Safety
-    /// As [`avx512`].
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-    pub(super) unsafe extern "C" fn avx512_erms(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
-        // SAFETY: the caller's obligation.
-        unsafe { avx512_ladder::<true>(dst, byte, len) };
-        dst
-    }
-
-    /// # Safety
-    /// As [`avx512`].
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-    unsafe fn avx512_ladder<const ERMS: bool>(dst: *mut u8, byte: u8, len: usize) {
         // SAFETY: each branch has the bytes that its blocks ask for; a masked store writes only the first len bytes.
         unsafe {
             match len {
@@ -260,14 +224,18 @@ mod x86_64 {
                 65..=128 => fill_ends::<__m512i, 1>(dst, byte, len),
                 129..=256 => fill_ends::<__m512i, 2>(dst, byte, len),
                 257..=512 => fill_ends::<__m512i, 4>(dst, byte, len),
-                NON_TEMPORAL_FROM_BYTES.. => {
-                    let block = __m512i::splat(byte);
-                    lines_past_the_caches(dst, byte, len, |line| _mm512_stream_si512(line.cast(), block));
-                }
-                REP_STOSB_FROM_BYTES.. if ERMS => rep_stosb(dst, byte, len),
-                _ => fill_loop::<__m512i>(dst, byte, len),
+                513..LOOPS_BELOW_BYTES => fill_loop::<__m512i>(dst, byte, len),
+                _ => match Plan::of_zero(Intent::default(), len).way {
+                    Way::Loop => fill_loop::<__m512i>(dst, byte, len),
+                    Way::String => rep_stosb(dst, byte, len),
+                    Way::Around => {
+                        let block = __m512i::splat(byte);
+                        lines_past_the_caches(dst, byte, len, |line| _mm512_stream_si512(line.cast(), block));
+                    }
+                },
             }
         }
+        dst
     }
 
     /// Both ends with ordinary stores, whole lines between them by `stream`, and a fence, lest a later store of the

@@ -22,6 +22,7 @@
 //! once.
 
 use crate::cpu::caches::{Caches, SHARE_BYTES, caches};
+use crate::cpu::profile::{Machine, is_rep_movsb_safe};
 
 /// Who needs the bytes next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -36,7 +37,7 @@ pub enum Next {
     /// them; what is larger goes around.
     ReadElsewhere,
     /// Nobody reads them before the caches have been filled with other things. They go around the caches, unless
-    /// there are so few that ordinary stores are cheaper.
+    /// there are so few that ordinary stores are cheaper: how few depends on the CPU.
     NotSoon,
     /// A device reads them: a network card, a disk, a GPU. They go around the caches as with
     /// [`NotSoon`](Next::NotSoon), and are on their way before any later store, such as the one that tells the
@@ -115,83 +116,125 @@ impl From<Next> for Intent {
     }
 }
 
-/// From so many bytes on zeroing for nobody goes around the caches. Below, the wait for stores on their way to memory
-/// costs more than they save: `rep stosb` zeroes lines that are not cached without reading them either. Where the two
-/// meet was measured on Zen 5, with destinations that are not cached (16 KiB: 1.07 times slower around them, 64 KiB:
-/// 1.08 times faster).
-pub(crate) const NOT_SOON_ZERO_FROM_BYTES: usize = 48 << 10;
-
-/// From so many bytes on a copy for nobody goes around the caches; measured as [`NOT_SOON_ZERO_FROM_BYTES`] (4 KiB: 1.05
-/// times slower, 16 KiB: 1.03 times faster).
-pub(crate) const NOT_SOON_COPY_FROM_BYTES: usize = 16 << 10;
-
 /// Calls of fewer bytes are the same whatever the intent, even as parts of a large job: half a line on average at each
 /// end is written as usual anyway, and there is a fence to pay for.
 pub(crate) const AROUND_LEAST_BYTES: usize = 512;
 
+/// A source that nobody needs again is prefetched from this length on in a way that keeps it from pushing out other
+/// lines. Below, it is a small part of the first level.
+pub(crate) const READ_ONCE_FROM_BYTES: usize = 8 << 10;
+
+/// How the bytes of a call are stored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Way {
+    /// By a loop of ordinary stores.
+    #[default]
+    Loop,
+    /// By `rep stosb` or `rep movsb`. A kernel without them loops.
+    String,
+    /// By stores that go around the caches, if the kernel has them and the call has whole lines enough.
+    Around,
+}
+
 /// What an [`Intent`] comes to for one call on this machine; what kernels are given.
 ///
+/// This is the one place where the way is chosen: by the intent, the length, the caches ([`SHARE_BYTES`] bounds what is
+/// believed of them) and the CPU's [`Profile`](crate::cpu::Profile). A kernel is right for every plan at every length.
+///
 /// ```
-/// use carryline::intent::{Intent, Next, Plan};
+/// use carryline::intent::{Intent, Next, Plan, Way};
 /// let far = Plan::of_zero(Next::NotSoon.into(), 1 << 20);
-/// assert!(far.around && !far.source_done);
-/// let near = Plan::of_copy(Intent::new(Next::ReadHere).source_done(), usize::MAX);
-/// assert!(!near.around && near.source_done);
+/// assert!(far.way == Way::Around && !far.source_done);
+/// let (dst, src) = (0x20_0000 as *const u8, 0x10_0000 as *const u8);
+/// let near = Plan::of_copy(Intent::new(Next::ReadHere).source_done(), dst, src, 1 << 20);
+/// assert!(near.way == Way::Loop && near.source_done);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(C)]
 pub struct Plan {
-    /// The stores go around the caches, if the kernel can and the call has whole lines enough.
-    pub around: bool,
+    /// How the bytes are stored.
+    pub way: Way,
     /// Reading the source should not push other things out of the caches.
     pub source_done: bool,
-    /// Nobody reads the bytes soon, whether or not there are enough of them to go around the caches and wait for it;
-    /// without the wait fewer are enough.
-    pub not_soon: bool,
 }
 
-/// Zeroing fewer bytes than this never goes around the caches because of its size.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) const ZERO_IN_CACHES_BYTES: usize = *SHARE_BYTES.start();
-/// Copying fewer bytes than this never goes around the caches because of its size.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) const COPY_IN_CACHES_BYTES: usize = *SHARE_BYTES.start() / 2;
+/// What a plan is for.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    Zero,
+    Copy {
+        /// `rep movsb` is not slow at this distance of the buffers.
+        is_string_safe: bool,
+    },
+}
 
 impl Plan {
-    /// The plan of a caller without an intent, for sizes that the caches hold.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(crate) const THROUGH: Plan = Plan { around: false, source_done: false, not_soon: false };
-
     /// The plan of zeroing `len` bytes.
     #[must_use]
     #[inline(always)]
     pub fn of_zero(intent: Intent, len: usize) -> Plan {
-        Plan::of(intent, len, 1, caches)
+        Plan::of(intent, len, Job::Zero, Machine::here(), caches)
     }
 
-    /// The plan of copying `len` bytes.
+    /// The plan of copying `len` bytes from `src` to `dst`.
     #[must_use]
     #[inline(always)]
-    pub fn of_copy(intent: Intent, len: usize) -> Plan {
-        Plan::of(intent, len, 2, caches)
+    pub fn of_copy(intent: Intent, dst: *const u8, src: *const u8, len: usize) -> Plan {
+        let job = Job::Copy { is_string_safe: is_rep_movsb_safe(dst.addr(), src.addr()) };
+        Plan::of(intent, len, job, Machine::here(), caches)
     }
 
-    /// The ladder: from which size of job on the stores go around. Where the caches decide, all `buffers` of the job
-    /// have to fit. The caches hold at least the smallest of [`SHARE_BYTES`] and are asked for from there on only.
+    /// The same call with its stores left unfenced: without a wait for memory, bytes that nobody reads soon go around the
+    /// caches whatever their number.
+    #[must_use]
     #[inline(always)]
-    pub(crate) fn of(intent: Intent, len: usize, buffers: usize, caches: impl FnOnce() -> Caches) -> Plan {
+    pub(crate) fn unfenced(self, intent: Intent) -> Plan {
+        match intent.next {
+            Next::NotSoon | Next::Device => Plan { way: Way::Around, ..self },
+            _ => self,
+        }
+    }
+
+    /// The ladder. Where the caches decide, all buffers of the job have to fit. They hold at least the smallest of
+    /// [`SHARE_BYTES`], and are asked for from there on only.
+    #[inline(always)]
+    fn of(intent: Intent, len: usize, job: Job, machine: Machine, caches: impl FnOnce() -> Caches) -> Plan {
+        let Machine { profile, has_erms } = machine;
         let job_bytes = len.max(intent.job_bytes);
+        let (buffers, around_from_bytes, string_from_bytes, is_string_safe) = match job {
+            Job::Zero => {
+                let string_from_bytes = match intent.next {
+                    Next::ReadHere => profile.rep_stosb_read_here_from_bytes,
+                    Next::NotSoon | Next::Device => profile.rep_stosb_not_soon_from_bytes,
+                    Next::Unknown | Next::ReadElsewhere => profile.rep_stosb_from_bytes,
+                };
+                (1, profile.zero_around_from_bytes, string_from_bytes, has_erms)
+            }
+            Job::Copy { is_string_safe } => {
+                let is_read_once = intent.source_done && len >= READ_ONCE_FROM_BYTES;
+                let string_from_bytes = match intent.next {
+                    Next::NotSoon | Next::Device => profile.rep_movsb_not_soon_from_bytes,
+                    Next::ReadHere | Next::Unknown | Next::ReadElsewhere => profile.rep_movsb_from_bytes,
+                };
+                let is_string_safe = has_erms && is_string_safe && !is_read_once;
+                (2, profile.copy_around_from_bytes, string_from_bytes, is_string_safe)
+            }
+        };
         let in_caches_bytes = job_bytes.saturating_mul(buffers);
         let may_exceed_caches = in_caches_bytes >= *SHARE_BYTES.start();
-        let around = match intent.next {
+        let is_around = match intent.next {
             Next::ReadHere => false,
             Next::Unknown => may_exceed_caches && in_caches_bytes >= caches().core_share_bytes,
             Next::ReadElsewhere => may_exceed_caches && in_caches_bytes >= caches().last_level_bytes,
-            Next::NotSoon | Next::Device if buffers == 1 => job_bytes >= NOT_SOON_ZERO_FROM_BYTES,
-            Next::NotSoon | Next::Device => job_bytes >= NOT_SOON_COPY_FROM_BYTES,
+            Next::NotSoon | Next::Device => job_bytes >= around_from_bytes,
         };
-        let not_soon = matches!(intent.next, Next::NotSoon | Next::Device);
-        Plan { around, source_done: intent.source_done, not_soon }
+        let way = match () {
+            () if is_around => Way::Around,
+            () if is_string_safe && len >= string_from_bytes => Way::String,
+            () => Way::Loop,
+        };
+        Plan { way, source_done: intent.source_done }
     }
 }
 
@@ -218,48 +261,125 @@ pub fn drain() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::Profile;
+    use crate::cpu::profile::{self, LOOPS_BELOW_BYTES};
 
     const SMALL: Caches = Caches { core_share_bytes: 2 << 20, last_level_bytes: 8 << 20 };
+    const COPY: Job = Job::Copy { is_string_safe: true };
+    const EVERY_NEXT: [Next; 5] =
+        [Next::Unknown, Next::ReadHere, Next::ReadElsewhere, Next::NotSoon, Next::Device];
 
-    fn around(next: Next, len: usize, buffers: usize) -> bool {
-        Plan::of(next.into(), len, buffers, || SMALL).around
+    fn way(profile: &'static Profile, intent: impl Into<Intent>, len: usize, job: Job) -> Way {
+        Plan::of(intent.into(), len, job, Machine { profile, has_erms: true }, || SMALL).way
     }
 
     #[test]
-    fn each_intent_has_its_threshold() {
-        for (next, buffers, from) in [
-            (Next::Unknown, 1, 2 << 20),
-            (Next::Unknown, 2, 1 << 20),
-            (Next::ReadElsewhere, 1, 8 << 20),
-            (Next::ReadElsewhere, 2, 4 << 20),
-            (Next::NotSoon, 1, NOT_SOON_ZERO_FROM_BYTES),
-            (Next::NotSoon, 2, NOT_SOON_COPY_FROM_BYTES),
-            (Next::Device, 2, NOT_SOON_COPY_FROM_BYTES),
-        ] {
-            assert!(!around(next, 0, buffers) && !around(next, from - 1, buffers), "{next:?} {buffers}");
-            assert!(around(next, from, buffers) && around(next, usize::MAX, buffers), "{next:?} {buffers}");
+    fn each_intent_has_its_threshold_on_every_cpu() {
+        for profile in profile::all() {
+            for (next, job, from) in [
+                (Next::Unknown, Job::Zero, 2 << 20),
+                (Next::Unknown, COPY, 1 << 20),
+                (Next::ReadElsewhere, Job::Zero, 8 << 20),
+                (Next::ReadElsewhere, COPY, 4 << 20),
+                (Next::NotSoon, Job::Zero, profile.zero_around_from_bytes),
+                (Next::NotSoon, COPY, profile.copy_around_from_bytes),
+                (Next::Device, COPY, profile.copy_around_from_bytes),
+            ] {
+                let is_around = |len| way(profile, next, len, job) == Way::Around;
+                assert!(!is_around(0) && !is_around(from - 1), "{} {next:?} {job:?}", profile.name);
+                assert!(is_around(from) && is_around(usize::MAX), "{} {next:?} {job:?}", profile.name);
+            }
+            assert_ne!(way(profile, Next::ReadHere, usize::MAX, COPY), Way::Around);
         }
-        assert!(!around(Next::ReadHere, usize::MAX, 2));
+    }
+
+    #[test]
+    fn string_instructions_are_for_the_cpus_on_which_they_win() {
+        for profile in profile::all() {
+            for (next, job, from) in [
+                (Next::Unknown, Job::Zero, profile.rep_stosb_from_bytes),
+                (Next::ReadHere, Job::Zero, profile.rep_stosb_read_here_from_bytes),
+                (Next::Unknown, COPY, profile.rep_movsb_from_bytes),
+                (Next::NotSoon, COPY, profile.rep_movsb_not_soon_from_bytes),
+            ] {
+                if from == usize::MAX {
+                    continue;
+                }
+                assert_eq!(way(profile, next, from - 1, job), Way::Loop, "{} {next:?} {job:?}", profile.name);
+                assert_eq!(way(profile, next, from, job), Way::String, "{} {next:?} {job:?}", profile.name);
+            }
+        }
+        for len in (0..40).map(|bits| 1 << bits) {
+            for next in EVERY_NEXT {
+                for job in [Job::Zero, COPY] {
+                    for profile in profile::all().filter(|p| !p.is_measured() || p.name.contains("Zen 3")) {
+                        assert_ne!(
+                            way(profile, next, len, job),
+                            Way::String,
+                            "{} {next:?} {len}",
+                            profile.name
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_takes_string_instructions_away() {
+        for profile in profile::all() {
+            for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {
+                let masked = Machine { profile, has_erms: false };
+                let plan = |job, machine| Plan::of(next.into(), len, job, machine, || SMALL).way;
+                let here = Machine { has_erms: true, ..masked };
+                assert!(plan(Job::Zero, masked) != Way::String && plan(COPY, masked) != Way::String);
+                assert_ne!(plan(Job::Copy { is_string_safe: false }, here), Way::String);
+                let once = Plan::of(Intent::new(next).source_done(), len, COPY, here, || SMALL);
+                assert!(once.way != Way::String || len < READ_ONCE_FROM_BYTES);
+            }
+        }
+    }
+
+    #[test]
+    fn kernels_need_not_ask_below_the_loops_own_sizes() {
+        for profile in profile::all() {
+            for next in [Next::Unknown, Next::ReadHere] {
+                for len in [0, 511, LOOPS_BELOW_BYTES - 1] {
+                    assert_eq!(way(profile, next, len, Job::Zero), Way::Loop);
+                    assert_eq!(way(profile, next, len, COPY), Way::Loop);
+                }
+            }
+        }
     }
 
     #[test]
     fn a_part_counts_as_its_job() {
+        let from = profile::UNMEASURED.zero_around_from_bytes;
         for (len, job, expected) in
-            [(1, 1 << 20, true), (600, 4095, false), (1 << 16, 1, true), (0, 0, false)]
+            [(1, 1 << 20, true), (600, from - 1, false), (1 << 16, 1, true), (0, 0, false)]
         {
-            let intent = Intent::new(Next::NotSoon).part_of(job);
-            assert_eq!(Plan::of(intent, len, 1, || SMALL).around, expected, "{len} of {job}");
+            let way = way(&profile::UNMEASURED, Intent::new(Next::NotSoon).part_of(job), len, Job::Zero);
+            assert_eq!(way == Way::Around, expected, "{len} of {job}");
         }
-        assert!(Plan::of(Intent::default().part_of(2 << 20), 64, 1, || SMALL).around);
+        let large = Intent::default().part_of(2 << 20);
+        assert_eq!(way(&profile::UNMEASURED, large, 64, Job::Zero), Way::Around);
+    }
+
+    #[test]
+    fn without_a_fence_everything_for_nobody_goes_around() {
+        for next in EVERY_NEXT {
+            let plan = Plan::default().unfenced(next.into());
+            assert_eq!(plan.way == Way::Around, matches!(next, Next::NotSoon | Next::Device));
+        }
     }
 
     #[test]
     fn the_caches_are_not_asked_for_where_they_cannot_matter() {
         let nobody = || -> Caches { unreachable!("asked") };
-        for next in [Next::Unknown, Next::ReadHere, Next::ReadElsewhere, Next::NotSoon, Next::Device] {
-            Plan::of(next.into(), SHARE_BYTES.start() - 1, 1, nobody);
+        for next in EVERY_NEXT {
+            Plan::of(next.into(), SHARE_BYTES.start() - 1, Job::Zero, Machine::here(), nobody);
         }
-        Plan::of(Next::ReadHere.into(), usize::MAX, 2, nobody);
+        Plan::of(Next::ReadHere.into(), usize::MAX, COPY, Machine::here(), nobody);
     }
 
     #[test]
@@ -267,10 +387,12 @@ mod tests {
         for threshold in [0, 1, usize::MAX] {
             let absurd = Caches { core_share_bytes: threshold, last_level_bytes: threshold };
             for next in [Next::Unknown, Next::ReadElsewhere] {
-                let around = |len| Plan::of(next.into(), len, 1, || absurd).around;
-                assert!(!around(0));
-                assert_eq!(around(1 << 40), threshold <= 1 << 40);
-                assert!(around(usize::MAX));
+                let is_around = |len| {
+                    Plan::of(next.into(), len, Job::Zero, Machine::here(), || absurd).way == Way::Around
+                };
+                assert!(!is_around(0));
+                assert_eq!(is_around(1 << 40), threshold <= 1 << 40);
+                assert!(is_around(usize::MAX));
             }
         }
     }

@@ -6,15 +6,15 @@ use crate::input::{Input, MOST_BYTES};
 use crate::memory::{with_destination, with_source};
 use crate::usable;
 use carryline::dispatch::{CopyCode, ZeroCode};
-use carryline::intent::Plan;
+use carryline::intent::{Plan, Way};
 use carryline::{copy, zero};
 
 const PLANS: [Plan; 5] = [
-    Plan { around: false, source_done: false, not_soon: true },
-    Plan { around: false, source_done: false, not_soon: false },
-    Plan { around: true, source_done: false, not_soon: false },
-    Plan { around: false, source_done: true, not_soon: false },
-    Plan { around: true, source_done: true, not_soon: false },
+    Plan { way: Way::String, source_done: false },
+    Plan { way: Way::Loop, source_done: false },
+    Plan { way: Way::Around, source_done: false },
+    Plan { way: Way::Loop, source_done: true },
+    Plan { way: Way::Around, source_done: true },
 ];
 
 type Zero<'a> = &'a dyn Fn(*mut u8, usize);

@@ -2,6 +2,7 @@
 
 use super::ladder::above_small;
 use crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32 as smallest};
+use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::__m256i;
 
 /// No store here is masked: a load at once finds its data.
@@ -18,10 +19,6 @@ const SMALLEST_MOST_BYTES: usize = 32;
 /// Half of the sixteen registers hold so many bytes; head and tail of a size just above would take all.
 const SMALL_MOST_BYTES: usize = 256;
 
-/// From here on `rep movsb` beats a loop of moves on CPUs with ERMS, once its destination is aligned: source and
-/// destination together no longer fit into a first-level cache. Below, its start-up of 20 to 80 cycles shows.
-pub(crate) const REP_MOVSB_FROM_BYTES: usize = 25 << 10;
-
 /// The ladder.
 ///
 /// # Safety
@@ -34,7 +31,7 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
         match len {
             ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
             _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-            _ if len < REP_MOVSB_FROM_BYTES => copy_forward::<__m256i, READ_KEPT>(dst, src, len),
+            _ if len < LOOPS_BELOW_BYTES => copy_forward::<__m256i, READ_KEPT>(dst, src, len),
             _ => {
                 begin_on_a_line();
                 large_by_size(dst, src, len);

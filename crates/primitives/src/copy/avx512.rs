@@ -4,6 +4,7 @@ use super::ladder::above_small;
 use crate::blocks::{
     READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32, is_mask_slow_at_either,
 };
+use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
 above_small!(
@@ -17,10 +18,6 @@ const SMALLEST_MOST_BYTES: usize = 128;
 /// Head and tail of so many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
 
-/// From here on `rep movsb` beats a loop of moves on CPUs with ERMS, once its destination is aligned: source and
-/// destination together no longer fit into a first-level cache. Below, its start-up of 20 to 80 cycles shows.
-pub(crate) const REP_MOVSB_FROM_BYTES: usize = 25 << 10;
-
 /// The ladder.
 ///
 /// # Safety
@@ -33,7 +30,7 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
         match len {
             ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
             _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-            _ if len < REP_MOVSB_FROM_BYTES => copy_forward::<__m512i, READ_KEPT>(dst, src, len),
+            _ if len < LOOPS_BELOW_BYTES => copy_forward::<__m512i, READ_KEPT>(dst, src, len),
             _ => large_by_size(dst, src, len),
         }
     }

@@ -222,7 +222,7 @@ pub unsafe fn copy_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: im
         // SAFETY: the same contract.
         return unsafe { copy_raw(dst, src, len) };
     }
-    let plan = Plan::of_copy(intent, len);
+    let plan = Plan::of_copy(intent, dst, src, len);
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.copy_planned()(dst, src, len, plan) }
 }
@@ -245,7 +245,8 @@ pub unsafe fn copy_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: im
 /// ```
 #[inline]
 pub unsafe fn copy_raw_unfenced(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
-    let plan = Plan::of_copy(intent.into(), len);
+    let intent = intent.into();
+    let plan = Plan::of_copy(intent, dst, src, len).unfenced(intent);
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.copy_unfenced()(dst, src, len, plan) }
 }

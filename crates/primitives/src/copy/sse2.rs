@@ -3,14 +3,12 @@
 use super::ladder::above_small;
 use super::portable::{self, SMALL_MOST_BYTES, SMALLEST_MOST_BYTES, small, smallest};
 use crate::blocks::Block16;
+use crate::cpu::profile::LOOPS_BELOW_BYTES;
 
 /// No store here is masked: a load at once finds its data.
 use super::portable::copy as short_read_here;
 
 above_small!(Block16);
-
-/// From here on `rep movsb` beats a loop of moves on CPUs with ERMS; it moves more at once than these do.
-pub(crate) const REP_MOVSB_FROM_BYTES: usize = 4 << 10;
 
 /// The ladder.
 ///
@@ -20,7 +18,7 @@ unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is in the bounds that each path asks for.
     unsafe {
         match len {
-            ..REP_MOVSB_FROM_BYTES => portable::copy(dst, src, len),
+            ..LOOPS_BELOW_BYTES => portable::copy(dst, src, len),
             _ => large_by_size(dst, src, len),
         }
     }

@@ -9,6 +9,9 @@
 //! that the path of a weaker CPU can be run on a strong one. Nothing can add a feature.
 
 pub(crate) mod caches;
+pub(crate) mod profile;
+
+pub use profile::{LOOPS_BELOW_BYTES, Profile, profile};
 
 use crate::word::Word;
 use core::fmt;
@@ -176,12 +179,25 @@ pub fn features() -> Features {
     find()
 }
 
-/// [`features`] as far as they have been asked for, which whoever picked a kernel has done; none before. Without the way
-/// that finds them, which may panic, in the kernels.
+/// Cached features; empty until dispatch has run. Kernels ask here, so that the search, which may panic, stays out of them.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 pub(crate) fn known_features() -> Features {
     Features(FEATURES.load(Ordering::Relaxed) & !KNOWN)
+}
+
+/// Takes features away for the rest of the process, as `CARRYLINE_MASK` does, and returns what is left: for programs that
+/// read their own environment. Kernels that have been picked before stay.
+///
+/// ```
+/// use carryline::cpu::{self, Features};
+/// assert!(!cpu::mask(Features::ERMS).contains(Features::ERMS));
+/// assert!(!cpu::features().contains(Features::ERMS));
+/// ```
+pub fn mask(masked: Features) -> Features {
+    let left = Features::detect().masked(masked);
+    FEATURES.store(left.0 | KNOWN, Ordering::Relaxed);
+    left
 }
 
 #[cold]
@@ -249,6 +265,7 @@ fn unknown_feature(error: UnknownFeature) -> ! {
 mod x86_64 {
     use super::Features;
     use super::caches::Level;
+    use super::profile::Model;
     use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
     // XCR0 bits: SSE 1, AVX 2; opmask 5, upper halves of ZMM0-15 6, ZMM16-31 7.
@@ -274,6 +291,12 @@ mod x86_64 {
             let CpuidResult { eax, ebx, ecx, .. } = cpuid(leaf, index);
             Level::decode(eax, ebx, ecx)
         })
+    }
+
+    /// The CPU's model.
+    pub(super) fn model() -> Model {
+        let leaf0 = cpuid(0, 0);
+        Model::decode([leaf0.ebx, leaf0.ecx, leaf0.edx], cpuid(1, 0).eax)
     }
 
     #[target_feature(enable = "xsave")]

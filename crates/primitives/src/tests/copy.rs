@@ -4,8 +4,9 @@ use super::guarded::Guarded;
 use super::{long_lengths, patterns, usable};
 use crate::copy::{self, KERNELS};
 use crate::cpu::caches::caches;
+use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use crate::dispatch::CopyCode;
-use crate::intent::Plan;
+use crate::intent::{self, Plan};
 
 /// Copies `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
@@ -18,14 +19,14 @@ fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
     call("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
     // SAFETY: as above.
     call("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
-    for (around, source_done, not_soon) in [
-        (false, false, false),
-        (false, false, true),
-        (false, true, false),
-        (true, false, true),
-        (true, true, true),
+    for (way, source_done) in [
+        (intent::Way::Loop, false),
+        (intent::Way::Loop, true),
+        (intent::Way::String, false),
+        (intent::Way::Around, false),
+        (intent::Way::Around, true),
     ] {
-        let plan = Plan { around, source_done, not_soon };
+        let plan = Plan { way, source_done };
         // SAFETY: as above.
         call(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
         // SAFETY: as above; nobody else sees the memory.
@@ -113,15 +114,8 @@ fn is_exact_at_every_pair_of_offsets() {
 
 #[test]
 fn is_exact_around_thresholds() {
-    #[cfg(target_arch = "x86_64")]
-    let thresholds = [
-        copy::sse2::REP_MOVSB_FROM_BYTES,
-        copy::avx2::REP_MOVSB_FROM_BYTES,
-        copy::avx512::REP_MOVSB_FROM_BYTES,
-        copy::ladder::READ_ONCE_FROM_BYTES,
-    ];
-    #[cfg(not(target_arch = "x86_64"))]
-    let thresholds = [];
+    let from_bytes = crate::cpu::profile().rep_movsb_from_bytes.min(1 << 20);
+    let thresholds = [LOOPS_BELOW_BYTES, from_bytes, intent::READ_ONCE_FROM_BYTES];
     let around_from_bytes = caches().core_share_bytes / 2;
     let mut buffers = Buffers::new(around_from_bytes + (1 << 16));
     let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)

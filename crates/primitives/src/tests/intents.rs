@@ -1,7 +1,7 @@
 //! What an intent may never change: the order in which others see the stores.
 
 use super::usable;
-use crate::intent::Plan;
+use crate::intent::{Plan, Way};
 use crate::{copy, zero};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -65,7 +65,7 @@ fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8
 
 const ROUNDS: usize = 3000;
 const BYTES: usize = 5000;
-const AROUND: Plan = Plan { around: true, source_done: true, not_soon: false };
+const AROUND: Plan = Plan { way: Way::Around, source_done: true };
 
 #[test]
 fn zeros_around_the_caches_are_seen_before_a_later_store() {

@@ -3,31 +3,32 @@
 use super::guarded::Guarded;
 use super::{long_lengths, usable};
 use crate::cpu::caches::caches;
+use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use crate::dispatch::ZeroCode;
-use crate::intent::Plan;
+use crate::intent::{self, Plan};
 use crate::zero::{self, KERNELS};
 
 /// Zeroes `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);
 
-const AROUND: Plan = Plan { around: true, source_done: false, not_soon: false };
-const THROUGH: Plan = Plan { around: false, source_done: false, not_soon: false };
-const NOT_SOON: Plan = Plan { around: false, source_done: false, not_soon: true };
+const AROUND: Plan = Plan { way: intent::Way::Around, source_done: false };
+const BY_LOOP: Plan = Plan { way: intent::Way::Loop, source_done: false };
+const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false };
 
 /// Every entry of a kernel with every plan. Any CPU that has the kernel's needs may call them with memory of ours.
 fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
     // SAFETY: here and below, targets have len accessible bytes; the CPU has what the kernel needs.
     call("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
     // SAFETY: as above.
-    call("planned through", &|dst, len| unsafe { (code.planned)(dst, len, THROUGH) });
+    call("planned by loop", &|dst, len| unsafe { (code.planned)(dst, len, BY_LOOP) });
     // SAFETY: as above.
     call("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
     // SAFETY: as above.
-    call("planned not soon", &|dst, len| unsafe { (code.planned)(dst, len, NOT_SOON) });
+    call("planned by string", &|dst, len| unsafe { (code.planned)(dst, len, BY_STRING) });
     // SAFETY: as above.
     call("planned around", &|dst, len| unsafe { (code.planned)(dst, len, AROUND) });
     // SAFETY: as above.
-    call("unfenced through", &|dst, len| unsafe { (code.unfenced)(dst, len, THROUGH) });
+    call("unfenced by loop", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_LOOP) });
     // SAFETY: as above; nobody else sees the memory.
     call("unfenced around", &|dst, len| unsafe { (code.unfenced)(dst, len, AROUND) });
     // SAFETY: as above.
@@ -65,10 +66,9 @@ fn is_exact_at_every_length_and_offset() {
 
 #[test]
 fn is_exact_around_thresholds() {
-    #[cfg(target_arch = "x86_64")]
-    let thresholds = [zero::sse2::REP_STOSB_FROM_BYTES, zero::avx2::REP_STOSB_FROM_BYTES];
-    #[cfg(not(target_arch = "x86_64"))]
-    let thresholds = [];
+    let here = crate::cpu::profile();
+    let thresholds = [LOOPS_BELOW_BYTES, here.rep_stosb_from_bytes, here.rep_stosb_read_here_from_bytes]
+        .map(|t| t.min(1 << 20));
     let around_from_bytes = caches().core_share_bytes;
     let mut buffer = Guarded::new(around_from_bytes + (1 << 16));
     let image = buffer.all().to_vec();

@@ -2,6 +2,7 @@
 
 use super::ladder::above_small;
 use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_up_to_32};
+use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::__m256i;
 
 /// No store here is masked: a load at once finds its data.
@@ -12,12 +13,6 @@ above_small!(
     __m256i,
     zero_aligned_loop::<__m256i>
 );
-
-/// From here on `rep stosb` is the better bet on CPUs with ERMS; as with [`avx512`](super::avx512), whose stores are as many
-/// bytes in a cycle.
-pub(crate) const REP_STOSB_FROM_BYTES: usize = 24 << 10;
-/// The same for bytes that are read at once.
-const REP_STOSB_READ_HERE_FROM_BYTES: usize = REP_STOSB_FROM_BYTES;
 
 /// The ladder.
 ///
@@ -33,7 +28,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
             65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
             129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
-            257..REP_STOSB_FROM_BYTES => zero_aligned_loop::<__m256i>(dst, len),
+            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
             _ => {
                 begin_on_a_line();
                 large_by_size(dst, len);

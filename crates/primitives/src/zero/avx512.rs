@@ -2,6 +2,7 @@
 
 use super::ladder::above_small;
 use crate::blocks::{LINE_BYTES, begin_on_a_line, is_mask_slow, store, zero_head_tail, zero_up_to_32};
+use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
 use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -10,16 +11,6 @@ above_small!(
     __m512i,
     lines
 );
-
-/// From here on `rep stosb` is the better bet on CPUs with ERMS, which knows that whole lines are written and need not read
-/// them first. On Zen 5, by the loop and by `rep stosb`: 32 KiB that are in the first level 318 and 507 ticks, that are in
-/// no cache 3709 and 1898; 16 KiB 159 and 261, 2125 and 1039. What is larger is less often in the first level.
-pub(crate) const REP_STOSB_FROM_BYTES: usize = 24 << 10;
-
-/// The same for bytes that are read at once: as long as the first level can hold them they should be in it, where `rep
-/// stosb` does not leave them. On Zen 5, zeroing 32 KiB that are in the caches and reading them takes 646 ticks by the
-/// loop, 901 by `rep stosb`.
-const REP_STOSB_READ_HERE_FROM_BYTES: usize = 64 << 10;
 
 /// The ladder.
 ///
@@ -37,7 +28,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             }
             ..=256 => four_masked(dst, len),
             257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
-            513..REP_STOSB_FROM_BYTES => lines(dst, len),
+            513..LOOPS_BELOW_BYTES => lines(dst, len),
             _ => large_by_size(dst, len),
         }
     }

@@ -1,27 +1,27 @@
-//! The upper part of the ladder, the same for all levels of vectors.
+//! The upper part of the ladder, the same for all levels of vectors: what a [`Plan`](crate::intent::Plan) says is done.
 
 /// Makes `CODE` out of a level's own `zero` and `short_read_here`, and `large`, the upper part of its ladder. The arguments
-/// are the attributes of the level, its block and its loop of stores; from `REP_STOSB_FROM_BYTES` of the module on, and
-/// from `REP_STOSB_READ_HERE_FROM_BYTES` on for bytes that are read at once, `rep stosb` is taken on CPUs with ERMS.
+/// are the attributes of the level, its block and its loop of stores.
 macro_rules! above_small {
     ($(#[$level:meta])* $block:ty, $stores:path) => {
         /// The code of this kernel.
         pub(super) const CODE: $crate::dispatch::ZeroCode =
             $crate::dispatch::ZeroCode { zero, read_here, planned, unfenced, if_dirty };
 
-        /// The ladder for a caller who reads the bytes at once: nothing goes around the caches.
+        /// The ladder for a caller who reads the bytes at once.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
+            use $crate::intent::{Next, Plan};
             // SAFETY: the same contract; `kept` gets more bytes than it asks for.
             unsafe {
                 match len {
-                    ..REP_STOSB_READ_HERE_FROM_BYTES => short_read_here(dst, len),
+                    ..LOOPS_BELOW_BYTES => short_read_here(dst, len),
                     _ => {
                         $crate::blocks::begin_on_a_line();
-                        kept(dst, len, $crate::intent::Plan::THROUGH);
+                        kept(dst, len, Plan::of_zero(Next::ReadHere.into(), len));
                     }
                 }
             }
@@ -51,7 +51,7 @@ macro_rules! above_small {
         unsafe extern "C" fn large(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: len is more than what each path asks for; the level by contract.
             unsafe {
-                if plan.around {
+                if plan.way == $crate::intent::Way::Around {
                     $crate::blocks::zero_around::<$block>(dst, len);
                     $crate::blocks::fence();
                 } else {
@@ -67,10 +67,9 @@ macro_rules! above_small {
         $(#[$level])*
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
-            use $crate::cpu::{Features, known_features};
             // SAFETY: len is more than what each path asks for; the level by contract.
             unsafe {
-                if (plan.not_soon || len >= REP_STOSB_FROM_BYTES) && known_features().contains(Features::ERMS) {
+                if plan.way == $crate::intent::Way::String {
                     $crate::blocks::zero_rep_stosb(dst, len);
                 } else {
                     $stores(dst, len);
@@ -86,7 +85,7 @@ macro_rules! above_small {
         unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is more than what `zero_around` asks for where it is called.
             unsafe {
-                if (plan.around || plan.not_soon) && len >= $crate::intent::AROUND_LEAST_BYTES {
+                if plan.way == $crate::intent::Way::Around && len >= $crate::intent::AROUND_LEAST_BYTES {
                     $crate::blocks::zero_around::<$block>(dst, len);
                 } else {
                     planned(dst, len, plan);
@@ -100,24 +99,6 @@ macro_rules! above_small {
         /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         unsafe extern "C" fn large_by_size(dst: *mut u8, len: usize) {
-            use $crate::intent::{Plan, ZERO_IN_CACHES_BYTES};
-            // SAFETY: the same contract.
-            unsafe {
-                match len {
-                    ..ZERO_IN_CACHES_BYTES => large(dst, len, Plan::THROUGH),
-                    _ => huge(dst, len),
-                }
-            }
-        }
-
-        /// Sizes at which the machine's caches have to be looked at.
-        ///
-        /// # Safety
-        /// As `large_by_size`.
-        $(#[$level])*
-        #[cold]
-        #[inline(never)]
-        unsafe extern "C" fn huge(dst: *mut u8, len: usize) {
             use $crate::intent::{Intent, Plan};
             // SAFETY: the same contract.
             unsafe { large(dst, len, Plan::of_zero(Intent::default(), len)) }

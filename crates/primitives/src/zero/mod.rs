@@ -252,7 +252,8 @@ pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>)
 /// ```
 #[inline]
 pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
-    let plan = Plan::of_zero(intent.into(), len);
+    let intent = intent.into();
+    let plan = Plan::of_zero(intent, len).unfenced(intent);
     // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
     unsafe { TABLE.zero_unfenced()(dst, len, plan) }
 }

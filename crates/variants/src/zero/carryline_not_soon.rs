@@ -1,4 +1,4 @@
-//! The `carryline` crate's zeroing for callers who do not read the result soon: from 48 KiB on it goes around the caches,
+//! The `carryline` crate's zeroing for callers who do not read the result soon: from a size on that depends on the CPU it goes around the caches,
 //! with one fence at the end.
 
 use crate::{Lengths, Role, Routine, Variant};
