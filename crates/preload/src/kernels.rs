@@ -5,7 +5,7 @@
 //! through a pointer: one call more, some cycles.
 
 use carryline::cpu::Features;
-use carryline::dispatch::{CopyCode, CopyFn, Kernel, ZeroCode, ZeroFn};
+use carryline::dispatch::{self, CopyCode, CopyFn, Kernel, ZeroCode, ZeroFn};
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -28,18 +28,11 @@ pub(crate) struct Kernels {
     pub(crate) zero: Zero,
 }
 
-/// The library's best for a CPU: the first kernels of its lists. Not through the library's own dispatch: built with
+/// The library's best for a CPU. Not through the library's own dispatch: built with
 /// `std`, that reads the environment at the first call, which here may be anywhere.
 pub(crate) fn best(features: Features) -> Kernels {
-    let copy = first(carryline::copy::KERNELS, features);
-    let zero = first(carryline::zero::KERNELS, features);
-    let (copy, overlapping) = copy_named(copy);
-    Kernels { copy, overlapping, zero: zero_named(zero) }
-}
-
-/// The name of the first kernel that the CPU can run; the last of the list needs nothing.
-fn first<F>(list: &[Kernel<F>], features: Features) -> &'static str {
-    list.iter().find(|kernel| features.contains(kernel.needs)).map_or("portable", |kernel| kernel.name)
+    let (copy, overlapping) = copy_named(dispatch::best(carryline::copy::KERNELS, features).name);
+    Kernels { copy, overlapping, zero: zero_named(dispatch::best(carryline::zero::KERNELS, features).name) }
 }
 
 /// A copy that calls `routine`. There is one such pointer: the last one given counts.
@@ -76,6 +69,8 @@ fn copy_named(name: &str) -> (Copy, Copy) {
         #[cfg(target_arch = "x86_64")]
         "avx512" => (avx512::copy, avx512::overlapping),
         #[cfg(target_arch = "x86_64")]
+        "avx512_branched" => (avx512_branched::copy, avx512_branched::overlapping),
+        #[cfg(target_arch = "x86_64")]
         "avx2" => (avx2::copy, avx2::overlapping),
         #[cfg(target_arch = "x86_64")]
         "sse2" => (sse2::copy, sse2::overlapping),
@@ -88,6 +83,8 @@ fn zero_named(name: &str) -> Zero {
     match name {
         #[cfg(target_arch = "x86_64")]
         "avx512" => avx512::zero,
+        #[cfg(target_arch = "x86_64")]
+        "avx512_branched" => avx512_branched::zero,
         #[cfg(target_arch = "x86_64")]
         "avx2" => avx2::zero,
         #[cfg(target_arch = "x86_64")]
@@ -162,6 +159,7 @@ inlined! {
 #[cfg(target_arch = "x86_64")]
 inlined! {
     avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
+    avx512_branched: "avx512_branched", "avx512f,avx512bw,avx512vl,bmi2";
     avx2: "avx2", "avx2";
     sse2: "sse2";
 }

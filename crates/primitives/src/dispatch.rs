@@ -1,4 +1,5 @@
-//! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has.
+//! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has, unless the CPU's
+//! [profile](cpu::Profile) names another.
 //!
 //! Every public function is one relaxed load from a table of pointers and an indirect jump. Each pointer starts at a resolver that looks at the CPU and at the environment, stores its choice and goes on
 //! with it. Two threads that race there store the same pointer.
@@ -27,7 +28,7 @@
 //! # Ok::<(), dispatch::DispatchError>(())
 //! ```
 
-use crate::cpu::{self, Features};
+use crate::cpu::{self, Features, Profile};
 use crate::intent::Plan;
 use crate::word::Word;
 use crate::{checksum, copy, zero};
@@ -236,12 +237,32 @@ pub(crate) fn check_force(force: Option<&str>, features: Features) -> Result<(),
     }
 }
 
-/// The index of the kernel to use: the one named, if the list has it, or the first that can run. The last
-/// kernel of every list needs nothing.
-pub(crate) fn select<F>(list: &[Kernel<F>], features: Features, force: Option<&str>) -> usize {
-    let forced = force.and_then(|word| list.iter().position(|kernel| kernel.name == word));
+/// The index of the kernel to use: the one named, if the list has it, or the [`best`].
+pub(crate) fn select<F>(
+    list: &[Kernel<F>],
+    features: Features,
+    force: Option<&str>,
+    profile: &Profile,
+) -> usize {
+    let named = |name: Option<&str>| name.and_then(|name| list.iter().position(|kernel| kernel.name == name));
+    let preferred = named(profile.kernel).filter(|index| features.contains(list[*index].needs));
     let first = || list.iter().position(|kernel| features.contains(kernel.needs));
-    forced.or_else(first).unwrap_or(list.len() - 1)
+    named(force).or(preferred).or_else(first).unwrap_or(list.len() - 1)
+}
+
+/// The kernel of a list that this CPU is best off with, whatever the environment says: the one that its
+/// [profile](cpu::Profile) names, else the first that needs no more than `features`. The last kernel of every list needs
+/// nothing.
+///
+/// ```
+/// use carryline::{copy, cpu, dispatch};
+/// let kernel = dispatch::best(copy::KERNELS, cpu::features());
+/// assert!(cpu::features().contains(kernel.needs));
+/// assert_eq!(dispatch::best(copy::KERNELS, cpu::Features::NONE).name, "portable");
+/// ```
+#[must_use]
+pub fn best<F>(list: &'static [Kernel<F>], features: Features) -> &'static Kernel<F> {
+    &list[select(list, features, None, cpu::profile())]
 }
 
 /// Calls `then` with what `CARRYLINE_FORCE` says; not set, empty, or built without `std` is `None`.
@@ -270,7 +291,9 @@ fn resolve<F>(function: Function, list: &'static [Kernel<F>]) -> &'static Kernel
     }
     let features = cpu::features();
     let index = with_force_from_environment(|force| {
-        force.and_then(|force| check_force(force, features).map(|()| select(list, features, force)))
+        force.and_then(|force| {
+            check_force(force, features).map(|()| select(list, features, force, cpu::profile()))
+        })
     });
     match index {
         Ok(index) => {

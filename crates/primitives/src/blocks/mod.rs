@@ -1,5 +1,5 @@
 //! Small building blocks of the kernels: moves of one block, overlapping moves at both ends, and in the modules
-//! below loops, stores around the caches, string instructions and looking before writing.
+//! below small moves of mixed sizes, loops, stores around the caches, string instructions and looking before writing.
 //!
 //! A block `B` is any plain type of 1 to 64 bytes: an integer or a vector. The blocks carry no
 //! `#[target_feature]` of their own: they are always inlined and so take on the features of the kernel that
@@ -17,6 +17,7 @@ use core::mem::MaybeUninit;
 mod around;
 mod dirty;
 mod loops;
+mod mixed;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rep;
 
@@ -26,6 +27,7 @@ pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::READ_ONCE;
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, zero_aligned_loop};
+pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use rep::{copy_rep_movsb, zero_rep_stosb};
 

@@ -53,14 +53,3 @@ pub(crate) unsafe extern "C" fn adc(dst: *mut u8, src: *const u8, len: usize, se
     // SAFETY: the caller's obligation is the same.
     unsafe { copy_and_sum(crate::copy::portable::copy, super::adc::partial, dst, src, len, seed) }
 }
-
-/// The AVX2 kernels.
-///
-/// # Safety
-/// The CPU has AVX2; otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[target_feature(enable = "avx2")]
-pub(crate) unsafe extern "C" fn avx2(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the same; AVX2 by contract.
-    unsafe { copy_and_sum(crate::copy::avx2::copy, super::avx2::partial, dst, src, len, seed) }
-}

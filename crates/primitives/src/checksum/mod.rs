@@ -48,6 +48,8 @@ mod addresses;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) mod avx2_copy;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512_copy;
@@ -71,7 +73,7 @@ pub use sum::Sum;
 /// The kernels of [`partial_raw`], the first that the CPU can run wins.
 ///
 /// The order rests on the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB
-/// in the first-level cache: 512-bit dot products, then 256-bit multiply-adds, then two carry chains, whose
+/// in the first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, whose
 /// adds take one cycle per 8 bytes each. The laboratory ranks the kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -85,13 +87,13 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
 
 /// The kernels of [`copy_and_sum_raw`], the first that the CPU can run wins.
 ///
-/// Only the first does both in one pass; the others copy a block and sum it while it is in the first-level
+/// The vector kernels do both in one pass; the others copy a block and sum it while it is in the first-level
 /// cache. The order follows that of [`KERNELS`].
 pub static COPY_AND_SUM_KERNELS: &[Kernel<CopyAndSumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: AVX512_DOT, function: avx512_copy::copy_and_sum },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: by_blocks::avx2 },
+    Kernel { name: "avx2", needs: Features::AVX2, function: avx2_copy::copy_and_sum },
     #[cfg(target_arch = "x86_64")]
     Kernel { name: "adc", needs: Features::NONE, function: by_blocks::adc },
     Kernel { name: "portable", needs: Features::NONE, function: by_blocks::portable },

@@ -1,12 +1,10 @@
 //! Copying with 32-byte moves; `rep movsb` and non-temporal stores for the sizes where these win.
 
 use super::ladder::above_small;
-use crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32 as smallest};
+use crate::blocks::copy_mixed_up_to_64 as smallest;
+use crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32};
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::__m256i;
-
-/// No store here is masked: a load at once finds its data.
-use copy as short_read_here;
 
 above_small!(
     #[target_feature(enable = "avx2")]
@@ -14,7 +12,7 @@ above_small!(
 );
 
 /// What the smallest moves take.
-const SMALLEST_MOST_BYTES: usize = 32;
+const SMALLEST_MOST_BYTES: usize = 64;
 
 /// Half of the sixteen registers hold so many bytes; head and tail of a size just above would take all.
 const SMALL_MOST_BYTES: usize = 256;
@@ -51,9 +49,25 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            ..=64 => copy_head_tail::<__m256i, 1>(dst, src, len),
-            65..=128 => copy_head_tail::<__m256i, 2>(dst, src, len),
+            ..=128 => copy_head_tail::<__m256i, 2>(dst, src, len),
             _ => copy_head_tail::<__m256i, 4>(dst, src, len),
+        }
+    }
+}
+
+/// As `copy`, for a caller who reads the copy at once: a load of 8 bytes gets its data from one store of 8, not from two of 4.
+///
+/// # Safety
+/// The CPU has AVX2; otherwise as [`copy_raw`](super::copy_raw).
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: each branch's bounds are those that its block asks for.
+    unsafe {
+        match len {
+            ..=32 => copy_up_to_32(dst, src, len),
+            33..=64 => copy_head_tail::<__m256i, 1>(dst, src, len),
+            _ => copy(dst, src, len),
         }
     }
 }

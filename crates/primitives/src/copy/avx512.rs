@@ -100,7 +100,7 @@ unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract; up to 128 bytes for the first.
     unsafe {
         match len {
@@ -129,7 +129,7 @@ unsafe extern "C" fn away_from_page_end(dst: *mut u8, src: *const u8, len: usize
 /// [`overlapping_raw`](super::overlapping_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {

@@ -25,6 +25,8 @@ pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod avx512_branched;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod ladder;
 mod overlapping;
 pub(crate) mod portable;
@@ -33,13 +35,15 @@ pub(crate) mod sse2;
 
 pub use overlapping::{overlapping, overlapping_raw, overlapping_raw_with, overlapping_with};
 
-/// The kernels, the first that the CPU can run wins.
+/// The kernels: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU can run.
 ///
 /// The order rests on the width of loads and stores, as that of [`zero::KERNELS`](crate::zero::KERNELS) does,
-/// and has been checked on Zen 5 only; the laboratory ranks the kernels of the machine it runs on.
+/// and has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<CopyCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx512_branched", needs: Features::AVX512, function: avx512_branched::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

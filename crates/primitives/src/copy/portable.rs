@@ -1,15 +1,15 @@
 //! Copying with 16-byte moves and nothing that is special to a CPU; no plan can change that.
 
-pub(super) use crate::blocks::copy_up_to_32 as smallest;
-use crate::blocks::{Block16, READ_KEPT, copy_backward, copy_forward, copy_head_tail};
+pub(super) use crate::blocks::copy_mixed_up_to_64 as smallest;
+use crate::blocks::{Block16, READ_KEPT, copy_backward, copy_forward, copy_head_tail, copy_up_to_32};
 use crate::dispatch::CopyCode;
 use crate::intent::Plan;
 
 /// The code of this kernel.
-pub(super) const CODE: CopyCode = CopyCode { copy, read_here: copy, planned, unfenced: planned, overlapping };
+pub(super) const CODE: CopyCode = CopyCode { copy, read_here, planned, unfenced: planned, overlapping };
 
 /// What the smallest moves take.
-pub(super) const SMALLEST_MOST_BYTES: usize = 32;
+pub(super) const SMALLEST_MOST_BYTES: usize = 64;
 
 /// Up to 128 bytes with overlapping moves at both ends, which load all before they store.
 pub(super) const SMALL_MOST_BYTES: usize = 128;
@@ -33,11 +33,21 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
 /// `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as [`overlapping_raw`](super::overlapping_raw).
 #[inline(always)]
 pub(super) unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: by contract.
+    unsafe { copy_head_tail::<Block16, 4>(dst, src, len) }
+}
+
+/// The ladder for a caller who reads the copy at once: a load of 8 bytes gets its data from one store of 8, not from two of 4.
+///
+/// # Safety
+/// As [`copy_raw`](super::copy_raw).
+pub(super) unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            ..=64 => copy_head_tail::<Block16, 2>(dst, src, len),
-            _ => copy_head_tail::<Block16, 4>(dst, src, len),
+            ..=32 => copy_up_to_32(dst, src, len),
+            33..=64 => copy_head_tail::<Block16, 2>(dst, src, len),
+            _ => copy(dst, src, len),
         }
     }
 }

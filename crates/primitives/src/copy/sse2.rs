@@ -5,8 +5,7 @@ use super::portable::{self, SMALL_MOST_BYTES, SMALLEST_MOST_BYTES, small, smalle
 use crate::blocks::Block16;
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 
-/// No store here is masked: a load at once finds its data.
-use super::portable::copy as short_read_here;
+use super::portable::read_here as short_read_here;
 
 above_small!(Block16);
 

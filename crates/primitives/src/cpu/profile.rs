@@ -1,4 +1,5 @@
-//! What depends on the CPU's model and on no feature bit: where string instructions and stores around the caches win.
+//! What depends on the CPU's model and on no feature bit: where string instructions and stores around the caches win, and
+//! which of two kernels of the same features.
 //!
 //! A feature bit says that an instruction is there, never that it is fast. `rep movsb` copies 64 KiB on a Zen 3 in 3,200
 //! ticks or in 52,900, depending on the distance between the buffers, and both that CPU and one on which it wins at every
@@ -16,7 +17,7 @@ const NEVER: usize = usize::MAX;
 /// at the profile for them.
 pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 
-/// From which length on, in bytes, a CPU is better off without its loops.
+/// What a CPU is best off with; `..._from_bytes` is the length from which on a call is not done by a loop.
 ///
 /// ```
 /// let profile = carryline::cpu::profile();
@@ -31,6 +32,8 @@ pub struct Profile {
     pub name: &'static str,
     /// Where the figures behind the row are.
     pub source: &'static str,
+    /// The kernel that is taken before those that stand above it in the lists that have it.
+    pub kernel: Option<&'static str>,
     /// `rep stosb` in place of a loop of stores.
     pub rep_stosb_from_bytes: usize,
     /// The same for bytes that are read at once: as long as the first level can hold them they should be in it, where
@@ -108,6 +111,7 @@ impl Model {
 pub(crate) static UNMEASURED: Profile = Profile {
     name: "a CPU that nobody measured",
     source: "no measurement: what was never far from the best on the CPUs that were measured",
+    kernel: None,
     rep_stosb_from_bytes: NEVER,
     rep_stosb_read_here_from_bytes: NEVER,
     rep_stosb_not_soon_from_bytes: NEVER,
@@ -128,6 +132,7 @@ static PROFILES: &[(Models, Profile)] = &[
                      no cache 3709 and 1898; 16 KiB 159 and 261, 2125 and 1039; zeroing 32 KiB and reading it 646 and 901. \
                      Around the caches against rep stosb: 16 KiB 1.07 times slower, 64 KiB 1.08 times faster; against rep \
                      movsb: 4 KiB 1.05 times slower, 16 KiB 1.03 times faster",
+            kernel: None,
             rep_stosb_from_bytes: 24 << 10,
             rep_stosb_read_here_from_bytes: 64 << 10,
             rep_stosb_not_soon_from_bytes: 512,
@@ -145,6 +150,7 @@ static PROFILES: &[(Models, Profile)] = &[
                      destination 1 to 31 bytes above the source modulo 4096: rep movsb 52,900 ticks, a loop 3,200; at other \
                      distances no difference. Zeroing lines that are not cached, around the caches against a loop: 4 KiB 1.6 \
                      times faster, 16 KiB 2.4 times, 32 KiB 3 times; copies of 4 to 12 KiB 1.2 to 1.4 times",
+            kernel: None,
             rep_stosb_from_bytes: NEVER,
             rep_stosb_read_here_from_bytes: NEVER,
             rep_stosb_not_soon_from_bytes: NEVER,
@@ -164,6 +170,7 @@ static PROFILES: &[(Models, Profile)] = &[
                      and 223, 48 KiB 1092 and 698, 16 MiB 2.80 and 1.65 million, not cached 16 KiB 4096 and 3706. Around the \
                      caches, not cached: zero 8 KiB 2072 against 2010, 16 KiB 3003 against 3706; copy 16 KiB 5167 against \
                      5141, 32 KiB 9247 against 9875",
+            kernel: Some("avx512_branched"),
             rep_stosb_from_bytes: 24 << 10,
             rep_stosb_read_here_from_bytes: 48 << 10,
             rep_stosb_not_soon_from_bytes: 8 << 10,

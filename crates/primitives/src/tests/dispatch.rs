@@ -26,15 +26,29 @@ fn masked_sets() -> Vec<Features> {
 #[test]
 fn the_first_kernel_that_can_run_is_picked_for_every_mask() {
     fn check<F>(list: &[crate::dispatch::Kernel<F>], features: Features) {
-        let index = select(list, features, None);
+        use crate::cpu::profile::{UNMEASURED, all};
+        for profile in all() {
+            let index = select(list, features, None, profile);
+            let is_preferred = profile.kernel == Some(list[index].name);
+            let first = select(list, features, None, &UNMEASURED);
+            assert!(
+                features.contains(list[index].needs) && (is_preferred || index == first),
+                "{}",
+                profile.name
+            );
+            let usable = |name| list.iter().any(|k| Some(k.name) == name && features.contains(k.needs));
+            assert_eq!(is_preferred, usable(profile.kernel), "{}", profile.name);
+            assert_eq!(select(list, features, Some("portable"), profile), list.len() - 1);
+        }
+        let index = select(list, features, None, &UNMEASURED);
         assert!(features.contains(list[index].needs), "{} with {features:?}", list[index].name);
         for better in &list[..index] {
             assert!(!features.contains(better.needs), "{} passed over with {features:?}", better.name);
         }
         for (forced, kernel) in list.iter().enumerate() {
-            assert_eq!(select(list, features, Some(kernel.name)), forced);
+            assert_eq!(select(list, features, Some(kernel.name), &UNMEASURED), forced);
         }
-        assert_eq!(select(list, features, Some("a name of another list")), index);
+        assert_eq!(select(list, features, Some("a name of another list"), &UNMEASURED), index);
     }
     for features in masked_sets() {
         check(zero::KERNELS, features);
@@ -58,7 +72,7 @@ fn forcing_names_the_word_what_is_missing_and_what_can_be_used() {
         assert_eq!(
             missing,
             "CARRYLINE_FORCE=avx512: the checksum kernel needs avx512_vnni, which this CPU lacks or \
-             CARRYLINE_MASK takes away; usable here are avx2 portable adc"
+             CARRYLINE_MASK takes away; usable here are avx512_branched avx2 portable adc"
         );
         assert_eq!(check_force(Some("avx512"), strong.union(Features::AVX512VNNI)), Ok(()));
         assert_eq!(check_force(Some("adc"), Features::NONE), Ok(()));
@@ -109,7 +123,9 @@ mod environment {
 
     /// What must be picked with these features.
     fn first(function: Function, features: Features) -> (&'static str, Features) {
-        kernels(function).find(|(_, needs)| features.contains(*needs)).expect("the last needs nothing")
+        let usable = || kernels(function).filter(|(_, needs)| features.contains(*needs));
+        let preferred = usable().find(|(name, _)| Some(*name) == crate::cpu::profile().kernel);
+        preferred.or_else(|| usable().next()).expect("the last needs nothing")
     }
 
     #[test]

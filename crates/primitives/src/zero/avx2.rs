@@ -1,12 +1,9 @@
 //! Zeroing with 32-byte stores; `rep stosb` and non-temporal stores for the sizes where these win.
 
 use super::ladder::above_small;
-use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_up_to_32};
+use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64, zero_up_to_32};
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::__m256i;
-
-/// No store here is masked: a load at once finds its data.
-use zero as short_read_here;
 
 above_small!(
     #[target_feature(enable = "avx2")]
@@ -24,8 +21,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=32 => zero_up_to_32(dst, len),
-            33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
+            0..=64 => zero_mixed_up_to_64(dst, len),
             65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
             129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
             257..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
@@ -33,6 +29,24 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
                 begin_on_a_line();
                 large_by_size(dst, len);
             }
+        }
+    }
+}
+
+/// As `zero`, for a caller who reads the bytes at once: a load of 8 bytes gets its data from one store of 8, not from two of
+/// 4.
+///
+/// # Safety
+/// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
+    // SAFETY: each branch's bounds are those that its block asks for.
+    unsafe {
+        match len {
+            0..=32 => zero_up_to_32(dst, len),
+            33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
+            _ => zero(dst, len),
         }
     }
 }

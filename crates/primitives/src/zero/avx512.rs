@@ -41,7 +41,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
+pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     // SAFETY: the same contract; up to 256 bytes for the first.
     unsafe {
         match len {
@@ -94,7 +94,7 @@ unsafe fn four_masked(dst: *mut u8, len: usize) {
 /// [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn lines(dst: *mut u8, len: usize) {
+pub(super) unsafe fn lines(dst: *mut u8, len: usize) {
     let zero = _mm512_setzero_si512();
     let before = dst.addr() & (LINE_BYTES - 1);
     let in_last = (dst.addr().wrapping_add(len - 1) & (LINE_BYTES - 1)) + 1;
@@ -147,7 +147,7 @@ unsafe extern "C" fn away_from_page_end(dst: *mut u8, len: usize) {
 /// [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn unmasked(dst: *mut u8, len: usize) {
+pub(super) unsafe fn unmasked(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {

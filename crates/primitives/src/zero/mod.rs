@@ -28,6 +28,8 @@ pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod avx512_branched;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod ladder;
 mod pages;
 mod portable;
@@ -38,14 +40,16 @@ pub(crate) mod sse2;
 pub use pages::{Page, pages, pages_with};
 pub use secret::{secret, secret_raw};
 
-/// The kernels, the first that the CPU can run wins.
+/// The kernels: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU can run.
 ///
 /// The order rests on store width: every x86-64 CPU so far stores a whole line of 64 bytes in one instruction
-/// at least as fast as in two or four. It has been checked on Zen 5 only; the laboratory ranks the kernels of
-/// the machine it runs on.
+/// at least as fast as in two or four. It has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels
+/// of the machine it runs on.
 pub static KERNELS: &[Kernel<ZeroCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx512_branched", needs: Features::AVX512, function: avx512_branched::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

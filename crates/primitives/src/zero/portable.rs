@@ -1,10 +1,12 @@
 //! Zeroing with 16-byte stores and nothing that is special to a CPU; no plan can change that.
 
-use crate::blocks::{Block16, zero_aligned_loop, zero_head_tail, zero_if_dirty, zero_up_to_32};
+use crate::blocks::{
+    Block16, zero_aligned_loop, zero_head_tail, zero_if_dirty, zero_mixed_up_to_64, zero_up_to_32,
+};
 use crate::dispatch::ZeroCode;
 use crate::intent::Plan;
 
-pub(super) const CODE: ZeroCode = ZeroCode { zero, read_here: zero, planned, unfenced: planned, if_dirty };
+pub(super) const CODE: ZeroCode = ZeroCode { zero, read_here, planned, unfenced: planned, if_dirty };
 
 /// Up to 128 bytes with overlapping stores at both ends, above with a loop of 64 bytes.
 ///
@@ -14,10 +16,24 @@ pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {
-            0..=32 => zero_up_to_32(dst, len),
-            33..=64 => zero_head_tail::<Block16, 2>(dst, len),
+            0..=64 => zero_mixed_up_to_64(dst, len),
             65..=128 => zero_head_tail::<Block16, 4>(dst, len),
             _ => zero_aligned_loop::<Block16>(dst, len),
+        }
+    }
+}
+
+/// The ladder for a caller who reads the bytes at once: a load of 8 bytes gets its data from one store of 8, not from two of 4.
+///
+/// # Safety
+/// As [`fill_raw`](super::fill_raw).
+pub(super) unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
+    // SAFETY: each branch's bounds are those that its block asks for.
+    unsafe {
+        match len {
+            0..=32 => zero_up_to_32(dst, len),
+            33..=64 => zero_head_tail::<Block16, 2>(dst, len),
+            _ => zero(dst, len),
         }
     }
 }

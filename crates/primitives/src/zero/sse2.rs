@@ -5,8 +5,7 @@ use super::portable;
 use crate::blocks::{Block16, zero_aligned_loop};
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 
-/// No store here is masked: a load at once finds its data.
-use super::portable::zero as short_read_here;
+use super::portable::read_here as short_read_here;
 
 above_small!(Block16, zero_aligned_loop::<Block16>);
 

@@ -1,0 +1,96 @@
+//! Small moves for calls of mixed sizes: few branches on the length, as one that is mispredicted costs more than the moves.
+//!
+//! Four moves of one width, whatever the length: two from the start on and two that end with the buffer. They overlap as
+//! need be; the inner two are the outer ones again where those are enough.
+//!
+//! ```text
+//! len 23: [ 0 .. 16 ]          len 50: [ 0 .. 16 ][ 16 .. 32 ]
+//!            [ 7 .. 23 ]                    [ 18 .. 34 ][ 34 .. 50 ]
+//! ```
+//!
+//! A load at once of 8 bytes that were moved as two times 4 waits until both have left the store buffer: callers who read the
+//! bytes at once are served by `copy_up_to_32` and its like, which branch.
+
+use super::{Block, Block16, load, store};
+
+/// Where the four moves of `BYTES` each begin: `len` is at least `BYTES` and at most four times that.
+#[inline(always)]
+fn places<const BYTES: usize>(len: usize) -> [usize; 4] {
+    let last = len - BYTES;
+    // One block further in where two from either side would leave a gap.
+    let inner = if len > 2 * BYTES { BYTES } else { 0 };
+    [0, inner, last - inner, last]
+}
+
+/// # Safety
+/// `B::BYTES <= len <= 4 * B::BYTES`, and `BYTES` is `B::BYTES`; `src` is valid for reads and `dst` for writes of `len`
+/// bytes.
+#[inline(always)]
+unsafe fn copy_four<B: Block, const BYTES: usize>(dst: *mut u8, src: *const u8, len: usize) {
+    let places = places::<BYTES>(len);
+    // SAFETY: no place is above len - BYTES: `inner` is not above `last`, as it is BYTES only where len is more than twice that.
+    unsafe {
+        let blocks: [B; 4] = places.map(|at| load(src.add(at)));
+        store(dst.add(places[0]), blocks[0]);
+        store(dst.add(places[1]), blocks[1]);
+        store(dst.add(places[2]), blocks[2]);
+        store(dst.add(places[3]), blocks[3]);
+    }
+}
+
+/// # Safety
+/// As [`copy_four`], without a source.
+#[inline(always)]
+unsafe fn zero_four<B: Block, const BYTES: usize>(dst: *mut u8, len: usize) {
+    let places = places::<BYTES>(len);
+    // SAFETY: as in `copy_four`.
+    unsafe {
+        store(dst.add(places[0]), B::zeroed());
+        store(dst.add(places[1]), B::zeroed());
+        store(dst.add(places[2]), B::zeroed());
+        store(dst.add(places[3]), B::zeroed());
+    }
+}
+
+/// Copies up to 64 bytes. Loads all before it stores.
+///
+/// # Safety
+/// `len <= 64`; `src` is valid for reads and `dst` for writes of `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn copy_mixed_up_to_64(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: each branch has len between one and four of its blocks; 1 to 3 bytes are the first, the middle and the last.
+    unsafe {
+        match len {
+            16.. => copy_four::<Block16, 16>(dst, src, len),
+            4.. => copy_four::<u32, 4>(dst, src, len),
+            1.. => {
+                let (first, middle, last) = (src.read(), src.add(len / 2).read(), src.add(len - 1).read());
+                dst.write(first);
+                dst.add(len / 2).write(middle);
+                dst.add(len - 1).write(last);
+            }
+            0 => {}
+        }
+    }
+}
+
+/// Zeroes up to 64 bytes.
+///
+/// # Safety
+/// `len <= 64`; `dst` is valid for writes of `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn zero_mixed_up_to_64(dst: *mut u8, len: usize) {
+    // SAFETY: as in `copy_mixed_up_to_64`.
+    unsafe {
+        match len {
+            16.. => zero_four::<Block16, 16>(dst, len),
+            4.. => zero_four::<u32, 4>(dst, len),
+            1.. => {
+                dst.write(0);
+                dst.add(len / 2).write(0);
+                dst.add(len - 1).write(0);
+            }
+            0 => {}
+        }
+    }
+}
