@@ -51,6 +51,7 @@ const PREFETCH_AHEAD_BYTES: usize = 2048;
 ///
 /// # Safety
 /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as [`partial_raw`](super::partial_raw).
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: len is in the bounds that each function asks for; the pages that masked loads could look into
@@ -114,7 +115,7 @@ unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
 /// The folded sum of `VECTORS` vectors and the seed.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-fn finish<const VECTORS: u64>(sums: __m512i, seed: u32) -> u32 {
+pub(super) fn finish<const VECTORS: u64>(sums: __m512i, seed: u32) -> u32 {
     fold_64(u64::from(seed) + unbiased(sums, VECTORS))
 }
 

@@ -52,6 +52,8 @@ pub(crate) mod avx2_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod avx512_branched;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512_copy;
 pub(crate) mod by_blocks;
 mod field;
@@ -70,7 +72,8 @@ pub use protocols::{
 };
 pub use sum::Sum;
 
-/// The kernels of [`partial_raw`], the first that the CPU can run wins.
+/// The kernels of [`partial_raw`]: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU
+/// can run.
 ///
 /// The order rests on the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB
 /// in the first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, whose
@@ -78,6 +81,8 @@ pub use sum::Sum;
 pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: AVX512_DOT, function: avx512::partial },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx512_branched", needs: AVX512_DOT, function: avx512_branched::partial },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2::partial },
     #[cfg(target_arch = "x86_64")]
