@@ -34,12 +34,15 @@ type Lead = (&'static Variant, fn() -> Landing);
 static LANDINGS: &[Lead] = &[
     (&zero::carryline::VARIANT, zero::carryline::landing),
     (&zero::libc_memset::VARIANT, zero::libc_memset::landing),
+    (&zero::libc_memset_no_rep::VARIANT, zero::libc_memset_no_rep::landing),
     (&zero::carryline_read_here::VARIANT, zero::carryline_read_here::landing),
     (&copy::carryline::VARIANT, copy::carryline::landing),
     (&copy::carryline_read_here::VARIANT, copy::carryline_read_here::landing),
     (&copy::carryline_overlapping::VARIANT, copy::carryline_overlapping::landing),
     (&copy::libc_memcpy::VARIANT, copy::libc_memcpy::landing),
+    (&copy::libc_memcpy_no_rep::VARIANT, copy::libc_memcpy_no_rep::landing),
     (&copy::libc_memmove::VARIANT, copy::libc_memmove::landing),
+    (&copy::libc_memmove_no_rep::VARIANT, copy::libc_memmove_no_rep::landing),
     (&crate::checksum::carryline::VARIANT, crate::checksum::carryline::landing),
     (&copy_checksum::carryline::VARIANT, copy_checksum::carryline::landing),
 ];
