@@ -7,7 +7,7 @@
 //! lead to a jump, every call would be timed with one jump more than the program makes, which is a quarter of what
 //! the smallest calls cost.
 
-use crate::{Routine, Variant, copy, copy_checksum, zero};
+use crate::{Family, Routine, Variant, copy, copy_checksum, zero};
 use carryline::dispatch::{self, Function, Kernel};
 use core::ffi::{c_int, c_void};
 
@@ -25,6 +25,24 @@ pub enum Landing {
     Set(SetFn),
     /// A routine of the copy family, with the C library's signature.
     Move(MoveFn),
+}
+
+impl Landing {
+    /// The family whose work this does.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        match self {
+            Landing::Routine(routine) => routine.family(),
+            Landing::Set(_) => Family::Zero,
+            Landing::Move(_) => Family::Copy,
+        }
+    }
+}
+
+impl From<Routine> for Landing {
+    fn from(routine: Routine) -> Landing {
+        Landing::Routine(routine)
+    }
 }
 
 /// A variant that only hands on, and how to find what it leads to.
