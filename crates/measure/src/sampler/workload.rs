@@ -38,7 +38,7 @@ impl CacheSizes {
         (2 * self.l3.max(self.l2)).max(8 << 20)
     }
 
-    /// The nearest level that holds `bytes`, leaving room for the stack and the lists.
+    /// The nearest level that holds `bytes`, leaving room for the stack and the lists: 32 KiB do not fit into 32 KiB.
     #[must_use]
     pub fn level(&self, bytes: u64) -> &'static str {
         match bytes {
@@ -47,6 +47,18 @@ impl CacheSizes {
             b if b <= self.l3 - self.l3 / 8 => "L3",
             _ => "memory",
         }
+    }
+
+    /// True if `bytes` do not fit into a level, but are less than twice its size: a part of them stays there.
+    #[must_use]
+    pub fn is_between(&self, bytes: u64) -> bool {
+        let nearer = match self.level(bytes) {
+            "L1" => return false,
+            "L2" => self.l1,
+            "L3" => self.l2,
+            _ => self.l3,
+        };
+        bytes < 2 * nearer
     }
 }
 
@@ -202,7 +214,16 @@ impl Layout {
 
     /// Bytes that the calls touch when the operands are hot.
     pub fn hot_bytes(&self) -> u64 {
-        self.dst.iter().chain(&self.src).map(|operand| self.largest * operand.slots as u64).sum()
+        self.dst.iter().chain(&self.src).map(|operand| self.touched(operand)).sum()
+    }
+
+    /// Bytes of an operand that all its calls together touch: of buffers that begin anywhere, every place they may lie.
+    pub fn touched(&self, operand: &Operand) -> u64 {
+        let slack = match operand.place {
+            Place::Random => u64::from(Offsets::MOST),
+            Place::At(_) | Place::End => 0,
+        };
+        (self.largest + slack) * operand.slots as u64
     }
 
     /// Bytes that its buffers take.
@@ -383,6 +404,20 @@ mod tests {
     fn levels_follow_the_caches() {
         let levels: Vec<_> = [4096, 256 << 10, 8 << 20, 128 << 20].iter().map(|b| CACHES.level(*b)).collect();
         assert_eq!(levels, ["L1", "L2", "L3", "memory"]);
+    }
+
+    #[test]
+    fn what_fills_a_level_does_not_fit_into_it() {
+        let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
+        let level = |family, size| level_of(family, &condition(size, "hot", "0"), &caches);
+        assert_eq!(level(Family::Checksum, 28 << 10), "L1");
+        assert_eq!(level(Family::Checksum, 32 << 10), "L2");
+        assert_eq!(level(Family::Copy, 16 << 10), "L2", "source and destination count together");
+        assert_eq!(level(Family::Zero, 16 << 10), "L1");
+        assert_eq!(level_of(Family::Zero, &condition(64, "cold:clflush", "0"), &caches), "memory");
+        let between = [28, 32, 63, 64, 448, 512, 1023, 1024].map(|kib: u64| caches.is_between(kib << 10));
+        assert_eq!(between, [false, true, true, false, false, true, true, false]);
+        assert!(caches.is_between(48 << 20) && !caches.is_between(64 << 20));
     }
 
     #[test]
