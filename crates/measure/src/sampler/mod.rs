@@ -24,7 +24,7 @@ pub use workload::{CacheSizes, buffer_bytes, level_of};
 
 use crate::arena::MapError;
 use crate::clock;
-use crate::condition::{CacheMethod, Condition, Pages, Then};
+use crate::condition::{CacheMethod, Condition, Offsets, Pages, Then};
 use crate::counters::CycleCounter;
 use crate::forked;
 use crate::sizes::SizeSource;
@@ -137,6 +137,11 @@ impl<'a> Bench<'a> {
                 "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),
             ));
         }
+        if condition.offsets == Offsets::Alias && !(family.reads() && family.writes()) {
+            return Err(BenchError::Unsupported(format!(
+                "--offsets alias is about a destination and a source; {family} has one buffer"
+            )));
+        }
         let layout = Layout::new(family, condition, caches);
         let start = |held: &mut Option<buffers::Held>, operand: &Option<Operand>, page: usize| match operand {
             Some(operand) => {
@@ -144,7 +149,7 @@ impl<'a> Bench<'a> {
                 let before = match operand.place {
                     // The last slot ends where the arena does.
                     Place::End => arena.len() - operand.stride * operand.slots,
-                    Place::At(_) | Place::Random => page * crate::arena::page_bytes().min(4096),
+                    Place::At(_) | Place::Within(_) => page * crate::arena::page_bytes().min(4096),
                 };
                 Ok::<_, MapError>(arena.start().wrapping_add(before))
             }

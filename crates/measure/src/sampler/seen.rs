@@ -56,7 +56,7 @@ impl Bench<'_> {
     #[must_use]
     pub fn observed(&self) -> Observed {
         let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
-        let footprint: u64 = operands.iter().map(|operand| self.layout.touched(operand)).sum();
+        let footprint: u64 = operands.iter().map(|operand| operand.footprint(self.layout.largest)).sum();
         let uniform = self.layout.uniform;
         let seen = &self.seen;
         let segments = self.condition.segments.len().max(1) as f64;
