@@ -101,9 +101,14 @@ impl Stored {
             let matrix = Matrix::new(situations.iter().map(|of| of.family.clone()), restricted);
             let gathered = Gathered::restore(situations, &store.rounds(summary.id)?);
             let known = |gathered: &Gathered| {
-                let name = &gathered.situation.name;
-                let same =
-                    |old: &StoredSituation| old.matrix == matrix && old.gathered.situation.name == *name;
+                let new = &gathered.situation;
+                let same = |old: &StoredSituation| {
+                    let old_situation = &old.gathered.situation;
+                    // A name may stay while what it means changes.
+                    old.matrix == matrix
+                        && old_situation.name == new.name
+                        && old_situation.condition == new.condition
+                };
                 stored.situations.iter().any(same)
             };
             let fresh: Vec<Gathered> =

@@ -1,10 +1,9 @@
 //! From raw samples to cells: estimates, paired ratios, ranks and ties, and each figure's share of its limit.
 
-use crate::condition::{CacheMethod, Dependence, Then};
 use crate::gather::Gathered;
+use crate::limits::{Throughput, bytes_ticks, raise_by};
 use crate::results::{Cell, Limit, NoiseFloor, Ratio, Status};
 use crate::statistics;
-use carryline_variants::Family;
 
 /// A situation's cells and its noise floor, if A/A twins ran.
 #[derive(Debug)]
@@ -20,7 +19,7 @@ pub struct Summary {
 /// Below which difference two variants tie where no A/A pair was measured.
 pub const FLOOR_WITHOUT_TWINS: f64 = 0.02;
 
-/// Puts a situation's samples together.
+/// Puts a situation's samples together; `limits` are those of the run, [raised](crate::limits::raise) by all of it.
 #[must_use]
 pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
     let situation = &gathered.situation;
@@ -46,19 +45,7 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
         None => situation.condition.segments.iter().map(|len| f64::from(*len)).sum(),
     };
     let null_estimate = statistics::estimate(&null, seed);
-    let limit_ticks = observed.as_ref().and_then(|observed| {
-        let throughput = situation.condition.dependence == Dependence::Independent
-            && situation.condition.then == Then::Nothing;
-        let bytes = limit_ticks(
-            Family::from_name(&situation.family)?,
-            gathered,
-            bytes_per_call,
-            &observed.level,
-            limits,
-        )?;
-        // Calls that do not wait for each other overlap: the slower of call and bytes decides, not their sum.
-        throughput.then_some(bytes.max(null_estimate?.median))
-    });
+    let limit_ticks = limit_ticks(gathered, limits, null_estimate.map(|null| null.median));
 
     let baseline = baseline(gathered, &gross, seed);
     let mut cells: Vec<Cell> = (0..count)
@@ -161,23 +148,19 @@ fn rank(cells: &mut [Cell], gross: &[Vec<Vec<f64>>], baseline: usize, floor: f64
     }
 }
 
-/// The least time that a call's bytes take at the limits of the level they come from: reads and writes go on side by
-/// side, so the slower of the two decides.
-fn limit_ticks(
-    family: Family,
-    gathered: &Gathered,
-    bytes: f64,
-    level: &str,
-    limits: &[Limit],
-) -> Option<f64> {
-    let cache = gathered.situation.condition.cache;
-    let limit = limits.iter().find(|limit| limit.level == level)?;
-    if cache.method != CacheMethod::Hot && cache.operands != crate::condition::Operands::Both {
-        return None;
-    }
-    let read = if family.reads() { bytes / limit.load } else { 0.0 };
-    let written = if family.writes() { bytes / limit.store.max(limit.nt_store) } else { 0.0 };
-    Some(read.max(written))
+/// The least time that a call of a situation takes: its bytes at the limits of their level, but at least a null call.
+///
+/// Calls that do not wait for each other overlap, so the slower of call and bytes decides, not their sum. Neither is more
+/// than a guess where a variant of the situation takes less.
+fn limit_ticks(gathered: &Gathered, limits: &[Limit], null: Option<f64>) -> Option<f64> {
+    let throughput = Throughput::of(gathered)?;
+    let mut limits = limits.to_vec();
+    raise_by(&mut limits, gathered, &throughput);
+    let bytes = bytes_ticks(&limits, &throughput)?;
+    let measured = (0..gathered.situation.subjects.len()).filter(|place| is_measured(gathered, *place));
+    let fastest =
+        measured.filter_map(|place| statistics::typical(&gathered.gross(place))).fold(null?, f64::min);
+    Some(bytes.max(fastest))
 }
 
 /// The median of the rounds' ticks per core cycle; `None` where the machine does not tell.
@@ -244,10 +227,37 @@ mod tests {
         gathered
     }
 
+    fn limit(load: f64) -> Limit {
+        Limit {
+            level: "L1".into(),
+            buffer_bytes: 24 << 10,
+            load,
+            store: 100.0,
+            nt_store: 50.0,
+            load_by: None,
+            store_by: None,
+        }
+    }
+
+    #[test]
+    fn no_row_has_more_than_the_limit() {
+        let shares = |times: &[f64], load: f64| -> Vec<f64> {
+            let summary = summarise(&gathered(times), &[limit(load)], 1);
+            summary.cells.iter().filter_map(|cell| cell.limit_share).collect()
+        };
+        // 1500 bytes at 100 a tick take 15; the second takes 10, and so shows what the limit is.
+        let beaten = shares(&[52.0, 10.0, 20.0], 100.0);
+        assert_eq!(beaten[1], 1.0);
+        assert!((beaten[2] - 0.5).abs() < 0.01, "the others are held against the same: {beaten:?}");
+        // Nothing takes less than a null call of 4 ticks, except what does.
+        let quick = shares(&[52.0, 3.0, 6.0], 10_000.0);
+        assert_eq!(quick[1], 1.0);
+        assert!((quick[2] - 0.5).abs() < 0.01, "{quick:?}");
+    }
+
     #[test]
     fn the_fastest_leads_and_what_cannot_be_told_apart_shares_its_rank() {
-        let limits =
-            [Limit { level: "L1".into(), buffer_bytes: 24 << 10, load: 200.0, store: 100.0, nt_store: 50.0 }];
+        let limits = [limit(200.0)];
         let summary = summarise(&gathered(&[52.0, 10.0, 10.01, 20.0]), &limits, 1);
         let ranks: Vec<_> = summary.cells.iter().map(|cell| cell.rank).collect();
         assert_eq!(ranks, [Some(4), Some(1), Some(1), Some(3)]);

@@ -90,6 +90,7 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
                             h2 { "What the hardware allows" }
                             p { "Bandwidth of one core, " (limits.unit) ", measured in the same run." }
                             (grid(&limits::HEADERS, &[1, 2, 3, 4], &limits.rows))
+                            @for note in &limits.notes { p.dim { (note) } }
                         }
                     }
                     section id="environment" {
@@ -248,7 +249,8 @@ fn method(run: &RunResult) -> Markup {
                 li {
                     b { "Gross" } " is the time of a call, the call itself included; " b { "net" } " is \
                     without the null call, which does nothing and was measured in the same loop. A net \
-                    near zero says that the work hides behind the call."
+                    near zero says that the work hides behind the call; " b { "<null" } " stands for one within the \
+                    null call."
                 }
                 li {
                     b { "Chained" } " calls need the result of the one before, " b { "independent" } " \
@@ -276,7 +278,7 @@ fn method(run: &RunResult) -> Markup {
                     ". Smaller differences are ties."
                 }
                 li {
-                    b { "The limit" } " is what the bytes take at the best rate that one core showed at \
+                    b { "The limit" } " is what the bytes take at the best rate that anything in this run showed at \
                     that cache level, but at least a null call. A rate counts the length of a call once: a copy of n \
                     bytes reads n and writes n."
                 }

@@ -9,9 +9,7 @@ use crate::labels;
 use crate::roles::Roles;
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::{enumerate, safe, wrap};
-use crate::units::{
-    Unit, align_points, decimals_for, number_or_dash, number_with, percent, percent_fine, times,
-};
+use crate::units::{Unit, align_points, percent, percent_fine, times};
 use carryline_measure::condition::Dependence;
 use carryline_measure::results::{Cell, RunResult, Status};
 use std::fmt;
@@ -208,15 +206,6 @@ impl Row {
     }
 }
 
-/// An interval with the decimals of its estimate: `[52.1, 52.6]`.
-#[must_use]
-pub fn interval(figure: Option<Figure>) -> String {
-    figure.map_or_else(String::new, |Figure { value, low, high }| {
-        let decimals = decimals_for(value);
-        format!("[{}, {}]", number_with(low, decimals), number_with(high, decimals))
-    })
-}
-
 impl Ranking {
     /// The winner, its ties, and how good it is: one line.
     #[must_use]
@@ -296,7 +285,7 @@ impl Ranking {
     /// The rows as text, in the columns of [`Ranking::headers`], decimal points aligned.
     #[must_use]
     pub fn cells(&self) -> Vec<[String; 8]> {
-        let value = |figure: Option<Figure>| number_or_dash(figure.map(|figure| figure.value));
+        let value = |figure: Option<Figure>| figure.map_or_else(|| "-".to_owned(), |figure| figure.text());
         let column = |text: fn(&Row) -> Option<Figure>| {
             align_points(self.rows.iter().map(|row| value(text(row))).collect())
         };
@@ -307,7 +296,7 @@ impl Ranking {
                 row.rank_word(),
                 row.variant.clone(),
                 headline,
-                interval(row.headline),
+                row.headline.map_or_else(String::new, |figure| figure.interval()),
                 beside,
                 row.speed.map_or_else(|| "-".to_owned(), times),
                 row.limit_share.map_or_else(|| "-".to_owned(), percent),
@@ -378,7 +367,8 @@ pub fn legend(unit: Unit, style: Style) -> String {
     let counts = if unit.is_rate() {
         "Rates count the length of a call once, over the gross time; net is without the null call."
     } else {
-        "Net is without the null call, gross with it."
+        "Net is without the null call, gross with it; '<null' is within the null call: no slower than a call that does \
+         nothing."
     };
     let rest = "Ranks and ratios come from gross times, paired within rounds (rows of libc and of libc ..._no_rep, which \
                 no process has both of, by their medians); '=' marks a rank shared by a tie. \

@@ -225,7 +225,8 @@ pub struct Measure {
     /// Sizes of the calls.
     #[arg(long, value_name = "SIZES", default_value = "1500")]
     pub sizes: String,
-    /// Where buffers begin: N (0 to 4095), D:S (destination and source apart), random.
+    /// Where buffers begin: N (0 to 4095), D:S (destination and source apart), random (of the whole page), alias (the two
+    /// 1 to 63 bytes apart modulo 4096), random-line (0 to 63 alone), end.
     #[arg(long, value_name = "OFFSETS", value_delimiter = ',', default_value = "0")]
     pub offsets: Vec<String>,
     /// State of the caches: hot, cold:clflush, cold:evict, cold:arena; a cold one for one side with :src or :dst.

@@ -87,6 +87,8 @@ fn result(seed: u64) -> RunResult {
             load: 1.0,
             store: 2.0,
             nt_store: 0.3,
+            load_by: Some("checksum/carryline".to_owned()),
+            store_by: None,
         }],
         warnings: vec![Warning { code: "W01".to_owned(), cause: "a".to_owned(), remedy: "b".to_owned() }],
         cells: vec![cell("pages", "sse2"), cell("pages", "avx2"), cell("packets", "sse2")],

@@ -116,6 +116,7 @@ fn the_machine_and_what_it_hides() {
     let why = "the hypervisor offers no counters".to_owned();
     let machine = Machine {
         environment: fixture::run().environment,
+        notes: vec!["The C library is imaginary; nothing more is to be said of it than fits into one line.".into()],
         not_measurable: vec![NotMeasurable { what: "cycles by counter".into(), why }],
     };
     insta::assert_snapshot!(machine.to_text(NARROW), @"

@@ -14,7 +14,8 @@ pub(super) const WORDS: &[Word] = &[
         &["net time"],
         "The gross time less that of the null call in the same loop: what the routine adds to an empty one. For a few \
          bytes it is a small difference of two larger figures and can come out near zero, so the gross figure is \
-         always kept beside it.",
+         always kept beside it. Where it comes out below zero, the call is as fast as one that does nothing: tables say \
+         '<null', JSON says within_null_call.",
     ),
     word(
         "null call",
