@@ -55,10 +55,16 @@ impl Cells {
         }
     }
 
-    /// At random offsets.
+    /// At random offsets, drawn from the whole page.
     #[must_use]
-    pub fn random(mut self) -> Cells {
-        self.condition.offsets = Offsets::Random;
+    pub fn random(self) -> Cells {
+        self.at(Offsets::Random)
+    }
+
+    /// With buffers that begin where `offsets` says.
+    #[must_use]
+    pub fn at(mut self, offsets: Offsets) -> Cells {
+        self.condition.offsets = offsets;
         self
     }
 
@@ -132,6 +138,8 @@ pub enum Against {
     BestPeer,
     /// This variant of the family.
     Variant(&'static str),
+    /// The fastest of these variants of the family, in that very cell.
+    BestOf(&'static [&'static str]),
     /// This variant of another family, in the same run and under the same condition.
     Elsewhere(Family, &'static str),
     /// The C library's memcpy, and then the fastest checksum that is not ours, whoever's technique it is: the times
@@ -220,6 +228,12 @@ impl Goal {
     pub fn also(mut self, variant: &'static str) -> Goal {
         self.also = Some(variant);
         self
+    }
+
+    /// True if it is held against what users have without us, and not against the machine or our own routines.
+    #[must_use]
+    pub fn is_against_others(&self) -> bool {
+        !matches!(self.against, Against::Limit | Against::Null(_) | Against::OursAt(_))
     }
 
     /// True if a tie at the bar is all that was asked for.

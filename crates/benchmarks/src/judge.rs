@@ -147,6 +147,10 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
     };
     let (opponent, opponent_ticks, ratio) = match goal.against {
         Against::Variant(variant) => in_cell(variant)?,
+        Against::BestOf(names) => {
+            let best = here.fastest(|name| names.contains(&name));
+            in_cell(&best.ok_or_else(|| format!("none of {} is there", names.join(", ")))?.variant)?
+        }
         Against::BestPeer => {
             let peer = here.fastest(|name| is_peer(family, name)).ok_or("no peer is there")?;
             in_cell(&peer.variant)?
@@ -163,7 +167,8 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
         Against::Limit => {
             let share = ours.limit_share.ok_or("no limit was measured")?;
             let ticks = share * gross.median;
-            let ratio = Ratio { median: share, low: ticks / gross.high, high: ticks / gross.low };
+            // No share of a limit is more than all of it.
+            let ratio = Ratio { median: share, low: ticks / gross.high, high: (ticks / gross.low).min(1.0) };
             ("the limit".to_owned(), ticks, ratio)
         }
         Against::Null(hundredths) => {

@@ -117,6 +117,7 @@ fn the_machine_and_what_it_hides() {
     let machine = Machine {
         environment: fixture::run().environment,
         not_measurable: vec![NotMeasurable { what: "cycles by counter".into(), why }],
+        assumed: vec!["no last cache level is told: 32 MiB are assumed".to_owned()],
     };
     insta::assert_snapshot!(machine.to_text(NARROW), @"
     machine
@@ -129,6 +130,9 @@ fn the_machine_and_what_it_hides() {
 
     Cannot be measured here
     cycles by counter: the hypervisor offers no counters
+
+    Assumed here
+    no last cache level is told: 32 MiB are assumed
     ");
     let nested = serde_json::json!({"caches": [{"level": 1}, {"level": 2}], "none": []});
     assert_eq!(
