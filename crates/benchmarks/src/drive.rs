@@ -42,15 +42,18 @@ pub fn matrices(goals: &[Goal]) -> Vec<Cells> {
 
 /// The time that one size of a matrix is given, in seconds.
 fn seconds_for(cells: &Cells, size: &str) -> f64 {
+    let is_short = !cells.variants.is_empty();
     let mean = Sizes::parse_list(size).ok().and_then(|sizes| Some(sizes.first()?.mean()));
     match mean.unwrap_or(0.0) {
-        bytes if bytes >= f64::from(32 << 20) => 9.0,
-        bytes if bytes >= f64::from(4 << 20) => 4.0,
+        bytes if bytes >= f64::from(32 << 20) && is_short => 5.0,
+        bytes if bytes > 4097.0 && is_short => 1.0,
+        _ if is_short => 0.14,
+        bytes if bytes >= f64::from(32 << 20) => 8.0,
+        bytes if bytes >= f64::from(4 << 20) => 3.5,
         bytes if bytes > f64::from(512 << 10) => 2.0,
-        _ if cells.condition.cache.method != CacheMethod::Hot => 2.0,
-        _ if cells.condition.then != Then::Nothing => 2.0,
-        _ if !cells.variants.is_empty() => 0.25,
-        _ => 1.25,
+        _ if cells.condition.cache.method != CacheMethod::Hot => 1.5,
+        _ if cells.condition.then != Then::Nothing => 1.5,
+        _ => 0.9,
     }
 }
 

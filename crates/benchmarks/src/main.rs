@@ -204,7 +204,11 @@ fn timed(args: &Run, goals: &[Goal]) -> Vec<(Cells, Duration)> {
     let planned: f64 = matrices.iter().map(drive::seconds).sum();
     let scale = args.budget.map_or(1.0, |budget| budget.as_secs_f64() / planned);
     let budget = |cells: &Cells| Duration::from_secs_f64((drive::seconds(cells) * scale).max(1.0));
-    matrices.into_iter().map(|cells| (cells.clone(), budget(&cells))).collect()
+    let with_time = |cells: Cells| {
+        let time = budget(&cells);
+        (cells, time)
+    };
+    matrices.into_iter().map(with_time).collect()
 }
 
 /// Prints what would be run.

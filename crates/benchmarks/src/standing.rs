@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The families, and how a sentence begins that is about them.
-const FAMILIES: [(&str, &str); 4] = [
-    ("checksum", "Checksums"),
-    ("copy", "Copies"),
-    ("zero", "Zeroing"),
-    ("copy_checksum", "Copies with their checksum"),
+const FAMILIES: [(&str, [&str; 2]); 4] = [
+    ("checksum", ["Checksums win", "they lose"]),
+    ("copy", ["Copies win", "they lose"]),
+    ("zero", ["Zeroing wins", "it loses"]),
+    ("copy_checksum", ["Copies with their checksum win", "they lose"]),
 ];
 
 /// Functions of the C library, whose places a fleet's size mixes are of.
@@ -37,8 +37,8 @@ pub fn paragraph(results: &Results) -> String {
     if unmeasured > 0 {
         let _ = write!(out, " {unmeasured} more were not measured.");
     }
-    for (family, noun) in FAMILIES {
-        out.extend(about(results, family, noun));
+    for (family, words) in FAMILIES {
+        out.extend(about(results, family, words));
     }
     out.extend(mixes(results));
     out.extend(sizes(results));
@@ -54,7 +54,7 @@ fn of_kind(results: &Results, kind: Kind) -> impl Iterator<Item = &GoalResult> {
 }
 
 /// How a family stands to what users have without us, each cell counted once, against the strongest opponent.
-fn about(results: &Results, family: &str, noun: &str) -> Option<String> {
+fn about(results: &Results, family: &str, [win, lose]: [&str; 2]) -> Option<String> {
     let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
     for goal in of_kind(results, Kind::Others).filter(|goal| goal.family == family) {
         for cell in goal.cells.iter().chain(&goal.best) {
@@ -72,22 +72,23 @@ fn about(results: &Results, family: &str, noun: &str) -> Option<String> {
     let mut sentence = match with(Order::Faster).max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
         _ if all.is_empty() => return None,
         Some(best) => format!(
-            " {noun} win in {} of {} cells, by up to {} times ({})",
+            " {win} in {} of {} cells, by up to {} times ({})",
             with(Order::Faster).count(),
             all.len(),
             factor(best.1.ratio),
             place(best)
         ),
-        None => format!(" {noun} win in none of {} cells", all.len()),
+        None => format!(" {win} in none of {} cells", all.len()),
     };
     match with(Order::Slower).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
         Some(worst) => {
             let percent = (1.0 / worst.1.ratio - 1.0) * 100.0;
             let count = with(Order::Slower).count();
-            let _ =
-                write!(sentence, "; they lose in {count}, at worst by {percent:.0} % ({}).", place(worst));
+            let _ = write!(sentence, "; {lose} in {count}, at worst by {percent:.0} % ({}).", place(worst));
         }
-        None => sentence.push_str("; they lose in none."),
+        None => {
+            let _ = write!(sentence, "; {lose} in none.");
+        }
     }
     Some(sentence)
 }

@@ -58,7 +58,7 @@ fn writing_for_one_machine_touches_no_other() {
     assert_eq!(all.iter().map(Results::file_name).collect::<Vec<_>>(), ["a-avx2.json", "b-avx2.json"]);
     let text = document(&all);
     assert!(text.contains("0 of 2 goals reached") && text.contains("2 of 2 goals reached"), "{text}");
-    assert!(text.contains("Zeroing win in 2 of 2 cells, by up to 2.00 times"), "{text}");
+    assert!(text.contains("Zeroing wins in 2 of 2 cells, by up to 2.00 times"), "{text}");
 }
 
 #[test]

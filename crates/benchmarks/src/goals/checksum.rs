@@ -19,6 +19,9 @@ const LEVELS: &str = "32 KiB in L1: 0.90 of the load limit; L2, L3 and memory: 0
 const COPIES: &str =
     "copy and sum: twice memcpy followed by the best sum, and within 1.25 times memcpy alone";
 
+/// What a copy with its sum is held against, where all variants would take too long.
+const PAIR: [&str; 3] = ["carryline", "memcpy_then_sum", "libc_memcpy"];
+
 /// How many times the best peer, by size: aligned, and at random offsets.
 const PEERS: [(&str, f64, f64); 9] = [
     ("20", 1.0, 1.0),
@@ -116,10 +119,10 @@ pub fn goals() -> Vec<Goal> {
         let cells = Cells::hot(Checksum, [size]);
         goals.push(goal(format!("checksum-{level}"), cells, Against::Limit, want, LEVELS));
     }
-    let large = Cells::hot(Checksum, ["32K", "256K", "8M"]).random();
+    let large = Cells::hot(Checksum, ["32K", "256K"]).random();
     goals.push(goal("checksum-large-random".to_owned(), large, Against::BestPeer, 1.0, RANDOM));
     for (ending, offsets) in [("random", Offsets::Random), ("alias", Offsets::Alias)] {
-        let cells = Cells::hot(CopyChecksum, ["1500", "9000"]).at(offsets).beside([Copy]);
+        let cells = Cells::hot(CopyChecksum, ["1500", "9000"]).at(offsets).beside([Copy]).only(&PAIR);
         let alone = Against::Elsewhere(Copy, "libc_memcpy");
         goals.push(goal(format!("checksum-copy-{ending}-memcpy"), cells, alone, 1.0 / 1.25, COPIES));
     }
