@@ -286,6 +286,7 @@ fn lists_have_the_promised_fields() {
     let machine = place.json(&["machine"]);
     assert!(machine["environment"]["caches"].is_array());
     assert!(machine["not_measurable"].is_array());
+    assert!(machine["assumed"].is_array());
     let word = place.json(&["explain", "W01"]);
     assert!(word["remedy"].is_string());
     let (page, _) = place.expect(&["man"], 0);

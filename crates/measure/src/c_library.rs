@@ -177,7 +177,7 @@ mod tests {
         assert!(sentence.contains("unsupported: it has no tunable glibc.cpu.x86_rep_movsb"), "{sentence}");
         let low = without(&LISTING.replace("0xffffffffffffffff", "0x100000"));
         assert!(low.not_raised.is_some_and(|reason| reason.contains("1048576")));
-        let odd = without(&LISTING.replace(" (min", " [min"));
+        let odd = without(&LISTING.replace("max: ", "up to "));
         assert!(odd.not_raised.is_some_and(|reason| reason.contains("words of its own")));
         let musl = RepThresholds::of(Err("only glibc on x86-64 has such thresholds".to_owned()));
         assert!(musl.sentence("musl").starts_with("The C library is musl, measured as installed alone;"));

@@ -113,6 +113,8 @@ pub struct Machine {
     pub notes: Vec<String>,
     /// What cannot be measured here, with the reason.
     pub not_measurable: Vec<NotMeasurable>,
+    /// What is assumed where the machine does not tell, and what of it is hidden on purpose.
+    pub assumed: Vec<String>,
 }
 
 /// Something that cannot be measured on this machine.
@@ -252,6 +254,13 @@ impl Machine {
         }
         for NotMeasurable { what, why } in &self.not_measurable {
             out.push_str(&wrap(&safe(&format!("{what}: {why}")), style.width, 2));
+            out.push('\n');
+        }
+        if !self.assumed.is_empty() {
+            out.push_str(&format!("\n{}\n", bold("Assumed here", style)));
+        }
+        for sentence in &self.assumed {
+            out.push_str(&wrap(&safe(sentence), style.width, 2));
             out.push('\n');
         }
         out

@@ -345,6 +345,15 @@ mod tests {
         run.cells.retain(|cell| cell.family == "checksum" && cell.variant != "reference");
         run.cells.truncate(3);
         run.cells[2].ticks_per_call = Some(fixture::estimate(-0.3));
-        insta::assert_snapshot!(matrices(&run, Unit::Ticks)[0].to_text(Style::default()), @"");
+        insta::assert_snapshot!(matrices(&run, Unit::Ticks)[0].to_text(Style::default()), @"
+        checksum, independent calls, 1500 bytes, offset 0, hot: net ticks
+        variant           ticks
+        ───────────────────────
+        adc_1_stream     52.3
+        avx512_dot        7.10
+        carryline     <null   *
+        * fastest, or tied with the fastest
+        <null: within the null call, which does nothing
+        ");
     }
 }

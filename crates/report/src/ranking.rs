@@ -370,8 +370,8 @@ pub fn legend(unit: Unit, style: Style) -> String {
         "Net is without the null call, gross with it; '<null' is within the null call: no slower than a call that does \
          nothing."
     };
-    let rest = "Ranks and ratios come from gross times, paired within rounds (rows of libc and of libc ..._no_rep, which \
-                no process has both of, by their medians); '=' marks a rank shared by a tie. \
+    let rest = "Ranks and ratios come from gross times, paired within rounds (libc's two rows have none in common); '=' \
+                marks a rank shared by a tie. \
                 The limit is what the bytes take at the best rate that this run saw, but at least a null call.";
     format!("{}\n{}\n", wrap(counts, style.width, 0), wrap(rest, style.width, 0))
 }

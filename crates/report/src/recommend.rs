@@ -394,6 +394,26 @@ mod tests {
     }
 
     #[test]
+    fn where_baselines_differ_each_situation_names_its_own() {
+        let names = ["libc_memset", "libc_memset_no_rep"];
+        let sizes = [40, 1500].into_iter().zip(names).map(|(size, baseline)| {
+            let trio = [("carryline", 5.0), (names[0], 20.0), (names[1], 20.0)];
+            let cells = trio.map(|(name, ticks)| cell("zero", name, Condition::plain(size), ticks));
+            rank(cells.to_vec(), Some(baseline))
+        });
+        insta::assert_snapshot!(advice(sizes.collect::<Vec<_>>().concat()), @"
+        What to use here
+
+        zero, independent calls
+        situation                  use        speed  compared with
+        ───────────────────────────────────────────────────────────────
+        40 bytes, offset 0, hot    carryline  2.67x  libc_memset
+        1500 bytes, offset 0, hot  carryline  2.67x  libc_memset_no_rep
+        One choice does for both situations: carryline is fastest or tied in each.
+        ");
+    }
+
+    #[test]
     fn a_tie_carries_a_span_as_far_as_it_holds() {
         // a alone, a = b, b alone, c: two changes are enough.
         let figures =

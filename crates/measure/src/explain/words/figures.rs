@@ -108,15 +108,15 @@ pub(super) const WORDS: &[Word] = &[
         &[],
         "The variant that ratios refer to: libc for zero and copy, the kernel's classic form with one carry chain for \
          checksum. It is the best that people have without carryline, and not the slowest that could be found: of the two \
-         rows of libc, as installed and with its thresholds for rep movsb and rep stosb raised (..._no_rep), the faster \
-         one in each situation. The header of a ranking names it.",
+         rows of libc, as installed and with its thresholds for rep movsb and rep stosb raised (no_rep), the \
+         faster one in each situation. The header of a ranking names it.",
     ),
     word(
         "no_rep",
         &["libc_memcpy_no_rep", "libc_memmove_no_rep", "libc_memset_no_rep", "GLIBC_TUNABLES"],
         "A row of the C library whose thresholds for rep movsb and rep stosb are out of reach, by \
-         GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=...:glibc.cpu.x86_rep_stosb_threshold=... in the environment of its \
-         worker processes. On some CPUs that is many times as fast as the library as installed. The variable is read when \
+         the tunables x86_rep_movsb_threshold and x86_rep_stosb_threshold in GLIBC_TUNABLES, in the environment of its worker \
+         processes. On some CPUs that is many times as fast as the library as installed. The variable is read when \
          a process starts, so processes with it and without alternate, and no process has both rows: their own ratio \
          comes from the processes' medians and has a wider interval. 'carryline machine' says whether the C library \
          here has these thresholds.",
