@@ -3,7 +3,12 @@
 //! Exit status: 0 done, whatever the figures; 1 a measurement or something else failed; 2 unusable arguments.
 
 use anyhow::Context;
-use carryline_benchmarks::{document, drive, goal::Cells, goals, judge, stored::Stored, table};
+use carryline_benchmarks::goal::{Cells, Goal};
+use carryline_benchmarks::results::{self, Results};
+use carryline_benchmarks::stored::{Group, Stored};
+use carryline_benchmarks::tier::{Measured, Tier, to_measure};
+use carryline_benchmarks::{document, drive, goals, judge, table};
+use carryline_measure::environment::Environment;
 use carryline_report::table::Style;
 use clap::{Args, Parser, Subcommand};
 use std::io::{IsTerminal, Write};
@@ -18,9 +23,10 @@ use std::time::{Duration, Instant};
 #[command(after_help = "\
 Examples:
   cargo xtask benchmarks run --only checksum-1500       what tuning at 1500 bytes needs, in seconds
-  cargo xtask benchmarks run                            everything, in some six minutes
+  cargo xtask benchmarks run                            everything, in under eight minutes a tier
+  cargo xtask benchmarks run --tier avx2                one tier; on a stronger machine by CARRYLINE_MASK
   cargo xtask benchmarks show --only memory             the goals again, from stored results
-  cargo xtask benchmarks write                          docs/benchmarks.md from stored results")]
+  cargo xtask benchmarks write                          this machine's results, and docs/benchmarks.md from all")]
 struct Cli {
     #[command(subcommand)]
     job: Job,
@@ -28,11 +34,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Job {
-    /// Measure the cells that goals need, keep the results, print the goals
+    /// Measure the cells that the goals of this machine's tier need, keep the results, print the goals
     Run(Run),
     /// Print the goals from stored results
     Show(Which),
-    /// Write the document from stored results
+    /// Write this machine's results to a file that can be committed, and the document from all such files
     Write(WriteArgs),
     /// List the goals
     Goals(Which),
@@ -43,6 +49,10 @@ struct Which {
     /// Goals to take: checksum, memory, a goal, or the beginning of several goals' names [default: all].
     #[arg(long, value_name = "GOAL", num_args = 1.., value_delimiter = ',')]
     only: Vec<String>,
+    /// The tier: avx512, avx2 or sse2 [default: for `run` that of the machine, and on an AVX-512 machine also avx2; else
+    /// every tier].
+    #[arg(long, value_name = "TIER")]
+    tier: Option<Tier>,
     /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
@@ -52,7 +62,7 @@ struct Which {
 struct Run {
     #[command(flatten)]
     which: Which,
-    /// Time for everything that is measured, 60s or 5m [default: as much as the cells need].
+    /// Time for everything that is measured of a tier, 60s or 5m [default: as much as the cells need].
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
     /// The command to measure with, in place of a fresh release build.
@@ -68,8 +78,9 @@ struct WriteArgs {
     /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// The document [default: docs/benchmarks.md of the workspace].
-    #[arg(long, value_name = "FILE")]
+    /// The document [default: docs/benchmarks.md of the workspace]. The results lie in a folder of the same name
+    /// without its ending.
+    #[arg(long, value_name = "FILE.md")]
     out: Option<PathBuf>,
 }
 
@@ -88,17 +99,9 @@ fn time(text: &str) -> Result<Duration, String> {
 fn main() -> ExitCode {
     let done = match Cli::parse().job {
         Job::Run(args) => run(&args),
-        Job::Show(args) => selected(&args).and_then(|goals| {
-            let stored = Stored::load(&database(args.db.as_deref()))?;
-            print(&table::render(&judge::judge(&goals, &stored), style()))?;
-            Ok(ExitCode::SUCCESS)
-        }),
+        Job::Show(args) => show(&args),
         Job::Write(args) => write(&args),
-        Job::Goals(args) => selected(&args).and_then(|goals| {
-            let lines: Vec<String> = goals.iter().map(|g| format!("{}: {}\n", g.id, g.source)).collect();
-            print(&lines.concat())?;
-            Ok(ExitCode::SUCCESS)
-        }),
+        Job::Goals(args) => list(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -106,26 +109,71 @@ fn main() -> ExitCode {
     })
 }
 
-/// The goals asked for. Words that mean none end the program, as any unusable argument does.
-fn selected(which: &Which) -> anyhow::Result<Vec<carryline_benchmarks::goal::Goal>> {
-    goals::only(&which.only).map_err(|error| {
-        eprintln!("error: --only: {error}");
-        std::process::exit(2)
-    })
+/// Ends the program as any unusable argument does.
+fn unusable(argument: &str, error: &dyn std::fmt::Display) -> ! {
+    eprintln!("error: {argument}: {error}");
+    std::process::exit(2)
+}
+
+/// The goals of a tier that were asked for.
+fn selected(which: &Which, tier: Tier) -> Vec<Goal> {
+    goals::only(&which.only, tier).unwrap_or_else(|error| unusable("--only", &error))
+}
+
+/// The tier asked for, or else all.
+fn tiers(which: &Which) -> Vec<Tier> {
+    which.tier.map_or_else(|| Tier::ALL.to_vec(), |tier| vec![tier])
+}
+
+fn list(which: &Which) -> anyhow::Result<ExitCode> {
+    for tier in tiers(which) {
+        let lines = selected(which, tier).into_iter().map(|goal| format!("  {}: {}\n", goal.id, goal.source));
+        print(&format!("{}\n{}", tier.title(), lines.collect::<String>()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(which: &Which) -> anyhow::Result<ExitCode> {
+    let tiers = tiers(which);
+    // Words are checked before a database is looked for.
+    let goals: Vec<(Tier, Vec<Goal>)> = tiers.into_iter().map(|tier| (tier, selected(which, tier))).collect();
+    for group in Stored::load(&database(which.db.as_deref()))? {
+        if let Some((_, goals)) = goals.iter().find(|(tier, _)| *tier == group.tier) {
+            print(&verdicts(&group, goals))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The goals of a group with what became of them, and the worst sizes.
+fn verdicts(group: &Group, goals: &[Goal]) -> String {
+    let findings = judge::judge(goals, &group.stored);
+    let results = Results::of(group, &findings);
+    let masked = if results.masked.is_empty() {
+        String::new()
+    } else {
+        format!(", masked: {}", results.masked.join(", "))
+    };
+    format!(
+        "{}, {}{masked}\n{}{}\n",
+        group.machine,
+        group.tier.title(),
+        table::render(&findings, style()),
+        table::worst_sizes(&results, style())
+    )
 }
 
 fn run(args: &Run) -> anyhow::Result<ExitCode> {
-    let goals = selected(&args.which)?;
+    let here = Environment::here();
+    let masked = std::env::var(drive::MASK).ok();
+    let measured = to_measure(Tier::of(&here.cpu.features), args.which.tier, masked.as_deref());
+    let measured = measured.unwrap_or_else(|error| unusable("--tier", &error));
+    let planned: Vec<(Measured, Vec<Goal>)> =
+        measured.into_iter().map(|one| (one.clone(), selected(&args.which, one.tier))).collect();
     let db = std::path::absolute(database(args.which.db.as_deref()))?;
-    let matrices = drive::matrices(&goals);
-    let planned: f64 = matrices.iter().map(drive::seconds).sum();
-    let scale = args.budget.map_or(1.0, |budget| budget.as_secs_f64() / planned);
-    let budget = |cells: &Cells| Duration::from_secs_f64((drive::seconds(cells) * scale).max(1.0));
     if args.plan {
-        for cells in &matrices {
-            let words = drive::arguments(cells, budget(cells), &db);
-            let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-            print(&format!("carryline {}\n", words.join(" ")))?;
+        for (one, goals) in &planned {
+            plan(args, one, goals, &db)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -136,35 +184,90 @@ fn run(args: &Run) -> anyhow::Result<ExitCode> {
     if let Some(folder) = db.parent() {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    let begin = Instant::now();
     let mut failed = false;
-    let total: f64 = matrices.iter().map(|cells| budget(cells).as_secs_f64()).sum();
-    for (at, cells) in matrices.iter().enumerate() {
-        let left: f64 = matrices[at..].iter().map(|cells| budget(cells).as_secs_f64()).sum();
+    for (one, goals) in &planned {
+        failed |= !measure(args, one, goals, &program, &db);
+    }
+    let groups = Stored::load(&db)?;
+    for (one, goals) in planned.iter().filter(|(_, goals)| !goals.is_empty()) {
+        // The newest of a tier is what was just measured.
+        if let Some(group) = groups.iter().find(|group| group.tier == one.tier) {
+            print(&verdicts(group, goals))?;
+        }
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The matrices that goals need, each with its time.
+fn timed(args: &Run, goals: &[Goal]) -> Vec<(Cells, Duration)> {
+    let matrices = drive::matrices(goals);
+    let planned: f64 = matrices.iter().map(drive::seconds).sum();
+    let scale = args.budget.map_or(1.0, |budget| budget.as_secs_f64() / planned);
+    let budget = |cells: &Cells| Duration::from_secs_f64((drive::seconds(cells) * scale).max(1.0));
+    let with_time = |cells: Cells| {
+        let time = budget(&cells);
+        (cells, time)
+    };
+    matrices.into_iter().map(with_time).collect()
+}
+
+/// Prints what would be run.
+fn plan(args: &Run, one: &Measured, goals: &[Goal], db: &Path) -> anyhow::Result<()> {
+    let mask = one.mask.as_ref().map(|words| format!("{}={words} ", drive::MASK)).unwrap_or_default();
+    for (cells, budget) in timed(args, goals) {
+        let words = drive::arguments(&cells, budget, db);
+        let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        print(&format!("{mask}carryline {}\n", words.join(" ")))?;
+    }
+    Ok(())
+}
+
+/// Measures what the goals of a tier need; false if something could not be measured, which is then said.
+fn measure(args: &Run, one: &Measured, goals: &[Goal], program: &Path, db: &Path) -> bool {
+    let begin = Instant::now();
+    let matrices = timed(args, goals);
+    let total: f64 = matrices.iter().map(|(_, budget)| budget.as_secs_f64()).sum();
+    let mut is_done = true;
+    for (at, (cells, budget)) in matrices.iter().enumerate() {
+        let left: f64 = matrices[at..].iter().map(|(_, budget)| budget.as_secs_f64()).sum();
         let families: Vec<&str> = cells.families.iter().map(|family| family.name()).collect();
         eprintln!(
-            "{}/{}: {} {}, {} sizes ({left:.0} of {total:.0} s left)",
+            "{} {}/{}: {} {}, {} sizes ({left:.0} of {total:.0} s left)",
+            one.tier,
             at + 1,
             matrices.len(),
             families.join("+"),
             cells.words(),
             cells.sizes.len()
         );
-        if let Err(error) = drive::measure(&program, cells, budget(cells), &db) {
+        if let Err(error) = drive::measure(program, cells, *budget, db, one.mask.as_deref()) {
             eprintln!("error: {error:#}");
-            failed = true;
+            is_done = false;
         }
     }
-    eprintln!("measured in {:.0} s", begin.elapsed().as_secs_f64());
-    let stored = Stored::load(&db)?;
-    print(&table::render(&judge::judge(&goals, &stored), style()))?;
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    eprintln!("{}: measured in {:.0} s", one.tier, begin.elapsed().as_secs_f64());
+    is_done
 }
 
 fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
-    let stored = Stored::load(&database(args.db.as_deref()))?;
     let out = args.out.clone().unwrap_or_else(|| workspace().join("docs/benchmarks.md"));
-    let text = document::document(&goals::all(), &stored);
+    let folder = out.with_extension("");
+    if folder == out {
+        unusable("--out", &format!("{}: the document's name needs an ending, such as .md", out.display()));
+    }
+    let db = database(args.db.as_deref());
+    if args.db.is_some() || db.exists() {
+        for group in Stored::load(&db)? {
+            let results = Results::of(&group, &judge::judge(&goals::all(group.tier), &group.stored));
+            print(&format!("{}\n", results::write(results, &folder)?.display()))?;
+        }
+    } else {
+        eprintln!(
+            "{}: no such file, so nothing new; the document is written from what is known",
+            db.display()
+        );
+    }
+    let text = document::document(&results::read_all(&folder)?);
     std::fs::write(&out, text).with_context(|| out.display().to_string())?;
     print(&format!("{}\n", out.display()))?;
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,8 @@
 //! What a database holds, as the goals see it: of each situation the latest run that measured it.
 
 use crate::goal::Cells;
+use crate::machine;
+use crate::tier::Tier;
 use anyhow::{Context, bail};
 use carryline_measure::condition::Condition;
 use carryline_measure::gather::{Gathered, Situation};
@@ -78,17 +80,29 @@ pub struct Stored {
     pub situations: Vec<StoredSituation>,
 }
 
+/// What a database holds of one machine in one tier.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The machine, see [`machine::name`].
+    pub machine: String,
+    /// The tier that its features made, masked ones left out.
+    pub tier: Tier,
+    /// The results.
+    pub stored: Stored,
+}
+
 impl Stored {
-    /// Reads a database. Runs that never ended, and damaged ones, are passed over.
+    /// Reads a database, by machine and tier, that of the newest run first. Runs that never ended, and damaged ones, are
+    /// passed over.
     ///
     /// # Errors
     /// A file that is not there, is no database of carryline's, or holds no finished run.
-    pub fn load(path: &Path) -> anyhow::Result<Stored> {
+    pub fn load(path: &Path) -> anyhow::Result<Vec<Group>> {
         if !path.exists() {
             bail!("{}: no such file; 'cargo xtask benchmarks run' makes it", path.display());
         }
         let store = Store::open(path)?;
-        let mut stored = Stored::default();
+        let mut groups: Vec<Group> = Vec::new();
         for summary in store.runs(usize::MAX)? {
             if !matches!(summary.status, RunStatus::Complete | RunStatus::Interrupted) {
                 continue;
@@ -99,11 +113,23 @@ impl Stored {
                 .with_context(|| format!("run {}: its plan is of another version", summary.id))?;
             let restricted = header.command.iter().any(|word| word.starts_with("--variants"));
             let matrix = Matrix::new(situations.iter().map(|of| of.family.clone()), restricted);
+            let (machine, tier) = (machine::name(&result.environment), machine::tier(&result.environment));
+            let at = groups.iter().position(|group| group.machine == machine && group.tier == tier);
+            let at = at.unwrap_or_else(|| {
+                groups.push(Group { machine, tier, stored: Stored::default() });
+                groups.len() - 1
+            });
+            let stored = &mut groups[at].stored;
             let gathered = Gathered::restore(situations, &store.rounds(summary.id)?);
             let known = |gathered: &Gathered| {
-                let name = &gathered.situation.name;
-                let same =
-                    |old: &StoredSituation| old.matrix == matrix && old.gathered.situation.name == *name;
+                let new = &gathered.situation;
+                let same = |old: &StoredSituation| {
+                    let old_situation = &old.gathered.situation;
+                    // A name may stay while what it means changes.
+                    old.matrix == matrix
+                        && old_situation.name == new.name
+                        && old_situation.condition == new.condition
+                };
                 stored.situations.iter().any(same)
             };
             let fresh: Vec<Gathered> =
@@ -135,10 +161,11 @@ impl Stored {
                 warnings: result.warnings,
             });
         }
-        if stored.runs.is_empty() {
+        groups.retain(|group| !group.stored.runs.is_empty());
+        if groups.is_empty() {
             bail!("{}: no finished run in it; 'cargo xtask benchmarks run' makes some", path.display());
         }
-        Ok(stored)
+        Ok(groups)
     }
 
     /// The situation of a family, in the matrix and under the condition of a goal's cells, at a size written so.
@@ -177,6 +204,20 @@ impl StoredSituation {
     pub fn samples(&self, variant: &str) -> Vec<Vec<f64>> {
         let place = self.gathered.situation.subjects.iter().position(|name| name == variant);
         place.map(|place| self.gathered.gross(place)).unwrap_or_default()
+    }
+
+    /// The variant itself, or that of the same function of the C library with other thresholds, if that was measured
+    /// here too and is faster: see [`carryline_variants::c_library`].
+    #[must_use]
+    pub fn better_row<'a>(&self, variant: &'a str) -> &'a str {
+        let family = Family::from_name(&self.gathered.situation.family);
+        let this = family.and_then(|family| carryline_variants::find(family, variant));
+        let other = this.and_then(|this| this.with_other_thresholds()).map(|other| other.name);
+        let fastest = self.fastest(|name| name == variant || Some(name) == other);
+        match (fastest, other) {
+            (Some(cell), Some(other)) if cell.variant == other => other,
+            _ => variant,
+        }
     }
 
     /// The measured cell with the lowest median among those that `wanted` names.

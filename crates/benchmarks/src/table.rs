@@ -2,8 +2,9 @@
 
 use crate::goal::{Goal, Over};
 use crate::judge::{CellFinding, Finding, Verdict};
+use crate::results::{Kind, Results};
 use carryline_measure::results::Ratio;
-use carryline_report::table::{Emphasis, Kind, Style, Table};
+use carryline_report::table::{Emphasis, Kind as Column, Style, Table};
 use std::fmt::Write;
 
 /// Cells of a goal that are listed one by one, at most: the worst.
@@ -78,14 +79,14 @@ pub fn condition(finding: &Finding) -> String {
 #[must_use]
 pub fn render(findings: &[Finding], style: Style) -> String {
     let mut table = Table::new([
-        ("goal", Kind::Name),
-        ("condition", Kind::Text),
-        ("ours, gross ticks", Kind::Name),
-        ("against", Kind::Name),
-        ("its", Kind::Number),
-        ("ratio", Kind::Name),
-        ("wanted", Kind::Number),
-        ("verdict", Kind::Text),
+        ("goal", Column::Name),
+        ("condition", Column::Text),
+        ("ours, gross ticks", Column::Name),
+        ("against", Column::Name),
+        ("its", Column::Number),
+        ("ratio", Column::Name),
+        ("wanted", Column::Number),
+        ("verdict", Column::Text),
     ]);
     for finding in findings {
         let (_, cell) = shown(finding);
@@ -148,6 +149,39 @@ pub fn worst_lines(findings: &[Finding]) -> Vec<(Vec<&str>, String)> {
         }
     }
     lines
+}
+
+/// The worst sizes of every goal over a whole range, one table for each, to see where a peer is ahead.
+#[must_use]
+pub fn worst_sizes(results: &Results, style: Style) -> String {
+    let mut out = String::new();
+    for goal in results.goals.iter().filter(|goal| goal.kind == Kind::Sizes && !goal.cells.is_empty()) {
+        let _ = writeln!(
+            out,
+            "\n{}, {}: {} of {} sizes over 5 % behind the best peer; the worst {}:",
+            goal.family,
+            goal.condition,
+            goal.count.below,
+            goal.count.cells,
+            goal.cells.len()
+        );
+        let mut table = Table::new([
+            ("size", Column::Number),
+            ("ours, gross ticks", Column::Number),
+            ("best peer", Column::Name),
+            ("its", Column::Number),
+            ("ratio", Column::Number),
+        ]);
+        for cell in &goal.cells {
+            let emphasis = if cell.ratio < goal.want { Emphasis::Bad } else { Emphasis::None };
+            let ours = cell.ours.map(ticks).unwrap_or_default();
+            let theirs = cell.theirs.map(ticks).unwrap_or_default();
+            let row = vec![cell.size.clone(), ours, cell.opponent.clone(), theirs, factor(cell.ratio)];
+            table.push(row, emphasis);
+        }
+        out.push_str(&table.render(style));
+    }
+    out
 }
 
 /// How many goals came out how.

@@ -13,6 +13,8 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
         (&["show", "--only", "checksum-1501"], "'checksum-1501'"),
         (&["run", "--budget", "soon"], "60s or 5m"),
         (&["run", "--budget", "0"], "between a second and a day"),
+        (&["show", "--tier", "avx3"], "'avx3' is no tier; there are avx512, avx2, sse2"),
+        (&["write", "--out", "x"], "needs an ending"),
         (&["measure"], "measure"),
     ] {
         let output = benchmarks(arguments);
@@ -39,11 +41,37 @@ fn what_is_not_there_ends_with_1_and_is_named() {
 
 #[test]
 fn a_plan_is_commands_that_share_the_budget() {
-    let output = benchmarks(&["run", "--only", "checksum-1500", "--budget", "20s", "--plan", "--db", "x"]);
+    let asked =
+        ["run", "--tier", "sse2", "--only", "checksum-kernel", "--budget", "20s", "--plan", "--db", "x"];
+    let output = benchmarks(&asked);
     let plan = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && plan.lines().count() == 2, "{plan}");
     for line in plan.lines() {
-        assert!(line.starts_with("carryline measure --family checksum --sizes 1500 "), "{line}");
+        // A machine that is of that tier masks nothing.
+        let line = line.strip_prefix("CARRYLINE_MASK=avx2 ").unwrap_or(line);
+        assert!(line.starts_with("carryline measure --family checksum --sizes 20,40,"), "{line}");
         assert!(line.contains(" --budget 10000ms "), "{line}");
     }
+}
+
+#[test]
+fn goals_are_listed_by_tier() {
+    let listed = |arguments: &[&str]| {
+        let output = benchmarks(arguments);
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let all = listed(&["goals"]);
+    for line in [
+        "AVX-512\n",
+        "AVX2\n",
+        "SSE2\n",
+        "  checksum-9000-limit: ",
+        "  checksum-kernel: ",
+        "  copy-trap-alias: ",
+    ] {
+        assert!(all.contains(line), "{line} in {all}");
+    }
+    let one = listed(&["goals", "--tier", "avx2", "--only", "checksum-9000-limit"]);
+    assert_eq!(one.lines().count(), 2, "{one}");
 }

@@ -4,8 +4,10 @@ mod support;
 
 use carryline_benchmarks::goal::{Against, Cells, Goal, Part};
 use carryline_benchmarks::judge::{Verdict, judge};
-use carryline_benchmarks::stored::{Matrix, Stored, StoredRun, StoredSituation};
-use carryline_benchmarks::{document::document, table};
+use carryline_benchmarks::results::Results;
+use carryline_benchmarks::stored::{Group, Matrix, Stored, StoredRun, StoredSituation};
+use carryline_benchmarks::tier::Tier;
+use carryline_benchmarks::{document::document, machine, table};
 use carryline_measure::cells::summarise;
 use carryline_measure::results::{Limit, Warning};
 use carryline_variants::Family;
@@ -16,6 +18,16 @@ fn situation(family: Family, size: &str, times: &[(&str, f64)], limits: &[Limit]
     let summary = summarise(&gathered, limits, 1);
     let matrix = Matrix::of(&Cells::hot(family, [size]));
     StoredSituation { run: 0, matrix, gathered, cells: summary.cells, floor: summary.floor }
+}
+
+fn group() -> Group {
+    let machine = machine::name(&environment());
+    Group { machine, tier: Tier::Avx512, stored: stored() }
+}
+
+fn results() -> Results {
+    let group = group();
+    Results::of(&group, &judge(&goals(), &group.stored))
 }
 
 fn stored() -> Stored {
@@ -81,14 +93,26 @@ fn each_goal_gets_the_verdict_that_its_figures_deserve() {
 
 #[test]
 fn the_document_word_for_word() {
-    let text = document(&goals(), &stored());
-    assert_eq!(text, document(&goals(), &stored()), "the same results give the same document");
+    let mut masked = results();
+    masked.tier = Tier::Avx2;
+    masked.masked = vec!["avx512f".to_owned()];
+    let all = [results(), masked];
+    let text = document(&all);
+    assert_eq!(text, document(&all), "the same results give the same document");
     assert!(!text.contains("NaN") && text.lines().all(|line| line.trim_end() == line));
     insta::assert_snapshot!("document", text);
+}
+
+#[test]
+fn the_results_word_for_word() {
+    let text = results().to_text().expect("JSON");
+    assert_eq!(Results::from_text(&text).expect("read back"), results());
+    insta::assert_snapshot!("results", text);
 }
 
 #[test]
 fn the_table_word_for_word() {
     let text = table::render(&judge(&goals(), &stored()), Default::default());
     insta::assert_snapshot!("table", text);
+    assert_eq!(table::worst_sizes(&results(), Default::default()), "", "no goal over a range of sizes");
 }

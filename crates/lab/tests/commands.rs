@@ -86,7 +86,7 @@ fn every_condition_can_be_measured() {
             ],
             12,
         ),
-        (&["--variants", "copy/int64_registers", "--offsets", "0,13,0:63,random"], 4),
+        (&["--variants", "copy/int64_registers", "--offsets", "0,13,0:63,random,alias,random-line"], 6),
         (&["--variants", "zero/avx2", "--then", "nothing,read,read-later:64K,victim:16K"], 4),
         (&["--variants", "checksum/avx2,copy_checksum/fused", "--segments", "1,3,1,3,40,1500"], 2),
         (&["--variants", "zero/avx2", "--sizes", "0,1..64,fleet:memset-B,64K", "--pages", "4k,huge"], 8),
@@ -119,6 +119,41 @@ fn labels_come_from_what_ran() {
     assert_eq!(seen["size_distinct"], 64);
     assert_eq!(seen["src_alignments"], 64);
     assert_eq!(seen["dst_alignments"], 0);
+}
+
+#[test]
+fn an_alias_is_left_out_where_there_is_one_buffer_and_said_so() {
+    let place = Place::new();
+    let arguments = short(&[
+        "measure",
+        "--family",
+        "zero,copy",
+        "--variants",
+        "zero/avx2,copy/avx2",
+        "--sizes",
+        "1500",
+        "--offsets",
+        "0,alias",
+        "--format",
+        "json",
+    ]);
+    let (out, err) = place.expect(&arguments, 0);
+    let run: Value = serde_json::from_str(&out).expect("JSON");
+    let mut measured: Vec<_> = cells(&run)
+        .iter()
+        .map(|cell| {
+            (
+                cell["family"].as_str().unwrap_or_default(),
+                cell["condition"]["offsets"].as_str().unwrap_or_default(),
+            )
+        })
+        .collect();
+    measured.sort_unstable();
+    measured.dedup();
+    assert_eq!(measured, [("copy", "0"), ("copy", "alias"), ("zero", "0")]);
+    assert!(err.contains("left out: --offsets alias: zero has one buffer"), "{err}");
+    let (_, err) = place.expect(&["measure", "--family", "checksum", "--offsets", "alias"], 2);
+    assert!(err.contains("checksum has one buffer"), "{err}");
 }
 
 #[test]
@@ -251,6 +286,7 @@ fn lists_have_the_promised_fields() {
     let machine = place.json(&["machine"]);
     assert!(machine["environment"]["caches"].is_array());
     assert!(machine["not_measurable"].is_array());
+    assert!(machine["assumed"].is_array());
     let word = place.json(&["explain", "W01"]);
     assert!(word["remedy"].is_string());
     let (page, _) = place.expect(&["man"], 0);

@@ -4,6 +4,10 @@
 //! is one [`Condition`], and the sampler makes it so before each batch. Each word that the command line takes
 //! for a field is in that field's `WORDS`, with what it means.
 
+mod offsets;
+
+pub use offsets::Offsets;
+
 use crate::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,7 +18,7 @@ use std::str::FromStr;
 pub struct Condition {
     /// How many bytes a call gets.
     pub sizes: Sizes,
-    /// Where in a cache line the buffers begin.
+    /// Where in a page the buffers begin.
     pub offsets: Offsets,
     /// What is in the caches when a call begins.
     pub cache: Cache,
@@ -192,67 +196,6 @@ impl fmt::Display for Cache {
     }
 }
 
-/// Where the buffers begin, or end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Offsets {
-    /// The same for every call, in bytes past a line boundary; up to 4095, so that distances modulo a page can
-    /// be chosen too.
-    Fixed {
-        /// Of the destination.
-        dst: u16,
-        /// Of the source.
-        src: u16,
-    },
-    /// Drawn anew for every call and every buffer, 0 to 63.
-    Random,
-    /// Every buffer ends with the last byte of a page. Behind the page of a hot one nothing is mapped.
-    End,
-}
-
-impl Offsets {
-    /// All buffers at a line boundary.
-    pub const ALIGNED: Offsets = Offsets::Fixed { dst: 0, src: 0 };
-    /// The largest offset that can be asked for.
-    pub const MOST: u16 = 4095;
-    /// The words of the command line.
-    pub const WORDS: &'static [(&'static str, &'static str)] = &[
-        ("N", "every buffer begins N bytes (0 to 4095) past a page boundary"),
-        ("D:S", "the destination begins D bytes past a page boundary, the source S"),
-        ("random", "drawn anew for every call and buffer, 0 to 63"),
-        ("end", "every buffer ends with a page; behind a hot one nothing is mapped"),
-    ];
-}
-
-impl FromStr for Offsets {
-    type Err = UnknownWord;
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "random" => return Ok(Offsets::Random),
-            "end" => return Ok(Offsets::End),
-            _ => {}
-        }
-        let (dst, src) = word.split_once(':').unwrap_or((word, word));
-        match (dst.parse::<u16>(), src.parse::<u16>()) {
-            (Ok(dst), Ok(src)) if dst <= Offsets::MOST && src <= Offsets::MOST => {
-                Ok(Offsets::Fixed { dst, src })
-            }
-            _ => unknown("offset", word, Offsets::WORDS),
-        }
-    }
-}
-
-impl fmt::Display for Offsets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Offsets::Fixed { dst, src } if dst == src => f.pad(&dst.to_string()),
-            Offsets::Fixed { dst, src } => f.pad(&format!("{dst}:{src}")),
-            Offsets::Random => f.pad("random"),
-            Offsets::End => f.pad("end"),
-        }
-    }
-}
-
 /// What the buffers are mapped with. What was asked for; a result also says what the kernel gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -367,9 +310,6 @@ mod tests {
         for word in ["hot", "cold:clflush", "cold:evict:src", "cold:arena:dst"] {
             assert_eq!(word.parse::<Cache>().map(|c| c.to_string()), Ok(word.to_owned()));
         }
-        for word in ["0", "13", "4095", "0:13", "random", "end"] {
-            assert_eq!(word.parse::<Offsets>().map(|o| o.to_string()), Ok(word.to_owned()));
-        }
         for word in ["nothing", "read", "read-later:4096", "victim:32768"] {
             assert_eq!(word.parse::<Then>().map(|t| t.to_string()), Ok(word.to_owned()));
         }
@@ -387,8 +327,6 @@ mod tests {
             let error = word.parse::<Cache>().expect_err("not a cache state");
             assert!(error.to_string().contains("cold:clflush"), "{error}");
         }
-        assert!("4096".parse::<Offsets>().is_err());
-        assert!("-1".parse::<Offsets>().is_err());
         assert!("read-later:".parse::<Then>().is_err());
         assert!("victim:0".parse::<Then>().is_err());
     }

@@ -4,6 +4,7 @@
 //! machine at all, and why, is in [`Environment::limits_here`]. Names of hosts and users are never read. What
 //! the system does not say is `None`, never a guess.
 
+mod assumed;
 mod caches;
 mod clock;
 mod compare;
@@ -16,6 +17,7 @@ pub use cpu::{Cpu, Frequency};
 pub use system::{Build, Memory, Steal, System, may_pin};
 
 use crate::counters::CycleCounter;
+use crate::sampler::CacheSizes;
 use serde::{Deserialize, Serialize};
 
 /// Everything about the machine and the build that can change a figure.
@@ -67,10 +69,24 @@ impl Environment {
             .max()
     }
 
-    /// The size of the largest cache, in bytes: what a buffer must exceed to be in memory.
+    /// The size of the largest data (or unified) cache, in bytes: what a buffer must exceed to be in memory.
     #[must_use]
     pub fn last_level_bytes(&self) -> Option<u64> {
-        self.caches.iter().map(|cache| cache.size_bytes).max()
+        let data = self.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+        data.map(|cache| cache.size_bytes).max()
+    }
+
+    /// The cache sizes that conditions are laid out for; safe ones where the machine does not tell.
+    #[must_use]
+    pub fn cache_sizes(&self) -> CacheSizes {
+        assumed::cache_sizes(self)
+    }
+
+    /// What is assumed where the machine does not say what it is like, and what of it is hidden on purpose, each in a
+    /// sentence; empty on a machine that tells everything.
+    #[must_use]
+    pub fn assumed(&self) -> Vec<String> {
+        assumed::sentences(self)
     }
 
     /// What cannot be measured on this machine, or only with doubt, each with the reason.

@@ -59,6 +59,10 @@ pub struct Observed {
     pub huge_bytes: Option<u64>,
     /// The cache level that holds the footprint when hot (`L1`, `L2`, `L3`, `memory`), `memory` when cold.
     pub level: String,
+    /// True if the footprint is less than twice the next nearer level, which then holds a part of it: figures lie between
+    /// those of the two levels.
+    #[serde(default)]
+    pub between: bool,
 }
 
 /// A paired ratio of gross times: below 1 is faster.
@@ -103,11 +107,17 @@ pub struct Cell {
     pub basis: Option<String>,
     /// Bytes of a call over its gross core cycles.
     pub bytes_per_cycle: Option<f64>,
-    /// The time that the machine's limit allows (the bytes at the limit's rate, but at least a null call) over the gross time;
-    /// `None` where no limit was measured or the cell is not a throughput.
+    /// The time that the machine's limit allows (the bytes at the limit's rate, but at least a null call, or the fastest call of
+    /// the situation if that takes less) over the gross time: at most 1. `None` where no limit was measured or the cell
+    /// is not a throughput.
     pub limit_share: Option<f64>,
-    /// Gross time over that of the family's baseline in the same rounds.
+    /// Gross time over that of the baseline: in the same rounds, or from the replicates' medians where no process has
+    /// both.
     pub ratio_to_baseline: Option<Ratio>,
+    /// The baseline here: of the C library's two rows, the faster. `None` where there is none, and in results that were
+    /// stored when a family had one baseline.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub baseline: Option<String>,
     /// 1 for the fastest and everything tied with it; `None` where it is not ranked.
     pub rank: Option<u32>,
     /// Names of the variants of its situation from which it cannot be told apart.
@@ -125,7 +135,7 @@ pub struct Warning {
     pub remedy: String,
 }
 
-/// Bytes per tick that one core can move at a cache level, measured in the run itself.
+/// Bytes per tick that one core can move at a cache level: the most that anything in the run moved there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// `L1`, `L2`, `L3` or `memory`.
@@ -138,6 +148,12 @@ pub struct Limit {
     pub store: f64,
     /// Non-temporal stores.
     pub nt_store: f64,
+    /// The variant (`checksum/carryline`) whose reads are the limit, because they beat the loops that measure it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub load_by: Option<String>,
+    /// The same of stores. How a variant stores is not known: its rate counts as that of cached stores.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub store_by: Option<String>,
 }
 
 /// A run's noise floor: how far apart the two halves of A/A pairs were.

@@ -47,7 +47,8 @@ pub fn bars(title: &str, unit: &str, bars: &[Bar]) -> Markup {
                 @let (figure, is_cut) = (bar.figure, bar.figure.value > full);
                 text x="0" y=(top + 15) { (bar.name) }
                 text.figure x="100%" y=(top + 15) text-anchor="end" {
-                    (number(figure.value)) " " (unit) @if is_cut { " (longer than shown)" }
+                    @if figure.is_within_null() { "within the null call" }
+                    @else { (number(figure.value)) " " (unit) @if is_cut { " (longer than shown)" } }
                 }
                 @let [value, low, high] = [figure.value, figure.low, figure.high].map(|value| part(place(value)));
                 rect.strong[bar.strong].cut[is_cut] x="0" y=(top + 20) height="12" rx="2" width=(value) {}

@@ -4,7 +4,8 @@
 //! over a net time near zero are no rate. Cycles come from a hardware counter only if every cell of a table has
 //! one, so that a table has one basis.
 
-use crate::units::{Factors, Unit};
+use crate::roles::Roles;
+use crate::units::{Factors, Unit, decimals_for, number_with};
 use carryline_measure::results::{Cell, Estimate, RunResult};
 
 /// A figure with its 95 % interval, in some unit.
@@ -16,6 +17,38 @@ pub struct Figure {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
+}
+
+/// What tables say in place of a net time below zero: the call took no longer than one that does nothing.
+pub const WITHIN_NULL: &str = "<null";
+
+impl Figure {
+    /// True for a net time below zero, which is no time: the work is within the null call.
+    #[must_use]
+    pub fn is_within_null(&self) -> bool {
+        self.value < 0.0
+    }
+
+    /// The estimate as tables say it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        end(self.value, decimals_for(self.value))
+    }
+
+    /// The interval with the decimals of its estimate: `[52.1, 52.6]`.
+    #[must_use]
+    pub fn interval(&self) -> String {
+        let decimals = decimals_for(self.value);
+        if self.high < 0.0 {
+            return format!("[{WITHIN_NULL}]");
+        }
+        format!("[{}, {}]", end(self.low, decimals), end(self.high, decimals))
+    }
+}
+
+/// No time is below zero.
+fn end(value: f64, decimals: usize) -> String {
+    if value < 0.0 { WITHIN_NULL.to_owned() } else { number_with(value, decimals) }
 }
 
 /// How the figures of one table are made.
@@ -119,6 +152,14 @@ fn counted_factor(cell: &Cell) -> Option<f64> {
     Some(cell.gross?.median / gross_cycles).filter(|factor| factor.is_finite() && *factor > 0.0)
 }
 
+/// Whom the speeds of cells of one situation compare with: what the cells say, or the family's baseline where they were
+/// stored before they said it; `None` without a ratio.
+#[must_use]
+pub fn baseline<'a>(cells: impl IntoIterator<Item = &'a Cell>, roles: &'a Roles) -> Option<&'a str> {
+    let compared = cells.into_iter().find(|cell| cell.ratio_to_baseline.is_some())?;
+    compared.baseline.as_deref().or_else(|| roles.baseline(&compared.family))
+}
+
 /// How many times as fast as the baseline; `None` without one.
 #[must_use]
 pub fn speed(cell: &Cell) -> Option<f64> {
@@ -143,4 +184,21 @@ pub fn fastest_first(cells: &mut [&Cell]) {
         let order = rank(a).cmp(&rank(b)).then(time(a).total_cmp(&time(b)));
         order.then_with(|| a.variant.cmp(&b.variant))
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_below_zero_is_within_the_null_call() {
+        let written = |value, low, high| {
+            let figure = Figure { value, low, high };
+            (figure.text(), figure.interval(), figure.is_within_null())
+        };
+        assert_eq!(written(1.0, 0.5, 1.5), ("1.00".to_owned(), "[0.50, 1.50]".to_owned(), false));
+        assert_eq!(written(0.2, -0.1, 0.4), ("0.20".to_owned(), "[<null, 0.40]".to_owned(), false));
+        assert_eq!(written(-0.001, -0.2, 0.3), ("<null".to_owned(), "[<null, 0.30]".to_owned(), true));
+        assert_eq!(written(-0.4, -0.5, -0.3), ("<null".to_owned(), "[<null]".to_owned(), true));
+    }
 }

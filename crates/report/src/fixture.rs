@@ -44,6 +44,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
             footprint_bytes: bytes,
             huge_bytes: Some(0),
             level: level.to_owned(),
+            between: false,
         }),
         condition,
         bytes_per_call: bytes as f64,
@@ -54,6 +55,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
         bytes_per_cycle: Some(bytes as f64 * TICKS_PER_CYCLE / gross),
         limit_share: Some(0.5),
         ratio_to_baseline: None,
+        baseline: None,
         rank: None,
         ties_with: vec![],
     }
@@ -98,6 +100,7 @@ pub(crate) fn rank(mut cells: Vec<Cell>, baseline: Option<&str>) -> Vec<Cell> {
             let median = own / base;
             Ratio { median, low: median * 0.99, high: median * 1.01 }
         });
+        cell.baseline = cell.ratio_to_baseline.and(baseline).map(str::to_owned);
     }
     cells
 }
@@ -164,6 +167,10 @@ pub(crate) fn run() -> RunResult {
     RunResult { cells, ..empty() }
 }
 
+fn limit(level: &str, buffer_bytes: u64, [load, store, nt_store]: [f64; 3]) -> Limit {
+    Limit { level: level.to_owned(), buffer_bytes, load, store, nt_store, load_by: None, store_by: None }
+}
+
 /// A run without cells.
 pub(crate) fn empty() -> RunResult {
     RunResult {
@@ -184,8 +191,8 @@ pub(crate) fn empty() -> RunResult {
         ticks_per_cycle: Some(TICKS_PER_CYCLE),
         ticks_per_ns: Some(2.6),
         limits: vec![
-            Limit { level: "L1".into(), buffer_bytes: 16 << 10, load: 200.0, store: 105.0, nt_store: 40.0 },
-            Limit { level: "memory".into(), buffer_bytes: 1 << 30, load: 18.0, store: 12.0, nt_store: 36.0 },
+            limit("L1", 16 << 10, [200.0, 105.0, 40.0]),
+            limit("memory", 1 << 30, [18.0, 12.0, 36.0]),
         ],
         warnings: vec![
             Warning {

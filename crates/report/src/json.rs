@@ -51,6 +51,22 @@ struct PublicCondition<'a> {
     then: String,
 }
 
+/// A net time. What is below zero is no time: `null`.
+#[derive(Serialize)]
+struct Net {
+    median: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    min: Option<f64>,
+}
+
+impl From<Estimate> for Net {
+    fn from(Estimate { median, low, high, min }: Estimate) -> Net {
+        let [median, low, high, min] = [median, low, high, min].map(|time| (time >= 0.0).then_some(time));
+        Net { median, low, high, min }
+    }
+}
+
 #[derive(Serialize)]
 struct PublicCell<'a> {
     situation: &'a str,
@@ -61,13 +77,15 @@ struct PublicCell<'a> {
     condition: PublicCondition<'a>,
     observed: Option<&'a Observed>,
     bytes_per_call: f64,
-    ticks_per_call: Option<Estimate>,
+    ticks_per_call: Option<Net>,
+    within_null_call: bool,
     gross: Option<Estimate>,
     cycles_per_call: Option<f64>,
     basis: Option<&'a str>,
     bytes_per_cycle: Option<f64>,
     limit_share: Option<f64>,
     ratio_to_baseline: Option<Ratio>,
+    baseline: Option<&'a str>,
     rank: Option<u32>,
     ties_with: &'a [String],
 }
@@ -91,13 +109,15 @@ fn cell(cell: &Cell) -> PublicCell<'_> {
         },
         observed: cell.observed.as_ref(),
         bytes_per_call: cell.bytes_per_call,
-        ticks_per_call: cell.ticks_per_call,
+        ticks_per_call: cell.ticks_per_call.map(Net::from),
+        within_null_call: cell.ticks_per_call.is_some_and(|net| net.median < 0.0),
         gross: cell.gross,
-        cycles_per_call: cell.cycles_per_call,
+        cycles_per_call: cell.cycles_per_call.filter(|cycles| *cycles >= 0.0),
         basis: cell.basis.as_deref(),
         bytes_per_cycle: cell.bytes_per_cycle,
         limit_share: cell.limit_share,
         ratio_to_baseline: cell.ratio_to_baseline,
+        baseline: cell.baseline.as_deref(),
         rank: cell.rank,
         ties_with: &cell.ties_with,
     }
@@ -150,8 +170,9 @@ mod tests {
         let top = "cells complete environment experiments limits noise_floor run_id schema_version seed ticks_per_cycle \
                    ticks_per_ns warnings";
         assert_eq!(keys(&run).join(" "), top);
-        let cell = "basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \
-                    limit_share observed rank ratio_to_baseline situation status ticks_per_call ties_with variant";
+        let cell = "baseline basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \
+                    limit_share observed rank ratio_to_baseline situation status ticks_per_call ties_with \
+                    variant within_null_call";
         let cells = run["cells"].as_array().expect("an array");
         assert_eq!(cells.len(), fixture::run().cells.len());
         for one in cells {
@@ -187,6 +208,22 @@ mod tests {
         let mixed = run["cells"].as_array().and_then(|cells| cells.last()).expect("a cell");
         assert_eq!(mixed["condition"]["size"], json!("1..200"));
         assert_eq!(run["noise_floor"]["by_situation"]["zero 40 independent"], json!(0.008));
+    }
+
+    #[test]
+    fn a_net_time_below_zero_is_said_to_be_within_the_null_call() {
+        let mut run = fixture::run();
+        let within = Estimate { median: -0.2, low: -0.5, high: 0.1, min: -1.0 };
+        run.cells[0].ticks_per_call = Some(within);
+        run.cells[0].cycles_per_call = Some(-0.33);
+        run.cells[1].ticks_per_call = Some(Estimate { median: 0.2, low: -0.1, high: 0.4, min: -1.0 });
+        let run = value(&run);
+        let (first, second) = (&run["cells"][0], &run["cells"][1]);
+        assert_eq!(first["within_null_call"], json!(true));
+        assert_eq!(first["ticks_per_call"], json!({"median": null, "low": null, "high": 0.1, "min": null}));
+        assert_eq!(first["cycles_per_call"], Value::Null);
+        assert_eq!(second["within_null_call"], json!(false));
+        assert_eq!(second["ticks_per_call"], json!({"median": 0.2, "low": null, "high": 0.4, "min": null}));
     }
 
     #[test]

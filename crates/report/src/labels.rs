@@ -137,6 +137,8 @@ fn offsets(cell: &Cell) -> String {
         Offsets::Fixed { dst, src } if dst == src => format!("offset {dst}"),
         Offsets::Fixed { dst, src } => format!("destination offset {dst}, source offset {src}"),
         Offsets::Random => "random offsets".to_owned(),
+        Offsets::Alias => "1 to 63 bytes apart modulo 4 KiB".to_owned(),
+        Offsets::RandomInLine => "random offsets of 0 to 63 alone".to_owned(),
         Offsets::End => "ending with a page".to_owned(),
     }
 }
@@ -231,6 +233,14 @@ mod tests {
                 "then read-later:1048576"
             ]
         );
+    }
+
+    #[test]
+    fn a_run_of_the_old_random_layout_is_labelled_as_such() {
+        let mut cell = fixture::cell("copy", "avx2", Condition::plain(1500), 30.0);
+        cell.condition.offsets = serde_json::from_str("\"random\"").expect("offsets of an old run");
+        insta::assert_snapshot!(title(&cell), @"copy, independent calls: 1500 bytes, random offsets of 0 to 63 alone, hot (L1)");
+        insta::assert_snapshot!(brief(&cell.condition), @"1500 bytes, offset random-line, hot");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the hardware allows: the bandwidths that shares of the limit refer to.
 
 use crate::table::{Emphasis, Kind, Style, Table};
-use crate::text::safe;
+use crate::text::{safe, wrap};
 use crate::units::{Factors, Unit, align_points, byte_size_rough, number_or_dash};
 use carryline_measure::results::RunResult;
 
@@ -12,6 +12,8 @@ pub struct Limits {
     pub unit: String,
     /// Level, buffer, and the rates of reads, cached stores and non-temporal stores.
     pub rows: Vec<[String; 5]>,
+    /// Whose rates they are, where variants moved more than the loops that measure limits.
+    pub notes: Vec<String>,
 }
 
 /// The headers of [`Limits::rows`].
@@ -35,7 +37,17 @@ pub fn limits(run: &RunResult, unit: Unit) -> Limits {
     let rows = run.limits.iter().zip(rates).map(|(limit, ((load, store), nt_store))| {
         [safe(&limit.level), byte_size_rough(limit.buffer_bytes), load, store, nt_store]
     });
-    Limits { unit: unit.map_or("bytes/tick", Unit::word).to_owned(), rows: rows.collect() }
+    let notes = run.limits.iter().flat_map(|limit| {
+        [("read", &limit.load_by), ("store", &limit.store_by)].into_iter().filter_map(|(what, by)| {
+            let (level, by) = (safe(&limit.level), safe(by.as_deref()?));
+            Some(format!("{level} {what}: moved by {by}, more than the plain loops did"))
+        })
+    });
+    Limits {
+        unit: unit.map_or("bytes/tick", Unit::word).to_owned(),
+        rows: rows.collect(),
+        notes: notes.collect(),
+    }
 }
 
 impl Limits {
@@ -50,7 +62,12 @@ impl Limits {
         for row in &self.rows {
             table.push(row.to_vec(), Emphasis::None);
         }
-        format!("One core's limits, {}\n{}", self.unit, table.render(style))
+        let mut out = format!("One core's limits, {}\n{}", self.unit, table.render(style));
+        for note in &self.notes {
+            out.push_str(&wrap(note, style.width, 2));
+            out.push('\n');
+        }
+        out
     }
 }
 
@@ -70,6 +87,12 @@ mod tests {
         memory   1 GiB   46.8   31.2      93.6
         ");
         assert_eq!(limits(&run, Unit::BytesPerCycle).rows[0][2], "120  ");
+        run.limits[1].store_by = Some("zero/clzero".to_owned());
+        let text = limits(&run, Unit::Ticks).to_text(Style::default());
+        assert!(
+            text.ends_with("memory store: moved by zero/clzero, more than the plain loops did\n"),
+            "{text}"
+        );
         run.ticks_per_ns = None;
         assert_eq!(limits(&run, Unit::GibPerS).unit, "bytes/tick");
         run.limits.clear();

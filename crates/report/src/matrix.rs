@@ -3,12 +3,12 @@
 //! A column says only what sets it apart; what all columns share is in the title. Where the columns do not fit,
 //! each cell becomes a row of its own. The fastest of a column, and what is tied with it, are marked `*`.
 
-use crate::figure::{Scale, fastest_first};
+use crate::figure::{Scale, WITHIN_NULL, fastest_first};
 use crate::labels;
-use crate::ranking::{interval, status_word};
+use crate::ranking::status_word;
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
-use crate::units::{Unit, align_points, number_or_dash};
+use crate::units::{Unit, align_points};
 use carryline_measure::condition::{Condition, Dependence};
 use carryline_measure::results::{Cell, RunResult, Status};
 
@@ -120,10 +120,11 @@ fn matrix(run: &RunResult, unit: Unit, key: &(String, Dependence), cells: Vec<&C
 fn entry(scale: &Scale, cell: &Cell, place: usize) -> Entry {
     let figure = scale.headline(cell);
     let text = match cell.status {
-        Status::Ok => number_or_dash(figure.map(|figure| figure.value)),
+        Status::Ok => figure.map_or_else(|| "-".to_owned(), |figure| figure.text()),
         failed => status_word(failed).to_owned(),
     };
-    Entry { text, interval: interval(figure), best: cell.rank == Some(1), place }
+    let interval = figure.map_or_else(String::new, |figure| figure.interval());
+    Entry { text, interval, best: cell.rank == Some(1), place }
 }
 
 impl Matrix {
@@ -149,6 +150,9 @@ impl Matrix {
         out.push_str(&if fits { across } else { self.down().render(style) });
         if self.entries.iter().flatten().flatten().any(|entry| entry.best) {
             out.push_str("* fastest, or tied with the fastest\n");
+        }
+        if self.entries.iter().flatten().flatten().any(|entry| entry.text == WITHIN_NULL) {
+            out.push_str(&format!("{WITHIN_NULL}: within the null call, which does nothing\n"));
         }
         for reason in &self.reasons {
             out.push_str(&wrap(reason, style.width, 2));
@@ -332,6 +336,24 @@ mod tests {
         carryline     0.02*       6.92*      1 500
         rep_stosb    11.5        21.2        1 135*
         * fastest, or tied with the fastest
+        ");
+    }
+
+    #[test]
+    fn what_is_within_the_null_call_is_no_negative_time() {
+        let mut run = fixture::run();
+        run.cells.retain(|cell| cell.family == "checksum" && cell.variant != "reference");
+        run.cells.truncate(3);
+        run.cells[2].ticks_per_call = Some(fixture::estimate(-0.3));
+        insta::assert_snapshot!(matrices(&run, Unit::Ticks)[0].to_text(Style::default()), @"
+        checksum, independent calls, 1500 bytes, offset 0, hot: net ticks
+        variant           ticks
+        ───────────────────────
+        adc_1_stream     52.3
+        avx512_dot        7.10
+        carryline     <null   *
+        * fastest, or tied with the fastest
+        <null: within the null call, which does nothing
         ");
     }
 }

@@ -90,6 +90,7 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
                             h2 { "What the hardware allows" }
                             p { "Bandwidth of one core, " (limits.unit) ", measured in the same run." }
                             (grid(&limits::HEADERS, &[1, 2, 3, 4], &limits.rows))
+                            @for note in &limits.notes { p.dim { (note) } }
                         }
                     }
                     section id="environment" {
@@ -110,7 +111,7 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
 }
 
 /// A table of plain cells; the columns listed hold numbers.
-fn grid<const N: usize>(headers: &[&str; N], numbers: &[usize], rows: &[[String; N]]) -> Markup {
+fn grid<R: AsRef<[String]>>(headers: &[&str], numbers: &[usize], rows: &[R]) -> Markup {
     html! {
         div.scroll { table {
             @if headers.iter().any(|header| !header.is_empty()) {
@@ -121,7 +122,7 @@ fn grid<const N: usize>(headers: &[&str; N], numbers: &[usize], rows: &[[String;
             tbody {
                 @for row in rows {
                     tr {
-                        @for (at, cell) in row.iter().enumerate() {
+                        @for (at, cell) in row.as_ref().iter().take(headers.len()).enumerate() {
                             td.number[numbers.contains(&at)] { (padded(&safe(cell))) }
                         }
                     }
@@ -147,13 +148,9 @@ fn advice(recommendation: &Recommendation) -> Markup {
         @for family in &recommendation.families {
             @for (dependence, choices) in &family.tables {
                 h3 { (family.title(*dependence)) }
-                @let rows: Vec<[String; 3]> = choices.iter().map(Choice::cells).collect();
-                @if let Some(baseline) = &family.baseline {
-                    (grid(&["situation", "use", &format!("as fast as {baseline}")], &[2], &rows))
-                } @else {
-                    @let rows = rows.into_iter().map(|[condition, winners, _]| [condition, winners]);
-                    (grid(&["situation", "use"], &[], &rows.collect::<Vec<_>>()))
-                }
+                @let headers = family.headers(" ");
+                @let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+                (grid(&headers, &[2], &choices.iter().map(Choice::cells).collect::<Vec<_>>()))
             }
             ul { @for sentence in &family.sentences { li { (sentence) } } }
         }
@@ -252,7 +249,8 @@ fn method(run: &RunResult) -> Markup {
                 li {
                     b { "Gross" } " is the time of a call, the call itself included; " b { "net" } " is \
                     without the null call, which does nothing and was measured in the same loop. A net \
-                    near zero says that the work hides behind the call."
+                    near zero says that the work hides behind the call; " b { "<null" } " stands for one within the \
+                    null call."
                 }
                 li {
                     b { "Chained" } " calls need the result of the one before, " b { "independent" } " \
@@ -280,7 +278,7 @@ fn method(run: &RunResult) -> Markup {
                     ". Smaller differences are ties."
                 }
                 li {
-                    b { "The limit" } " is what the bytes take at the best rate that one core showed at \
+                    b { "The limit" } " is what the bytes take at the best rate that anything in this run showed at \
                     that cache level, but at least a null call. A rate counts the length of a call once: a copy of n \
                     bytes reads n and writes n."
                 }

@@ -4,14 +4,12 @@
 //! tied with its first; which others a variant ties with stands in its row. What could not be measured stands
 //! below, with its reason, and has no rank.
 
-use crate::figure::{Figure, Scale, fastest_first, speed};
+use crate::figure::{self, Figure, Scale, fastest_first, speed};
 use crate::labels;
 use crate::roles::Roles;
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::{enumerate, safe, wrap};
-use crate::units::{
-    Unit, align_points, decimals_for, number_or_dash, number_with, percent, percent_fine, times,
-};
+use crate::units::{Unit, align_points, percent, percent_fine, times};
 use carryline_measure::condition::Dependence;
 use carryline_measure::results::{Cell, RunResult, Status};
 use std::fmt;
@@ -150,12 +148,11 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
         status: cell.status,
         detail: safe(cell.detail.as_deref().unwrap_or("no reason given")),
     });
-    let has_ratio = measured.iter().any(|cell| cell.ratio_to_baseline.is_some());
     Ok(Ranking {
         title: shown.map_or_else(String::new, |cell| safe(&labels::title(cell))),
         dependence: shown.map_or(Dependence::Independent, |cell| cell.condition.dependence),
         scale,
-        baseline: roles.baseline(&family).filter(|_| has_ratio).map(str::to_owned),
+        baseline: figure::baseline(measured.iter().copied(), roles).map(safe),
         noise_floor: noise_floor(run, &situation),
         rows: rows.collect(),
         failures: failures.collect(),
@@ -207,15 +204,6 @@ impl Row {
         let mark = if self.shared { "=" } else { " " };
         self.rank.map_or_else(|| "- ".to_owned(), |rank| format!("{rank}{mark}"))
     }
-}
-
-/// An interval with the decimals of its estimate: `[52.1, 52.6]`.
-#[must_use]
-pub fn interval(figure: Option<Figure>) -> String {
-    figure.map_or_else(String::new, |Figure { value, low, high }| {
-        let decimals = decimals_for(value);
-        format!("[{}, {}]", number_with(low, decimals), number_with(high, decimals))
-    })
 }
 
 impl Ranking {
@@ -297,7 +285,7 @@ impl Ranking {
     /// The rows as text, in the columns of [`Ranking::headers`], decimal points aligned.
     #[must_use]
     pub fn cells(&self) -> Vec<[String; 8]> {
-        let value = |figure: Option<Figure>| number_or_dash(figure.map(|figure| figure.value));
+        let value = |figure: Option<Figure>| figure.map_or_else(|| "-".to_owned(), |figure| figure.text());
         let column = |text: fn(&Row) -> Option<Figure>| {
             align_points(self.rows.iter().map(|row| value(text(row))).collect())
         };
@@ -308,7 +296,7 @@ impl Ranking {
                 row.rank_word(),
                 row.variant.clone(),
                 headline,
-                interval(row.headline),
+                row.headline.map_or_else(String::new, |figure| figure.interval()),
                 beside,
                 row.speed.map_or_else(|| "-".to_owned(), times),
                 row.limit_share.map_or_else(|| "-".to_owned(), percent),
@@ -379,9 +367,11 @@ pub fn legend(unit: Unit, style: Style) -> String {
     let counts = if unit.is_rate() {
         "Rates count the length of a call once, over the gross time; net is without the null call."
     } else {
-        "Net is without the null call, gross with it."
+        "Net is without the null call, gross with it; '<null' is within the null call: no slower than a call that does \
+         nothing."
     };
-    let rest = "Ranks and ratios come from gross times, paired within rounds; '=' marks a rank shared by a tie. \
+    let rest = "Ranks and ratios come from gross times, paired within rounds (libc's two rows have none in common); '=' \
+                marks a rank shared by a tie. \
                 The limit is what the bytes take at the best rate that this run saw, but at least a null call.";
     format!("{}\n{}\n", wrap(counts, style.width, 0), wrap(rest, style.width, 0))
 }

@@ -24,8 +24,8 @@ install builds carryline's C library and its interposer for release and installs
   --prefix DIR    where the library will be used from; an absolute path
   --destdir DIR   put the files under this folder, for packages: DESTDIR/PREFIX/include ...
 
-benchmarks measures what the library's goals need, judges them and writes docs/benchmarks.md:
-`cargo xtask benchmarks --help` says more.
+benchmarks measures what the goals of this machine's tier need, judges them, and writes the
+machine's results and docs/benchmarks.md: `cargo xtask benchmarks --help` says more.
 ";
 
 /// What the command line asks for.

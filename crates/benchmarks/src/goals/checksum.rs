@@ -1,4 +1,4 @@
-//! Goals of the checksum library.
+//! Goals of the checksum library in the AVX-512 tier.
 //!
 //! The fastest peer known, VPP's checksum for AVX-512, is C code that no package registry has. What it does is known
 //! from measurements beside the kernel's own form, which stands in every run of ours: a goal `...-kernel` asks for the
@@ -6,6 +6,7 @@
 //! bytes), so that form decides; the ratio to the classic one (`adc_1_stream`) is shown beside it.
 
 use crate::goal::{Against, Cells, Goal, Part};
+use carryline_measure::condition::Offsets;
 use carryline_variants::Family::{Checksum, Copy, CopyChecksum};
 
 const BY_CALL: &str =
@@ -17,6 +18,9 @@ const MIXED: &str = "random sizes 1..64, 1..256, 1..1500: 1.2, 1.8, 1.5 times th
 const LEVELS: &str = "32 KiB in L1: 0.90 of the load limit; L2, L3 and memory: 0.95";
 const COPIES: &str =
     "copy and sum: twice memcpy followed by the best sum, and within 1.25 times memcpy alone";
+
+/// What a copy with its sum is held against, where all variants would take too long.
+const PAIR: [&str; 3] = ["carryline", "memcpy_then_sum", "libc_memcpy"];
 
 /// How many times the best peer, by size: aligned, and at random offsets.
 const PEERS: [(&str, f64, f64); 9] = [
@@ -114,6 +118,13 @@ pub fn goals() -> Vec<Goal> {
     for (level, size, want) in SHARES {
         let cells = Cells::hot(Checksum, [size]);
         goals.push(goal(format!("checksum-{level}"), cells, Against::Limit, want, LEVELS));
+    }
+    let large = Cells::hot(Checksum, ["32K", "256K"]).random();
+    goals.push(goal("checksum-large-random".to_owned(), large, Against::BestPeer, 1.0, RANDOM));
+    for (ending, offsets) in [("random", Offsets::Random), ("alias", Offsets::Alias)] {
+        let cells = Cells::hot(CopyChecksum, ["1500", "9000"]).at(offsets).beside([Copy]).only(&PAIR);
+        let alone = Against::Elsewhere(Copy, "libc_memcpy");
+        goals.push(goal(format!("checksum-copy-{ending}-memcpy"), cells, alone, 1.0 / 1.25, COPIES));
     }
     for size in ["1500", "9000"] {
         let cells = Cells::hot(CopyChecksum, [size]).beside([Copy, Checksum]);

@@ -13,7 +13,15 @@ pub fn environment() -> serde_json::Value {
 
 /// What it allows.
 pub fn limit() -> Limit {
-    Limit { level: "L1".to_owned(), buffer_bytes: 24 << 10, load: 200.0, store: 100.0, nt_store: 30.0 }
+    Limit {
+        level: "L1".to_owned(),
+        buffer_bytes: 24 << 10,
+        load: 200.0,
+        store: 100.0,
+        nt_store: 30.0,
+        load_by: None,
+        store_by: None,
+    }
 }
 
 /// Variants with their ticks, hot and independent, in five replicates that differ by a part in a thousand.

@@ -8,6 +8,7 @@ use crate::failure::{Failure, usage};
 use crate::output;
 use anyhow::Context;
 use carryline_measure::cells::{self, Summary};
+use carryline_measure::condition::Offsets;
 use carryline_measure::gather::Gathered;
 use carryline_measure::results::{RunResult, SCHEMA_VERSION};
 use carryline_measure::store::{RunId, RunStatus, RunSummary, Store, StoreError};
@@ -60,6 +61,7 @@ fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Fai
         }
         other => other.map_err(|error| usage(error.to_string()))?,
     };
+    let result = with_names_of_today(result);
     match common.format {
         Format::Json => output::print(&carryline_report::json::run_json(&result)?)?,
         Format::Table if !result.experiments.is_empty() => {
@@ -72,6 +74,26 @@ fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Fai
     }
     output::warn(&result.warnings, common);
     Ok(0)
+}
+
+/// Situations that were named when `random` offsets were what `random-line` is now get that name, so that nobody takes
+/// their figures for those of today's `random`.
+fn with_names_of_today(mut result: RunResult) -> RunResult {
+    let old: Vec<String> = result
+        .cells
+        .iter()
+        .filter(|cell| cell.condition.offsets == Offsets::RandomInLine)
+        .map(|cell| cell.situation.clone())
+        .collect();
+    let rename = |name: &mut String| {
+        if old.contains(name) {
+            *name = name.replace("offset random ", "offset random-line ");
+        }
+    };
+    result.cells.iter_mut().for_each(|cell| rename(&mut cell.situation));
+    let floors = result.noise_floor.iter_mut().flat_map(|floor| &mut floor.by_situation);
+    floors.for_each(|(name, _)| rename(name));
+    result
 }
 
 /// The result of a run that never ended, from its plan and its rounds.

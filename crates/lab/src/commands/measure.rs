@@ -117,6 +117,9 @@ pub fn impossible(family: Family, condition: &Condition) -> Option<String> {
             "--sizes {label}: a period is for --cache hot without --then and --segments; leave '/period:' away"
         ));
     }
+    if condition.offsets == Offsets::Alias && !(family.reads() && family.writes()) {
+        return Some(format!("--offsets alias: {family} has one buffer, and an alias takes two"));
+    }
     let one_sided = |operands| match operands {
         Operands::Both => None,
         Operands::Source => (!family.reads()).then_some("source"),

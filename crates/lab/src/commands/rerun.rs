@@ -4,8 +4,10 @@ use crate::cli::{Cli, Common, Format, Rerun};
 use crate::engine::session::open_store;
 use crate::failure::{Failure, usage};
 use crate::output;
+use carryline_measure::condition::Offsets;
 use carryline_measure::store::RunId;
 use clap::Parser;
+use serde_json::Value;
 
 /// Reads the run's command line and seed out of the store and makes the run again.
 pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
@@ -14,6 +16,16 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     drop(store);
     let mut words = vec!["carryline".to_owned()];
     words.extend(header.command.iter().cloned());
+    if has_old_random_offsets(&header.plan) && !name_old_random_offsets(&mut words) {
+        output::note(
+            &format!(
+                "run {} is from when 'random' offsets were 0 to 63 in page-aligned buffers (now 'random-line'); its \
+                 command now draws them from the whole page, so the two runs do not compare",
+                args.id
+            ),
+            common,
+        );
+    }
     // Paths in a home folder are not stored, lest a name be.
     if let Some(word) = words.iter().find(|word| word.contains("~/") || word.contains("/home/*")) {
         return Err(usage(format!(
@@ -40,4 +52,70 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
         .map_err(|error| usage(format!("run {} is of another version of the command: {error}", args.id)))?;
     output::note(&words.join(" "), common);
     crate::run(&cli)
+}
+
+/// True for a plan that was stored when `random` meant what `random-line` means now.
+fn has_old_random_offsets(plan: &Value) -> bool {
+    let situations = plan["situations"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let offsets = || {
+        situations.iter().filter_map(|situation| {
+            serde_json::from_value::<Offsets>(situation["condition"]["offsets"].clone()).ok()
+        })
+    };
+    offsets().any(|offsets| offsets == Offsets::RandomInLine)
+        && !offsets().any(|offsets| offsets == Offsets::Random)
+}
+
+/// Asks for the old layout by its present name. False if the command line names no offsets that could mean it.
+fn name_old_random_offsets(words: &mut [String]) -> bool {
+    let mut named = false;
+    let mut is_value = false;
+    for word in words {
+        let (option, value) = match word.strip_prefix("--offsets=") {
+            Some(value) => ("--offsets=", value.to_owned()),
+            None if is_value => ("", word.clone()),
+            None => {
+                is_value = word == "--offsets";
+                continue;
+            }
+        };
+        is_value = false;
+        let all: Vec<&str> =
+            value.split(',').map(|one| if one == "random" { "random-line" } else { one }).collect();
+        named |= all.contains(&"random-line");
+        *word = format!("{option}{}", all.join(","));
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn plan(offsets: &[Value]) -> Value {
+        let situations: Vec<Value> =
+            offsets.iter().map(|offsets| json!({"condition": {"offsets": offsets}})).collect();
+        json!({ "situations": situations })
+    }
+
+    #[test]
+    fn a_run_of_the_old_layout_is_repeated_in_that_layout() {
+        let aligned = json!({"fixed": {"dst": 0, "src": 0}});
+        assert!(has_old_random_offsets(&plan(&[aligned.clone(), json!("random")])));
+        assert!(!has_old_random_offsets(&plan(&[aligned, json!("random_page")])));
+        assert!(!has_old_random_offsets(&plan(&[json!("random"), json!("random_page")])));
+        assert!(!has_old_random_offsets(&Value::Null));
+        for (line, expected) in [
+            ("measure --offsets 0,random --sizes 40", Some("measure --offsets 0,random-line --sizes 40")),
+            ("measure --offsets=random", Some("measure --offsets=random-line")),
+            ("measure --offsets random-line", Some("measure --offsets random-line")),
+            ("run --budget 5s", None),
+            ("measure --segments 1,3", None),
+        ] {
+            let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let named = name_old_random_offsets(&mut words);
+            assert_eq!(named.then(|| words.join(" ")).as_deref(), expected, "{line}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use carryline_variants::Family;
 pub struct Here {
     /// Everything that is kept with a result.
     pub environment: Environment,
-    /// Cache sizes; typical ones where the machine does not tell.
+    /// Cache sizes; safe ones where the machine does not tell.
     pub caches: CacheSizes,
 }
 
@@ -18,13 +18,7 @@ impl Here {
     /// Looks at the machine.
     pub fn look() -> Here {
         let environment = Environment::here();
-        let level = |level: u8, otherwise: u64| {
-            environment.cache_bytes(level).filter(|b| *b > 0).unwrap_or(otherwise)
-        };
-        let l1 = level(1, 32 << 10);
-        let l2 = level(2, 512 << 10).max(l1);
-        let l3 = environment.last_level_bytes().unwrap_or(8 << 20).max(l2);
-        Here { caches: CacheSizes { l1, l2, l3 }, environment }
+        Here { caches: environment.cache_sizes(), environment }
     }
 
     /// The logical CPU to measure on: the one asked for, or the last allowed (the first ones get the interrupts).

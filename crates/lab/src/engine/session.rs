@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use carryline_measure::cells::{self, Summary};
 use carryline_measure::gather::Gathered;
+use carryline_measure::limits;
 use carryline_measure::results::{RunResult, SCHEMA_VERSION, Warning};
 use carryline_measure::statistics;
 use carryline_measure::store::{RoundRecord, RunHeader, RunId, Store, StoreError};
@@ -146,12 +147,12 @@ pub fn assemble(
     run_id: Option<RunId>,
     took: Duration,
 ) -> RunResult {
+    let mut limits = outcome.limits.clone();
+    limits::raise(&mut limits, &outcome.gathered);
     let summaries: Vec<(String, Summary)> = outcome
         .gathered
         .iter()
-        .map(|gathered| {
-            (gathered.situation.name.clone(), cells::summarise(gathered, &outcome.limits, plan.seed))
-        })
+        .map(|gathered| (gathered.situation.name.clone(), cells::summarise(gathered, &limits, plan.seed)))
         .collect();
     let noise_floor = cells::noise_floor(&summaries);
     let warnings = doubts::all(plan, setting, outcome, &summaries, took);
@@ -163,7 +164,7 @@ pub fn assemble(
         noise_floor,
         ticks_per_cycle: cells::ticks_per_cycle(&outcome.gathered),
         ticks_per_ns: statistics::median(&outcome.ticks_per_ns),
-        limits: outcome.limits.clone(),
+        limits,
         warnings,
         cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
         experiments: Vec::new(),

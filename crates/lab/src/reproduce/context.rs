@@ -13,6 +13,7 @@ use carryline_measure::cells::{self, Summary};
 use carryline_measure::claims::Figure;
 use carryline_measure::condition::Condition;
 use carryline_measure::gather::{Gathered, Situation};
+use carryline_measure::limits;
 use carryline_measure::results::Cell;
 use carryline_measure::statistics;
 use carryline_measure::subject::SubjectId;
@@ -123,11 +124,10 @@ impl Context<'_> {
         let outcome = measure::run(&plan, &unsupported, &ground, &mut |arrival| {
             self.keeper.borrow_mut().keep(&arrival);
         })?;
-        let summaries = outcome
-            .gathered
-            .iter()
-            .map(|gathered| cells::summarise(gathered, &outcome.limits, plan.seed))
-            .collect();
+        let mut limits = outcome.limits.clone();
+        limits::raise(&mut limits, &outcome.gathered);
+        let summaries =
+            outcome.gathered.iter().map(|gathered| cells::summarise(gathered, &limits, plan.seed)).collect();
         let measured = Measured {
             gathered: outcome.gathered.clone(),
             summaries,

@@ -58,7 +58,7 @@ pub struct Choice {
 /// Pairs of addresses: even and odd, both again within a line, at a line's end, and drawn anew for every call.
 pub fn usual_offsets() -> Vec<Vec<Offsets>> {
     let at = |offset| Offsets::Fixed { dst: offset, src: offset };
-    vec![vec![at(0), at(1)], vec![at(6), at(13)], vec![at(62), at(63)], vec![Offsets::Random]]
+    vec![vec![at(0), at(1)], vec![at(6), at(13)], vec![at(62), at(63)], vec![Offsets::Random, Offsets::Alias]]
 }
 
 /// Every way of being hot or cold, as far as this architecture can make it so.
@@ -178,8 +178,21 @@ pub mod tests {
         choice.offsets.step(-1);
         assert_eq!(
             names(&choice),
-            ["copy 40 offset random hot chained", "copy 40 offset random hot independent"]
+            [
+                "copy 40 offset random hot chained",
+                "copy 40 offset alias hot chained",
+                "copy 40 offset random hot independent",
+                "copy 40 offset alias hot independent",
+            ]
         );
+    }
+
+    #[test]
+    fn a_family_with_one_buffer_has_no_alias() {
+        let mut choice = usual();
+        choice.offsets.step(-1);
+        let (made, refused) = choice.situations(&|_| (vec!["a".to_owned()], None));
+        assert_eq!((made.len(), refused.len()), (3, 1), "{refused:?}");
     }
 
     #[test]

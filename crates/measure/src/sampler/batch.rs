@@ -161,6 +161,7 @@ impl Bench<'_> {
             let first = operand.fixed_offset(self.layout.largest).unwrap_or(0) as usize;
             let (offset, span) = match operand.slots {
                 1 if operand.place == Place::End => (first & !63, operand.stride - (first & !63)),
+                1 if matches!(operand.place, Place::Within(_)) => (0, operand.stride),
                 1 => (first, self.layout.largest as usize + 64),
                 slots => (0, slots * operand.stride),
             };

@@ -24,7 +24,7 @@ pub use workload::{CacheSizes, buffer_bytes, level_of};
 
 use crate::arena::MapError;
 use crate::clock;
-use crate::condition::{CacheMethod, Condition, Pages, Then};
+use crate::condition::{CacheMethod, Condition, Offsets, Pages, Then};
 use crate::counters::CycleCounter;
 use crate::forked;
 use crate::sizes::SizeSource;
@@ -83,6 +83,7 @@ pub struct Bench<'a> {
     victim: (*const u8, usize),
     huge_bytes: Option<u64>,
     level: &'static str,
+    between: bool,
     cached_bytes: usize,
     placement: usize,
     batch_calls: usize,
@@ -136,6 +137,11 @@ impl<'a> Bench<'a> {
                 "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),
             ));
         }
+        if condition.offsets == Offsets::Alias && !(family.reads() && family.writes()) {
+            return Err(BenchError::Unsupported(format!(
+                "--offsets alias is about a destination and a source; {family} has one buffer"
+            )));
+        }
         let layout = Layout::new(family, condition, caches);
         let start = |held: &mut Option<buffers::Held>, operand: &Option<Operand>, page: usize| match operand {
             Some(operand) => {
@@ -143,7 +149,7 @@ impl<'a> Bench<'a> {
                 let before = match operand.place {
                     // The last slot ends where the arena does.
                     Place::End => arena.len() - operand.stride * operand.slots,
-                    Place::At(_) | Place::Random => page * crate::arena::page_bytes().min(4096),
+                    Place::At(_) | Place::Within(_) => page * crate::arena::page_bytes().min(4096),
                 };
                 Ok::<_, MapError>(arena.start().wrapping_add(before))
             }
@@ -205,6 +211,7 @@ impl<'a> Bench<'a> {
             victim,
             huge_bytes,
             level: workload::level_of(family, condition, caches),
+            between: condition.cache.method == CacheMethod::Hot && caches.is_between(layout.hot_bytes()),
             cached_bytes: caches.l3 as usize,
             placement: below(&mut rng, loops::PLACEMENTS),
             batch_calls: 1,

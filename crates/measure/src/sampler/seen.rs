@@ -56,7 +56,7 @@ impl Bench<'_> {
     #[must_use]
     pub fn observed(&self) -> Observed {
         let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
-        let footprint: u64 = operands.iter().map(|o| self.layout.largest * o.slots as u64).sum();
+        let footprint: u64 = operands.iter().map(|operand| operand.footprint(self.layout.largest)).sum();
         let uniform = self.layout.uniform;
         let seen = &self.seen;
         let segments = self.condition.segments.len().max(1) as f64;
@@ -79,6 +79,7 @@ impl Bench<'_> {
             footprint_bytes: footprint,
             huge_bytes: self.huge_bytes,
             level: self.level.to_owned(),
+            between: self.between,
         }
     }
 }

@@ -38,7 +38,7 @@ impl CacheSizes {
         (2 * self.l3.max(self.l2)).max(8 << 20)
     }
 
-    /// The nearest level that holds `bytes`, leaving room for the stack and the lists.
+    /// The nearest level that holds `bytes`, leaving room for the stack and the lists: 32 KiB do not fit into 32 KiB.
     #[must_use]
     pub fn level(&self, bytes: u64) -> &'static str {
         match bytes {
@@ -47,6 +47,18 @@ impl CacheSizes {
             b if b <= self.l3 - self.l3 / 8 => "L3",
             _ => "memory",
         }
+    }
+
+    /// True if `bytes` do not fit into a level, but are less than twice its size: a part of them stays there.
+    #[must_use]
+    pub fn is_between(&self, bytes: u64) -> bool {
+        let nearer = match self.level(bytes) {
+            "L1" => return false,
+            "L2" => self.l1,
+            "L3" => self.l2,
+            _ => self.l3,
+        };
+        bytes < 2 * nearer
     }
 }
 
@@ -70,8 +82,8 @@ pub(crate) struct Operand {
 pub(crate) enum Place {
     /// So many bytes past a line or page boundary.
     At(u16),
-    /// Anywhere.
-    Random,
+    /// Drawn from the slot's first bytes, so many of them.
+    Within(usize),
     /// Such that it ends with the slot. An empty one begins at the slot's last byte.
     End,
 }
@@ -87,8 +99,18 @@ impl Operand {
         match self.place {
             Place::At(offset) => Some(u32::from(offset)),
             Place::End => Some((self.stride - (len as usize).clamp(1, self.stride)) as u32),
-            Place::Random => None,
+            Place::Within(_) => None,
         }
+    }
+
+    /// Bytes that calls of up to `largest` bytes touch in all its slots together. In a hot slot with offsets from the
+    /// whole page that is a page more than the call.
+    pub fn footprint(&self, largest: u64) -> u64 {
+        let drawn = match self.place {
+            Place::Within(PAGE) if !self.cold => PAGE as u64,
+            _ => 0,
+        };
+        (largest + drawn) * self.slots as u64
     }
 
     /// How many windows there are.
@@ -136,9 +158,11 @@ impl Layout {
             let longest = condition.segments.iter().copied().max().unwrap_or(0);
             (u64::from(longest), f64::from(longest))
         };
-        let place = |pick: fn(u16, u16) -> u16| match condition.offsets {
+        let place = |cold: bool, pick: fn(u16, u16) -> u16| match condition.offsets {
             Offsets::Fixed { dst, src } => Place::At(pick(dst, src)),
-            Offsets::Random => Place::Random,
+            Offsets::RandomInLine if !cold => Place::Within(64),
+            // In any line of a page when cold, as fixed offsets are.
+            Offsets::Random | Offsets::Alias | Offsets::RandomInLine => Place::Within(PAGE),
             Offsets::End => Place::End,
         };
         let cold = |side: Operands| {
@@ -163,7 +187,7 @@ impl Layout {
             period
         } else if any_cold {
             (COLD_CALLS / segments).clamp(1, (buffers_fitting / (2 * segments)).max(1))
-        } else if condition.sizes_vary() || segments > 1 || lag > 0 || condition.offsets == Offsets::Random {
+        } else if condition.sizes_vary() || segments > 1 || lag > 0 || condition.offsets.vary() {
             (LIST_CALLS / segments).max(1).max(lag)
         } else {
             1 << 20
@@ -182,7 +206,7 @@ impl Layout {
                 }
                 _ => window,
             };
-            Operand { stride, slots, window: window.min(slots), cold, place: place(pick) }
+            Operand { stride, slots, window: window.min(slots), cold, place: place(cold, pick) }
         };
         Layout {
             dst: family.writes().then(|| operand(Operands::Destination, |dst, _| dst)),
@@ -194,7 +218,7 @@ impl Layout {
                 && !condition.sizes_vary()
                 && segments == 1
                 && lag == 0
-                && condition.offsets != Offsets::Random,
+                && !condition.offsets.vary(),
             lag,
             period,
         }
@@ -202,7 +226,7 @@ impl Layout {
 
     /// Bytes that the calls touch when the operands are hot.
     pub fn hot_bytes(&self) -> u64 {
-        self.dst.iter().chain(&self.src).map(|operand| self.largest * operand.slots as u64).sum()
+        self.dst.iter().chain(&self.src).map(|operand| operand.footprint(self.largest)).sum()
     }
 
     /// Bytes that its buffers take.
@@ -273,24 +297,39 @@ pub(crate) fn draw_calls(
         if let Some(operand) = &layout.src {
             call.src = offset(operand, index, call.len, rng);
         }
+        if let (Offsets::Alias, Some(operand)) = (condition.offsets, &layout.dst) {
+            call.dst = slot(operand, index) + beside(call.src % PAGE as u32, rng);
+        }
     }
     for (call, first) in repeated.iter_mut().zip(calls.iter().cycle()) {
         *call = *first;
     }
 }
 
+/// Where the slot of call number `index` begins.
+fn slot(operand: &Operand, index: usize) -> u32 {
+    ((index % operand.window) * operand.stride) as u32
+}
+
 fn offset(operand: &Operand, index: usize, len: u64, rng: &mut Xoshiro256PlusPlus) -> u32 {
-    let slot = (index % operand.window) * operand.stride;
     let inside = match (operand.place, operand.fixed_offset(len)) {
         // A fixed offset of a line or more is meant relative to a page; a smaller one within a line.
         (Place::At(offset), _) if operand.cold && offset < 64 => {
             below(rng, PAGE / 64) * 64 + usize::from(offset)
         }
         (_, Some(fixed)) => fixed as usize,
-        (_, None) if operand.cold => below(rng, PAGE),
-        (_, None) => below(rng, 64),
+        (Place::Within(bytes), None) => below(rng, bytes),
+        (Place::At(_) | Place::End, None) => 0,
     };
-    (slot + inside) as u32
+    slot(operand, index) + inside as u32
+}
+
+/// An offset of a page that is 1 to 63 bytes above or below another, modulo the page.
+fn beside(offset: u32, rng: &mut Xoshiro256PlusPlus) -> u32 {
+    let most = usize::from(Offsets::ALIAS_MOST);
+    let drawn = below(rng, 2 * most);
+    let distance = if drawn < most { drawn + 1 } else { PAGE - (drawn - most + 1) };
+    (offset + distance as u32) % PAGE as u32
 }
 
 #[cfg(test)]
@@ -315,7 +354,7 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
         for size in [0, 1, 40, 1500, 4096, 65_536, 8 << 20] {
             for cache in ["hot", "cold:clflush", "cold:evict:src", "cold:arena", "cold:arena:dst"] {
-                for offsets in ["0", "63", "100:4095", "random", "end"] {
+                for offsets in ["0", "63", "100:4095", "random", "alias", "random-line", "end"] {
                     let condition = condition(size, cache, offsets);
                     for family in Family::ALL {
                         let layout = Layout::new(family, &condition, &CACHES);
@@ -354,6 +393,70 @@ mod tests {
         }
     }
 
+    fn drawn(family: Family, condition: &Condition, count: usize) -> Vec<Call> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+        let layout = Layout::new(family, condition, &CACHES);
+        let mut calls = vec![Call::default(); count];
+        draw_calls(&layout, condition, &SizeSource::new(&condition.sizes), &mut rng, &mut calls);
+        calls
+    }
+
+    /// How far the destination lies above the source, modulo a page.
+    fn distance(call: &Call) -> u32 {
+        (call.dst + 4096 - call.src % 4096) % 4096
+    }
+
+    #[test]
+    fn random_offsets_are_of_the_whole_page_and_of_each_buffer_by_itself() {
+        for cache in ["hot", "cold:clflush", "cold:arena", "cold:clflush:src", "cold:evict:dst"] {
+            let calls = drawn(Family::Copy, &condition(1500, cache, "random"), 1 << 17);
+            for pick in [|c: &Call| c.dst % 4096, |c: &Call| c.src % 4096, distance] {
+                let mut seen = [0_u32; 4096];
+                calls.iter().for_each(|call| seen[pick(call) as usize] += 1);
+                // 32 of each are expected.
+                let extremes = (seen.iter().min().copied(), seen.iter().max().copied());
+                assert!(extremes.0 >= Some(5) && extremes.1 <= Some(80), "{cache}: {extremes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_alias_is_1_to_63_bytes_off_modulo_a_page_above_as_often_as_below() {
+        for family in [Family::Copy, Family::CopyChecksum] {
+            for cache in ["hot", "cold:clflush", "cold:arena:src"] {
+                let calls = drawn(family, &condition(1500, cache, "alias"), 1 << 17);
+                let mut distances = [0_u32; 4096];
+                let mut starts = [0_u32; 4096];
+                for call in &calls {
+                    distances[distance(call) as usize] += 1;
+                    starts[call.src as usize % 4096] += 1;
+                }
+                for (distance, count) in distances.into_iter().enumerate() {
+                    let near = (1..=63).contains(&distance) || (4096 - 63..4096).contains(&distance);
+                    // 1040 of each are expected.
+                    assert!(
+                        if near { (850..1250).contains(&count) } else { count == 0 },
+                        "{distance}: {count}"
+                    );
+                }
+                assert!(starts.iter().all(|count| *count > 0), "{cache}");
+            }
+        }
+    }
+
+    #[test]
+    fn random_offsets_in_a_line_keep_hot_buffers_near_each_other_modulo_a_page() {
+        let calls = drawn(Family::Copy, &condition(1500, "hot", "random-line"), 1 << 12);
+        assert!(calls.iter().all(|call| call.dst < 64 && call.src < 64));
+    }
+
+    #[test]
+    fn the_footprint_of_random_offsets_counts_the_page_they_are_drawn_from() {
+        let hot =
+            |offsets| Layout::new(Family::Copy, &condition(16 << 10, "hot", offsets), &CACHES).hot_bytes();
+        assert_eq!((hot("0"), hot("random-line"), hot("random")), (32 << 10, 32 << 10, 40 << 10));
+    }
+
     #[test]
     fn a_period_repeats_its_arguments_where_it_can() {
         let sizes = crate::sizes::Sizes::parse_list("1..64/period:100").expect("sizes").remove(0);
@@ -383,6 +486,20 @@ mod tests {
     fn levels_follow_the_caches() {
         let levels: Vec<_> = [4096, 256 << 10, 8 << 20, 128 << 20].iter().map(|b| CACHES.level(*b)).collect();
         assert_eq!(levels, ["L1", "L2", "L3", "memory"]);
+    }
+
+    #[test]
+    fn what_fills_a_level_does_not_fit_into_it() {
+        let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
+        let level = |family, size| level_of(family, &condition(size, "hot", "0"), &caches);
+        assert_eq!(level(Family::Checksum, 28 << 10), "L1");
+        assert_eq!(level(Family::Checksum, 32 << 10), "L2");
+        assert_eq!(level(Family::Copy, 16 << 10), "L2", "source and destination count together");
+        assert_eq!(level(Family::Zero, 16 << 10), "L1");
+        assert_eq!(level_of(Family::Zero, &condition(64, "cold:clflush", "0"), &caches), "memory");
+        let between = [28, 32, 63, 64, 448, 512, 1023, 1024].map(|kib: u64| caches.is_between(kib << 10));
+        assert_eq!(between, [false, true, true, false, false, true, true, false]);
+        assert!(caches.is_between(48 << 20) && !caches.is_between(64 << 20));
     }
 
     #[test]

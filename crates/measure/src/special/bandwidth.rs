@@ -59,9 +59,11 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let mut all = vec![whole(PASSES[0], kinds.loads[0]), whole("read again", kinds.loads[0])];
     let mut unusable = Vec::new();
     let lacks = "the CPU has no such instruction, or no fast one";
-    for (pass, kernel) in
-        [(PASSES[1], kinds.loads.get(1)), (PASSES[2], kinds.stores.first()), (PASSES[3], kinds.stores.get(1))]
-    {
+    for (pass, kernel) in [
+        (PASSES[1], kinds.loads.get(1)),
+        (PASSES[2], kinds.stores.first()),
+        (PASSES[3], kinds.string_store.as_ref()),
+    ] {
         match kernel {
             Some(kernel) => all.push(whole(pass, *kernel)),
             None => unusable.push((pass, lacks)),

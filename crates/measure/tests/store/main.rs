@@ -62,6 +62,7 @@ fn cell(situation: &str, variant: &str) -> Cell {
         bytes_per_cycle: Some(63.5),
         limit_share: None,
         ratio_to_baseline: Some(Ratio { median: 0.9, low: 0.899_999_999_999_999_9, high: 0.91 }),
+        baseline: Some("libc_memcpy".to_owned()),
         rank: Some(1),
         ties_with: vec!["avx2".to_owned()],
     }
@@ -86,6 +87,8 @@ fn result(seed: u64) -> RunResult {
             load: 1.0,
             store: 2.0,
             nt_store: 0.3,
+            load_by: Some("checksum/carryline".to_owned()),
+            store_by: None,
         }],
         warnings: vec![Warning { code: "W01".to_owned(), cause: "a".to_owned(), remedy: "b".to_owned() }],
         cells: vec![cell("pages", "sse2"), cell("pages", "avx2"), cell("packets", "sse2")],

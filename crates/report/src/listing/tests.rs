@@ -116,7 +116,11 @@ fn the_machine_and_what_it_hides() {
     let why = "the hypervisor offers no counters".to_owned();
     let machine = Machine {
         environment: fixture::run().environment,
+        notes: vec![
+            "The C library is imaginary; nothing more is to be said of it than fits into one line.".into(),
+        ],
         not_measurable: vec![NotMeasurable { what: "cycles by counter".into(), why }],
+        assumed: vec!["no last cache level is told: 32 MiB are assumed".to_owned()],
     };
     insta::assert_snapshot!(machine.to_text(NARROW), @"
     machine
@@ -127,8 +131,14 @@ fn the_machine_and_what_it_hides() {
     governor         unknown
     virtual_machine  yes
 
+    The C library is imaginary; nothing more is to be said of it than fits into one
+      line.
+
     Cannot be measured here
     cycles by counter: the hypervisor offers no counters
+
+    Assumed here
+    no last cache level is told: 32 MiB are assumed
     ");
     let nested = serde_json::json!({"caches": [{"level": 1}, {"level": 2}], "none": []});
     assert_eq!(

@@ -89,7 +89,10 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
         }).collect::<Vec<_>>(),
         "bounds": by_dependence(|dependence| prediction.bound(dependence)),
         "measured": shown.measured.as_ref().map(|measured| {
-            let mut object = by_dependence(|dependence| measured.of(dependence).map(|cycles| cycles.compared()));
+            let compared = |dependence| measured.of(dependence).map(|cycles| cycles.compared());
+            let mut object = by_dependence(|dependence| compared(dependence).filter(|cycles| *cycles >= 0.0));
+            let within = Dependence::ALL.into_iter().any(|d| compared(d).is_some_and(|cycles| cycles < 0.0));
+            object.insert("within_null_call".to_owned(), json!(within));
             object.insert("gross".to_owned(), json!(by_dependence(|d| measured.of(d).map(|cycles| cycles.gross))));
             object.insert("null_call".to_owned(), json!(by_dependence(|d| measured.of(d).map(|cycles| cycles.null))));
             object.insert("basis".to_owned(), json!(measured.basis));

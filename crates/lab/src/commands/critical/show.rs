@@ -10,6 +10,7 @@ use carryline_chain::suggest::Suggestion;
 use carryline_chain::text::cycles;
 use carryline_chain::{Analysis, Latencies, Scope};
 use carryline_measure::condition::Dependence;
+use carryline_report::figure::WITHIN_NULL;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use carryline_report::text::wrap;
 use carryline_report::units::{number, percent};
@@ -296,10 +297,14 @@ fn overview(shown: &[Shown<'_>]) -> Table {
             let found = one.measured.as_ref().and_then(|measured| measured.of(dependence));
             let bound = one.prediction.bound(dependence);
             row.push(bound.map_or("-".into(), number));
-            row.push(found.map_or("-".into(), |found| number(found.compared())));
+            row.push(found.map_or("-".into(), |found| match found.compared() {
+                net if net < 0.0 => WITHIN_NULL.to_owned(),
+                cycles => number(cycles),
+            }));
             let left = found.and_then(|found| Some((found.unexplained(bound)?, found.compared())));
             // A fenced call's chain runs beside the null call's return: below nothing is no miss.
-            let is_told = |(left, _): &(f64, f64)| dependence != Dependence::Fenced || *left >= 0.0;
+            let is_told =
+                |(left, whole): &(f64, f64)| dependence != Dependence::Fenced || *left >= 0.0 && *whole > 0.0;
             let off = left.filter(is_told).map(|(left, whole)| left / whole).filter(|off| off.is_finite());
             row.push(off.map_or("-".into(), percent));
         }

@@ -143,10 +143,34 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "offsets",
         &["offset", "alignment"],
-        "Where the buffers begin, in bytes past a page boundary: one number for all, D:S for destination and source, or \
-         random, drawn for every call from 0 to 63; or end, where every buffer ends with a page and behind that of a hot \
-         one nothing is mapped. Aligned buffers flatter most routines. Real ones begin anywhere, \
+        "Where the buffers begin, in bytes past a page boundary: one number for all, D:S for destination and source; \
+         random, drawn for every call and buffer from the whole page; alias, where source and destination nearly \
+         agree modulo 4096; random-line, 0 to 63 alone; or end, where every buffer ends with a page and behind that of a \
+         hot one nothing is mapped. Aligned buffers flatter most routines. Real ones begin anywhere, \
          and lines that are crossed cost a second access.",
+    ),
+    word(
+        "random offsets",
+        &["random"],
+        "Each buffer of each call begins at an offset of its own, drawn from the whole page (0 to 4095). A hot buffer \
+         moves within its size rounded up to pages, and one or two more. Until this was seen to be a fault, \
+         'random' meant 0 to 63 past the same page offset, which is now random-line and almost an alias; stored runs \
+         of that time are shown as random-line.",
+    ),
+    word(
+        "alias",
+        &["4K aliasing", "4 KiB aliasing"],
+        "Source and destination whose addresses differ by 1 to 63 bytes modulo 4096, the destination above or below the \
+         source as often, drawn anew for every call (--offsets alias). A load there seems to need a store that is \
+         under way, as the low 12 bits of addresses are compared first, and some CPUs copy by rep movsb many times \
+         as slowly. Of pairs that lie anywhere, 3 in 100 are like that.",
+    ),
+    word(
+        "random-line",
+        &[],
+        "Offsets of 0 to 63, drawn for every call and buffer. Hot buffers begin with a page, so the two of a copy always \
+         lie within 63 bytes of each other modulo 4096: nearly all calls are aliases. Kept to compare with \
+         random, whose name it once had.",
     ),
     word(
         "sizes",

@@ -149,16 +149,16 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "limit",
         &["limits"],
-        "The most bytes per tick that one core can load, store, or store non-temporally at a level of the memory, \
-         measured in the same run with the plainest loops. No routine can beat the machine: the limit says how much \
-         is left to gain.",
+        "The most bytes per tick that one core loaded, stored, or stored non-temporally at a level of the memory in this \
+         run: the best of several plain loops, or of the variants where one of them beat the loops. No routine can \
+         beat the machine: the limit says how much is left to gain.",
     ),
     word(
         "share of the limit",
         &["limit_share", "share"],
         "The time that the machine's limit would allow for the call's bytes, but at least a null call, over the time \
-         that it took. Near 100 % nothing remains to be gained in that condition. A little above 100 % is possible, \
-         because the limit is itself a measurement. Latencies have no such share.",
+         that it took. Near 100 % nothing remains to be gained in that condition. It is never more: what beats the \
+         measured limit is the limit. Latencies have no such share.",
     ),
     word(
         "critical chain",

@@ -1,0 +1,46 @@
+//! The size distributions of a fleet, which goals of several tiers are about.
+
+use crate::goal::Cells;
+use carryline_measure::fleet;
+use carryline_variants::Family::{self, Copy, Zero};
+
+/// What bears an overlap, as memmove does.
+const OVERLAPPING: &str = "carryline_overlapping";
+
+/// The sets of one function of the C library.
+pub struct Sets {
+    /// The function.
+    pub function: &'static str,
+    /// Our routine for it.
+    pub ours: &'static str,
+    /// The C library's.
+    pub libc: &'static str,
+    family: Family,
+}
+
+/// The functions.
+pub const ALL: [Sets; 3] = [
+    Sets { function: "memcpy", ours: "carryline", libc: "libc_memcpy", family: Copy },
+    Sets { function: "memmove", ours: OVERLAPPING, libc: "libc_memmove", family: Copy },
+    Sets { function: "memset", ours: "carryline", libc: "libc_memset", family: Zero },
+];
+
+impl Sets {
+    /// Sizes that no predictor can learn, at random offsets.
+    #[must_use]
+    pub fn drawn(&self) -> Cells {
+        self.cells("")
+    }
+
+    /// 4096 sizes again and again, at random offsets.
+    #[must_use]
+    pub fn learnt(&self) -> Cells {
+        self.cells("/period:4096")
+    }
+
+    fn cells(&self, ending: &str) -> Cells {
+        let of = |name: &&&str| name.strip_prefix(self.function).is_some_and(|rest| rest.starts_with('-'));
+        let sets = fleet::NAMES.iter().filter(of).map(|name| format!("fleet:{name}{ending}"));
+        Cells::hot(self.family, sets).random()
+    }
+}

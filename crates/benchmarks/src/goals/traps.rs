@@ -1,0 +1,47 @@
+//! What holds in every tier: no size and no pair of offsets at which a call falls into a trap, such as a string
+//! instruction between buffers that lie nearly a multiple of a page apart.
+
+use crate::goal::{Against, Cells, Goal, Part};
+use crate::tier::Tier;
+use carryline_measure::condition::Offsets;
+use carryline_variants::Family::{self, Copy, Zero};
+
+const SOURCE: &str = "no offset pair and no size up to 128 MiB at which a call takes more than 1.05 times the best of the \
+     plain loop and libc";
+
+/// Sizes on both sides of every threshold that a library is likely to have.
+const SIZES: [&str; 7] = ["1500", "4K", "16K", "64K", "512K", "8M", "128M"];
+
+/// The plain loop and the C library's routines.
+const fn opponents(family: Family, tier: Tier) -> &'static [&'static str] {
+    match (family, tier) {
+        (Zero, Tier::Avx512) => &["avx512", "libc_memset"],
+        (Zero, Tier::Avx2) => &["avx2", "libc_memset"],
+        (Zero, Tier::Sse2) => &["sse2", "libc_memset"],
+        (_, Tier::Avx512) => &["avx512", "libc_memcpy"],
+        (_, Tier::Avx2) => &["avx2", "libc_memcpy"],
+        (_, Tier::Sse2) => &["sse2", "libc_memcpy"],
+    }
+}
+
+/// The goals of a tier.
+#[must_use]
+pub fn goals(tier: Tier) -> Vec<Goal> {
+    let offsets = [("", Offsets::ALIGNED), ("-random", Offsets::Random), ("-alias", Offsets::Alias)];
+    let mut goals = Vec::new();
+    for family in [Copy, Zero] {
+        for (ending, offsets) in offsets {
+            // One buffer has nothing to be near to.
+            if family == Zero && offsets == Offsets::Alias {
+                continue;
+            }
+            let others = opponents(family, tier);
+            let names: Vec<&str> = std::iter::once("carryline").chain(others.iter().copied()).collect();
+            let cells = Cells::hot(family, SIZES).at(offsets).only(&names);
+            let against = Against::BestOf(others);
+            let id = format!("{family}-trap{ending}");
+            goals.push(Goal::new(id, Part::Memory, cells, against, 1.0 / 1.05, SOURCE));
+        }
+    }
+    goals
+}

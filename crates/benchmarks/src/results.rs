@@ -1,0 +1,315 @@
+//! What was found on one machine in one tier, small enough to commit: the document is written from such files alone.
+//!
+//! A file is `docs/benchmarks/MACHINE-TIER.json`. Its fields and lines have a stable order, so that the difference between
+//! two measurements can be read.
+
+mod collect;
+mod tables;
+mod text;
+
+use crate::tier::Tier;
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// A machine in a tier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Results {
+    /// See [`VERSION`].
+    pub version: u32,
+    /// The machine's name, see [`machine::name`](crate::machine::name).
+    pub machine: String,
+    /// The tier.
+    pub tier: Tier,
+    /// Features that the CPU has and that were masked.
+    pub masked: Vec<String>,
+    /// CPU, caches, clock and so on, in words: what and how it is.
+    pub environment: Vec<[String; 2]>,
+    /// The day of the runs, or the first and the last.
+    pub measured: String,
+    /// How many runs of the command the figures are from.
+    pub runs: usize,
+    /// What a reader must know about these figures.
+    pub notes: Vec<String>,
+    /// In what the runs differed, if they did.
+    pub differences: Vec<String>,
+    /// The most that one core moved, by level.
+    pub limits: Vec<Level>,
+    /// The noise floors of all situations.
+    pub floor: Option<Floor>,
+    /// The warnings of the runs, with their number.
+    pub warnings: BTreeMap<String, usize>,
+    /// The goals, in the order of the document.
+    pub goals: Vec<GoalResult>,
+    /// The figures of all variants.
+    pub tables: Vec<Table>,
+}
+
+/// The most that one core moved at a level, in bytes per core cycle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// `L1`, `L2`, `L3` or `memory`.
+    pub level: String,
+    /// Reads.
+    pub load: f64,
+    /// Cached stores.
+    pub store: f64,
+    /// Non-temporal stores.
+    pub nt_store: f64,
+}
+
+/// The noise floors of all situations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Floor {
+    /// Their median.
+    pub median: f64,
+    /// Their maximum.
+    pub maximum: f64,
+    /// How many there are.
+    pub situations: usize,
+}
+
+/// Who a goal is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// What users have without us.
+    Others,
+    /// The same, at every size of a range.
+    Sizes,
+    /// The plain loop and libc: a trap is a cell that is far behind.
+    Trap,
+    /// The machine's limit, the null call, or our own routines.
+    Machine,
+}
+
+/// A goal and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GoalResult {
+    /// The goal's name.
+    pub id: String,
+    /// The part of the library: `checksum` or `memory`.
+    pub part: String,
+    /// The sentence that it comes from.
+    pub source: String,
+    /// Who it is held against.
+    pub kind: Kind,
+    /// The family of our routine.
+    pub family: String,
+    /// Our routine.
+    pub routine: String,
+    /// The condition in words, sizes left out.
+    pub condition: String,
+    /// The sizes in words: of several the worst, or what the mean is of.
+    pub sizes: String,
+    /// How many times as fast, at least; of a limit, which share.
+    pub want: f64,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Our gross ticks at the size that is judged; nothing where that is a mean.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ours: Option<f64>,
+    /// Who was to be beaten there.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub opponent: Option<String>,
+    /// Its gross ticks.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub opponent_ticks: Option<f64>,
+    /// What is judged, with its interval.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ratio: Option<Interval>,
+    /// The ratio to another variant, which does not decide.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub also: Option<(String, Interval)>,
+    /// Its cells, the lowest ratio first, of many the first ones.
+    pub cells: Vec<CellResult>,
+    /// The cell with the highest ratio, where it is not the last of those.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub best: Option<CellResult>,
+    /// How many cells there are, and how many of them are surely slower than the opponent, surely faster, and below what is
+    /// wanted.
+    pub count: Count,
+    /// When it was measured, if not with the others.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub measured: Option<String>,
+}
+
+/// A ratio with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The median.
+    pub median: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// One cell of a goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellResult {
+    /// The size.
+    pub size: String,
+    /// The opponent's time over ours.
+    pub ratio: f64,
+    /// Who that is.
+    pub opponent: String,
+    /// Our gross ticks, where they were kept.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ours: Option<f64>,
+    /// The opponent's gross ticks.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub theirs: Option<f64>,
+    /// Which of the two is surely faster.
+    pub order: Order,
+}
+
+/// How our time stands to the opponent's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Ours is lower, beyond interval and noise floor.
+    Faster,
+    /// They cannot be told apart.
+    Tie,
+    /// Ours is higher.
+    Slower,
+}
+
+/// How many cells of a goal are how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// All.
+    pub cells: usize,
+    /// Surely faster than the opponent.
+    pub faster: usize,
+    /// Surely slower.
+    pub slower: usize,
+    /// With a median below what is wanted.
+    pub below: usize,
+}
+
+/// What became of a goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Surely at least as fast as wanted.
+    Reached,
+    /// Not to be told from what is wanted.
+    Tie,
+    /// Slower than wanted.
+    Missed {
+        /// By this factor less one.
+        by: f64,
+        /// What a routine at the machine's own limit would reach, where even that is not enough.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        at_most: Option<f64>,
+    },
+    /// It cannot be said, and why.
+    NotMeasured(String),
+}
+
+/// The figures of all variants under one condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// Family and condition.
+    pub title: String,
+    /// The columns.
+    pub header: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Results {
+    /// The name of its file.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}-{}.json", self.machine, self.tier)
+    }
+
+    /// The file's text.
+    ///
+    /// # Errors
+    /// None that results can cause; the signature is serde's.
+    pub fn to_text(&self) -> serde_json::Result<String> {
+        Ok(text::pretty(&serde_json::to_value(self)?))
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// Text that is not of this format and version.
+    pub fn from_text(text: &str) -> anyhow::Result<Results> {
+        let results: Results = serde_json::from_str(text)?;
+        if results.version != VERSION {
+            bail!("it is of version {}, this program reads {VERSION}", results.version);
+        }
+        Ok(results)
+    }
+
+    /// Keeps what `older` has and this has not: goals that were not measured again, and tables of other conditions. A goal
+    /// that asks for something else by now is not kept.
+    #[must_use]
+    pub fn over(mut self, older: Results) -> Results {
+        let is_the_same = |new: &GoalResult, old: &GoalResult| {
+            (&new.id, &new.source, &new.family) == (&old.id, &old.source, &old.family)
+                && (new.want - old.want).abs() < 1e-3
+                && !matches!(old.outcome, Outcome::NotMeasured(_))
+        };
+        for goal in &mut self.goals {
+            if matches!(goal.outcome, Outcome::NotMeasured(_))
+                && let Some(old) = older.goals.iter().find(|old| is_the_same(goal, old))
+            {
+                let measured = old.measured.clone().unwrap_or_else(|| older.measured.clone());
+                *goal = GoalResult { measured: Some(measured), ..old.clone() };
+            }
+        }
+        for table in older.tables {
+            if !self.tables.iter().any(|known| known.title == table.title) {
+                self.tables.push(table);
+            }
+        }
+        self.tables.sort_by(|a, b| a.title.cmp(&b.title));
+        self
+    }
+}
+
+/// Reads every file of a folder: machines by name, the strongest tier of each first.
+///
+/// # Errors
+/// A folder that cannot be read, and a file that is not of this format, by name.
+pub fn read_all(folder: &Path) -> anyhow::Result<Vec<Results>> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "json") {
+            all.push(read(&path)?);
+        }
+    }
+    all.sort_by(|a, b| (&a.machine, a.tier).cmp(&(&b.machine, b.tier)));
+    Ok(all)
+}
+
+fn read(path: &Path) -> anyhow::Result<Results> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    Results::from_text(&text)
+        .with_context(|| format!("{}: not the results of a machine; remove or restore it", path.display()))
+}
+
+/// Writes results into their file in the folder, over what was known of the same machine and tier, and touches no other:
+/// the path.
+///
+/// # Errors
+/// A folder that cannot be written, and a file under the same name that is not of this format.
+pub fn write(results: Results, folder: &Path) -> anyhow::Result<PathBuf> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let path = folder.join(results.file_name());
+    let results = if path.exists() { results.over(read(&path)?) } else { results };
+    std::fs::write(&path, results.to_text()?).with_context(|| path.display().to_string())?;
+    Ok(path)
+}

@@ -1,0 +1,234 @@
+//! From stored samples and judged goals to the results of a machine.
+
+use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Level, Order, Outcome, Results, VERSION};
+use crate::goal::{Against, Over};
+use crate::goals::sizes;
+use crate::judge::{CellFinding, Finding, Verdict};
+use crate::machine;
+use crate::stored::{Group, Stored, StoredRun};
+use crate::table::{self, WORST};
+use carryline_measure::environment::{CacheKind, Environment};
+use carryline_measure::results::Ratio;
+use std::collections::BTreeMap;
+
+impl Results {
+    /// What a group of stored runs says of the goals.
+    #[must_use]
+    pub fn of(group: &Group, findings: &[Finding]) -> Results {
+        let stored = &group.stored;
+        let days = || stored.runs.iter().filter_map(|run| run.started.get(..10));
+        let (first, last) = (days().min().unwrap_or("?"), days().max().unwrap_or("?"));
+        let newest = stored.runs.first();
+        Results {
+            version: VERSION,
+            machine: group.machine.clone(),
+            tier: group.tier,
+            masked: newest.map(|run| machine::masked(&run.environment)).unwrap_or_default(),
+            environment: newest.map(environment).unwrap_or_default(),
+            measured: if first == last { first.to_owned() } else { format!("{first} to {last}") },
+            runs: stored.runs.len(),
+            notes: notes(stored),
+            differences: differences(stored),
+            limits: limits(stored),
+            floor: floor(stored),
+            warnings: warnings(stored),
+            goals: findings.iter().map(goal).collect(),
+            tables: super::tables::all_variants(stored),
+        }
+    }
+}
+
+/// Four digits are more than any figure deserves, and keep the files small.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let digits = 3 - value.abs().log10().floor() as i32;
+    // Divided, not multiplied: 0.1 has no exact inverse, and its digits would show.
+    if digits >= 0 {
+        let scale = 10_f64.powi(digits);
+        (value * scale).round() / scale
+    } else {
+        value.round()
+    }
+}
+
+fn interval(ratio: &Ratio) -> Interval {
+    Interval { median: rounded(ratio.median), low: rounded(ratio.low), high: rounded(ratio.high) }
+}
+
+fn environment(run: &StoredRun) -> Vec<[String; 2]> {
+    let Ok(here) = serde_json::from_value::<Environment>(run.environment.clone()) else {
+        return vec![["environment".to_owned(), "of another version".to_owned()]];
+    };
+    let cpu = &here.cpu;
+    let caches: Vec<String> = here
+        .caches
+        .iter()
+        .filter(|cache| cache.kind != CacheKind::Instruction)
+        .map(|cache| format!("L{} {} KiB", cache.level, cache.size_bytes >> 10))
+        .collect();
+    let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
+    let brand = cpu.brand.as_deref().unwrap_or("unknown");
+    let guest = cpu.hypervisor.as_ref().map(|name| format!(", virtual machine ({name})")).unwrap_or_default();
+    let cycle = run.ticks_per_cycle.map(|ticks| format!(", {ticks:.2} ticks to a core cycle"));
+    let clock = here.clock.hz.map_or("unknown".to_owned(), |hz| format!("TSC {:.3} GHz", hz as f64 / 1e9));
+    [
+        ("CPU", format!("{brand}, family {} model {}{guest}", number(cpu.family), number(cpu.model))),
+        ("caches", if caches.is_empty() { "not told".to_owned() } else { caches.join(", ") }),
+        ("clock", format!("{clock}{}", cycle.unwrap_or_default())),
+        ("kernel", here.system.kernel.clone()),
+        ("C library", here.system.libc.clone()),
+        ("build", format!("carryline {}, {}", here.build.version, here.build.compiler)),
+    ]
+    .map(|(what, is)| [what.to_owned(), is])
+    .into()
+}
+
+/// Which C library the ratios are to.
+fn notes(stored: &Stored) -> Vec<String> {
+    let mut names =
+        stored.situations.iter().flat_map(|situation| &situation.gathered.situation.subjects).peekable();
+    let is_known = names.peek().is_some();
+    let note = if names.any(|name| name.ends_with("_no_rep")) {
+        "Ratios to libc are to the better of two: as installed, and with its `rep` thresholds raised."
+    } else {
+        "Ratios to libc are to libc as installed only."
+    };
+    if is_known { vec![note.to_owned()] } else { Vec::new() }
+}
+
+fn differences(stored: &Stored) -> Vec<String> {
+    let read = |run: &StoredRun| serde_json::from_value::<Environment>(run.environment.clone()).ok();
+    let Some(here) = stored.runs.first().and_then(read) else { return Vec::new() };
+    let mut lines: Vec<String> = Vec::new();
+    for run in &stored.runs {
+        let Some(other) = read(run) else { continue };
+        for difference in here.differences(&other) {
+            let line = format!("run {}: {difference}", run.id);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+/// The limits of all runs together: what one run reached, the machine allows.
+fn limits(stored: &Stored) -> Vec<Level> {
+    let mut best: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
+    for limit in stored.runs.iter().flat_map(|run| &run.limits) {
+        let here = best.entry(&limit.level).or_default();
+        for (most, seen) in here.iter_mut().zip([limit.load, limit.store, limit.nt_store]) {
+            *most = most.max(seen);
+        }
+    }
+    let Some(ticks) = stored.runs.first().and_then(|run| run.ticks_per_cycle) else { return Vec::new() };
+    best.into_iter()
+        .map(|(level, rates)| {
+            let [load, store, nt_store] = rates.map(|bytes_per_tick| rounded(bytes_per_tick * ticks));
+            Level { level: level.to_owned(), load, store, nt_store }
+        })
+        .collect()
+}
+
+fn floor(stored: &Stored) -> Option<Floor> {
+    let mut floors: Vec<f64> = stored.situations.iter().filter_map(|situation| situation.floor).collect();
+    floors.sort_by(f64::total_cmp);
+    Some(Floor {
+        median: rounded(*floors.get(floors.len() / 2)?),
+        maximum: rounded(*floors.last()?),
+        situations: floors.len(),
+    })
+}
+
+fn warnings(stored: &Stored) -> BTreeMap<String, usize> {
+    let mut codes = BTreeMap::new();
+    for warning in stored.runs.iter().flat_map(|run| &run.warnings) {
+        *codes.entry(warning.code.clone()).or_default() += 1;
+    }
+    codes
+}
+
+fn kind(finding: &Finding) -> Kind {
+    match finding.goal.against {
+        Against::BestOf(_) => Kind::Trap,
+        _ if finding.goal.source == sizes::SOURCE => Kind::Sizes,
+        _ if finding.goal.is_against_others() => Kind::Others,
+        _ => Kind::Machine,
+    }
+}
+
+fn goal(finding: &Finding) -> GoalResult {
+    let goal = &finding.goal;
+    let (sizes, shown) = table::shown(finding);
+    let first = finding.cells.first();
+    let opponent = shown.or(first);
+    let best = finding.cells.last().filter(|_| finding.cells.len() > WORST);
+    GoalResult {
+        id: goal.id.clone(),
+        part: goal.part.word().to_owned(),
+        source: goal.source.to_owned(),
+        kind: kind(finding),
+        family: goal.cells.family().name().to_owned(),
+        routine: goal.ours.to_owned(),
+        condition: goal.cells.words(),
+        sizes,
+        want: rounded(goal.want),
+        outcome: match &finding.verdict {
+            Verdict::Reached => Outcome::Reached,
+            Verdict::Tie => Outcome::Tie,
+            Verdict::Missed { by, at_most } => {
+                Outcome::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
+            }
+            Verdict::NotThere(why) => Outcome::NotMeasured(why.clone()),
+        },
+        ours: shown.map(|cell| rounded(cell.ours.median)),
+        opponent: opponent.map(|cell| cell.opponent.clone()),
+        // A mean has no ticks.
+        opponent_ticks: shown.filter(|_| goal.over == Over::Worst).map(|cell| rounded(cell.opponent_ticks)),
+        ratio: finding.ratio.as_ref().map(interval),
+        also: first.and_then(|cell| cell.also.as_ref()).map(|(name, ratio)| (name.clone(), interval(ratio))),
+        cells: finding.cells.iter().take(WORST).map(cell).collect(),
+        best: best.map(cell),
+        count: Count {
+            cells: finding.cells.len(),
+            faster: finding.cells.iter().filter(|cell| order(cell) == Order::Faster).count(),
+            slower: finding.cells.iter().filter(|cell| order(cell) == Order::Slower).count(),
+            below: finding.cells.iter().filter(|cell| cell.ratio.median < goal.want).count(),
+        },
+        measured: None,
+    }
+}
+
+fn cell(finding: &CellFinding) -> CellResult {
+    CellResult {
+        size: finding.size.clone(),
+        ratio: rounded(finding.ratio.median),
+        opponent: finding.opponent.clone(),
+        ours: Some(rounded(finding.ours.median)),
+        theirs: Some(rounded(finding.opponent_ticks)),
+        order: order(finding),
+    }
+}
+
+fn order(cell: &CellFinding) -> Order {
+    let (ratio, floor) = (&cell.ratio, cell.floor);
+    match () {
+        () if ratio.high < 1.0 && 1.0 - ratio.median > floor => Order::Slower,
+        () if ratio.low > 1.0 && ratio.median - 1.0 > floor => Order::Faster,
+        () => Order::Tie,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_four_digits() {
+        let values = [0.0, 1.23456, 0.98765, 12.3456, 1234.56, 8_222_890.4, 0.012345].map(rounded);
+        assert_eq!(values, [0.0, 1.235, 0.9877, 12.35, 1235.0, 8_222_890.0, 0.01235]);
+        assert_eq!(rounded(f64::NAN), 0.0);
+    }
+}

@@ -1,0 +1,149 @@
+//! Where carryline wins on a machine, by how much, and where it does not: in plain words, from the figures.
+
+use crate::results::{CellResult, GoalResult, Kind, Order, Outcome, Results};
+use crate::table::factor;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The families, and how a sentence begins that is about them.
+const FAMILIES: [(&str, [&str; 2]); 4] = [
+    ("checksum", ["Checksums win", "they lose"]),
+    ("copy", ["Copies win", "they lose"]),
+    ("zero", ["Zeroing wins", "it loses"]),
+    ("copy_checksum", ["Copies with their checksum win", "they lose"]),
+];
+
+/// Functions of the C library, whose places a fleet's size mixes are of.
+const FUNCTIONS: [&str; 3] = ["memcpy", "memmove", "memset"];
+
+/// The machine and its tier, as a heading names them.
+#[must_use]
+pub fn heading(results: &Results) -> String {
+    let cpu = results.environment.iter().find(|[what, _]| what == "CPU");
+    let cpu = cpu.map_or(results.machine.as_str(), |[_, is]| is.as_str());
+    let masked = if results.masked.is_empty() { "" } else { ", masked" };
+    format!("{cpu}: {}{masked}", results.tier.title())
+}
+
+/// The paragraph about a machine.
+#[must_use]
+pub fn paragraph(results: &Results) -> String {
+    let reached = results.goals.iter().filter(|goal| goal.outcome == Outcome::Reached).count();
+    let measured =
+        results.goals.iter().filter(|goal| !matches!(goal.outcome, Outcome::NotMeasured(_))).count();
+    let mut out =
+        format!("**{}** ({}): {reached} of {measured} goals reached.", heading(results), results.measured);
+    let unmeasured = results.goals.len() - measured;
+    if unmeasured > 0 {
+        let _ = write!(out, " {unmeasured} more were not measured.");
+    }
+    for (family, words) in FAMILIES {
+        out.extend(about(results, family, words));
+    }
+    out.extend(mixes(results));
+    out.extend(sizes(results));
+    out.extend(traps(results));
+    for note in &results.notes {
+        let _ = write!(out, " {note}");
+    }
+    out
+}
+
+fn of_kind(results: &Results, kind: Kind) -> impl Iterator<Item = &GoalResult> {
+    results.goals.iter().filter(move |goal| goal.kind == kind && goal.count.cells > 0)
+}
+
+/// How a family stands to what users have without us, each cell counted once, against the strongest opponent.
+fn about(results: &Results, family: &str, [win, lose]: [&str; 2]) -> Option<String> {
+    let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
+    for goal in of_kind(results, Kind::Others).filter(|goal| goal.family == family) {
+        for cell in goal.cells.iter().chain(&goal.best) {
+            let known = cells.entry((&goal.routine, &goal.condition, &cell.size)).or_insert((goal, cell));
+            if cell.ratio < known.1.ratio {
+                *known = (goal, cell);
+            }
+        }
+    }
+    let all: Vec<_> = cells.into_values().collect();
+    let with = |order: Order| all.iter().filter(move |(_, cell)| cell.order == order);
+    let place = |(goal, cell): &(&GoalResult, &CellResult)| {
+        format!("{}, {}, against {}", cell.size, goal.condition, cell.opponent)
+    };
+    let mut sentence = match with(Order::Faster).max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
+        _ if all.is_empty() => return None,
+        Some(best) => format!(
+            " {win} in {} of {} cells, by up to {} times ({})",
+            with(Order::Faster).count(),
+            all.len(),
+            factor(best.1.ratio),
+            place(best)
+        ),
+        None => format!(" {win} in none of {} cells", all.len()),
+    };
+    match with(Order::Slower).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
+        Some(worst) => {
+            let percent = (1.0 / worst.1.ratio - 1.0) * 100.0;
+            let count = with(Order::Slower).count();
+            let _ = write!(sentence, "; {lose} in {count}, at worst by {percent:.0} % ({}).", place(worst));
+        }
+        None => {
+            let _ = write!(sentence, "; {lose} in none.");
+        }
+    }
+    Some(sentence)
+}
+
+/// The means over a fleet's size mixes.
+fn mixes(results: &Results) -> Option<String> {
+    let means = |beginning: &str| {
+        let mean = |function: &&str| {
+            let goal = results.goals.iter().find(|goal| goal.id == format!("{beginning}-{function}"))?;
+            Some((goal, format!("{function} {}", factor(goal.ratio?.median))))
+        };
+        FUNCTIONS.iter().filter_map(mean).collect::<Vec<_>>()
+    };
+    let words = |means: &[(&GoalResult, String)]| {
+        means.iter().map(|(_, words)| words.clone()).collect::<Vec<_>>().join(", ")
+    };
+    let (drawn, learnt) = (means("fleet"), means("learnt"));
+    let (first, _) = drawn.first()?;
+    let mut sentence =
+        format!(" A fleet's size mixes against libc in the mean ({}): {}", first.condition, words(&drawn));
+    if !learnt.is_empty() {
+        let _ = write!(sentence, "; with sizes that a branch predictor has learnt {}", words(&learnt));
+    }
+    sentence.push('.');
+    Some(sentence)
+}
+
+/// Sizes at which a peer is ahead.
+fn sizes(results: &Results) -> Option<String> {
+    let words: Vec<String> = of_kind(results, Kind::Sizes)
+        .map(|goal| {
+            let worst = goal.cells.first().filter(|_| goal.count.below > 0);
+            let worst = worst.map(|cell| {
+                format!(" (worst {}: {} of {}'s speed)", cell.size, factor(cell.ratio), cell.opponent)
+            });
+            let Some(worst) = worst else { return format!("{} none of {}", goal.id, goal.count.cells) };
+            format!("{} {} of {}{worst}", goal.id, goal.count.below, goal.count.cells)
+        })
+        .collect();
+    (!words.is_empty())
+        .then(|| format!(" Sizes from 0 to 4096 that are over 5 % behind: {}.", words.join("; ")))
+}
+
+/// Cells that are far behind the plain loop or libc.
+fn traps(results: &Results) -> Option<String> {
+    let found: Vec<String> = of_kind(results, Kind::Trap)
+        .flat_map(|goal| goal.cells.iter().map(move |cell| (goal, cell)))
+        .filter(|(goal, cell)| cell.ratio < goal.want && cell.order == Order::Slower)
+        .map(|(goal, cell)| {
+            format!("{} {} ({}, {})", goal.family, cell.size, goal.condition, factor(cell.ratio))
+        })
+        .collect();
+    let cells: usize = of_kind(results, Kind::Trap).map(|goal| goal.count.cells).sum();
+    (cells > 0).then(|| match found.is_empty() {
+        true => format!(" None of {cells} cells up to 128 MiB is a trap."),
+        false => format!(" Over 5 % behind the plain loop or libc up to 128 MiB: {}.", found.join(", ")),
+    })
+}
