@@ -1,6 +1,6 @@
 //! From raw samples to cells: estimates, paired ratios, ranks and ties, and each figure's share of its limit.
 
-use crate::condition::{CacheMethod, Dependence, Then};
+use crate::condition::{Dependence, Then};
 use crate::gather::Gathered;
 use crate::results::{Cell, Limit, NoiseFloor, Ratio, Status};
 use crate::statistics;
@@ -132,7 +132,7 @@ fn limit_ticks(
 ) -> Option<f64> {
     let cache = gathered.situation.condition.cache;
     let limit = limits.iter().find(|limit| limit.level == level)?;
-    if cache.method != CacheMethod::Hot && cache.operands != crate::condition::Operands::Both {
+    if !cache.is_hot() && cache.operands != crate::condition::Operands::Both {
         return None;
     }
     let read = if family.reads() { bytes / limit.load } else { 0.0 };
