@@ -2,7 +2,7 @@
 
 use crate::goal::{Cells, Goal};
 use anyhow::{Context, bail};
-use carryline_measure::condition::{CacheMethod, Then};
+use carryline_measure::condition::Then;
 use carryline_measure::sizes::Sizes;
 use carryline_variants::Family;
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ fn seconds_for(cells: &Cells, size: &str) -> f64 {
         bytes if bytes >= f64::from(32 << 20) => 8.0,
         bytes if bytes >= f64::from(4 << 20) => 3.5,
         bytes if bytes > f64::from(512 << 10) => 2.0,
-        _ if cells.condition.cache.method != CacheMethod::Hot => 1.5,
+        _ if !cells.condition.cache.is_hot() => 1.5,
         _ if cells.condition.then != Then::Nothing => 1.5,
         _ => 0.9,
     }

@@ -1,6 +1,6 @@
 //! What a goal is: cells, who is to be beaten there, and by how much.
 
-use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets, Operands, Then};
+use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets, Then};
 use carryline_variants::{Family, Role};
 use std::fmt::Write;
 
@@ -75,10 +75,10 @@ impl Cells {
         self
     }
 
-    /// With lines that no cache holds.
+    /// With lines that no cache holds, as a stream of calls.
     #[must_use]
     pub fn cold(mut self) -> Cells {
-        self.condition.cache = Cache { method: CacheMethod::Arena, operands: Operands::Both };
+        self.condition.cache = Cache::cold(CacheMethod::Arena);
         self
     }
 

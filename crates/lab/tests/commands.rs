@@ -77,6 +77,7 @@ fn every_condition_can_be_measured() {
     let place = Place::new();
     for (arguments, count) in [
         (&["--variants", "copy/avx2", "--cache", "hot,cold:clflush,cold:arena:src,cold:evict:dst"][..], 4),
+        (&["--variants", "copy/avx2", "--cache", "cold:clflush:single,cold:arena:dst:single,mixed:30"], 3),
         (
             &[
                 "--variants",
@@ -152,8 +153,31 @@ fn an_alias_is_left_out_where_there_is_one_buffer_and_said_so() {
     measured.dedup();
     assert_eq!(measured, [("copy", "0"), ("copy", "alias"), ("zero", "0")]);
     assert!(err.contains("left out: --offsets alias: zero has one buffer"), "{err}");
-    let (_, err) = place.expect(&["measure", "--family", "checksum", "--offsets", "alias"], 2);
-    assert!(err.contains("checksum has one buffer"), "{err}");
+}
+
+#[test]
+fn cold_mixed_and_accompanied_cells_say_what_ran() {
+    let place = Place::new();
+    let measure = |more: &[&str]| {
+        let arguments = ["measure", "--variants", "copy/avx2", "--sizes", "4K", "--no-save"];
+        let run = place.json(&short(&[&arguments[..], more].concat()));
+        let cell = cells(&run).iter().find(|cell| cell["variant"] == "avx2").expect("the variant").clone();
+        assert_eq!(cell["status"], "ok", "{cell}");
+        cell["observed"].clone()
+    };
+    let stream = measure(&["--cache", "cold:clflush"]);
+    assert!(stream["batch_calls"].as_u64() > Some(1), "{stream}");
+    assert_eq!(measure(&["--cache", "cold:clflush:single"])["batch_calls"], 1);
+    assert_eq!(measure(&["--offsets", "alias"])["near_alias"], 1.0);
+    let random = measure(&["--offsets", "random"]);
+    assert!(random["near_alias"].as_f64().is_some_and(|share| share < 0.1), "{random}");
+    assert!(random.get("batch_calls").is_none() && random.get("beside_bytes").is_none(), "{random}");
+    let mixed = measure(&["--cache", "mixed:30"]);
+    assert!(mixed["hot_share"].as_f64().is_some_and(|share| (0.1..0.5).contains(&share)), "{mixed}");
+    if carryline_measure::process::allowed_cpus().len() > 1 {
+        let beside = measure(&["--beside", "stream"]);
+        assert!(beside["beside_bytes"].as_u64() > Some(0), "{beside}");
+    }
 }
 
 #[test]

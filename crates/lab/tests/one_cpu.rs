@@ -19,6 +19,8 @@ fn on_one_cpu_the_neighbour_is_a_reason_and_no_failure() {
             assert_eq!(claim["verdict"], "cannot be measured here", "{claim}");
             assert!(claim["why"].to_string().contains("two cores"), "{claim}");
         }
+        let (_, err) = place.expect(&["measure", "--family", "zero", "--beside", "stream"], 2);
+        assert!(err.contains("--beside stream") && err.contains("only one CPU"), "{err}");
     })
     .join()
     .expect("the thread's assertions hold");

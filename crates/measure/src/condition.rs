@@ -4,8 +4,12 @@
 //! is one [`Condition`], and the sampler makes it so before each batch. Each word that the command line takes
 //! for a field is in that field's `WORDS`, with what it means.
 
+mod beside;
+mod cache;
 mod offsets;
 
+pub use beside::Beside;
+pub use cache::{Cache, CacheMethod, ColdBatch, Operands};
 pub use offsets::Offsets;
 
 use crate::sizes::Sizes;
@@ -31,6 +35,9 @@ pub struct Condition {
     pub segments: Vec<u32>,
     /// What happens after each call, inside the timed region.
     pub then: Then,
+    /// What another core does meanwhile.
+    #[serde(default, skip_serializing_if = "Beside::is_nothing")]
+    pub beside: Beside,
 }
 
 /// A word on the command line that a field does not know.
@@ -99,100 +106,6 @@ impl FromStr for Dependence {
 impl fmt::Display for Dependence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.word())
-    }
-}
-
-/// How the caches are brought into their state before a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CacheMethod {
-    /// The same buffers again and again, written and read by the sampler before each batch.
-    Hot,
-    /// Every line of the buffers flushed one by one, then a fence.
-    Clflush,
-    /// A buffer larger than the last-level cache walked between batches.
-    Evict,
-    /// Each call gets lines of a buffer too large to cache, last touched a whole walk ago.
-    Arena,
-}
-
-/// Which of a call's buffers the cache state speaks of; the others are hot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Operands {
-    /// Every buffer of the call.
-    Both,
-    /// The source alone.
-    Source,
-    /// The destination alone.
-    Destination,
-}
-
-/// The state of the caches when a call begins, with the method that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Cache {
-    /// How the state is made.
-    pub method: CacheMethod,
-    /// Which buffers it speaks of. Always `Both` when hot.
-    pub operands: Operands,
-}
-
-impl Cache {
-    /// Everything in the nearest level it fits in.
-    pub const HOT: Cache = Cache { method: CacheMethod::Hot, operands: Operands::Both };
-
-    /// The words of the command line.
-    pub const WORDS: &'static [(&'static str, &'static str)] = &[
-        ("hot", "the same buffers again and again"),
-        ("cold:clflush", "every line flushed, then a fence"),
-        ("cold:evict", "a buffer larger than the last cache level walked in between"),
-        ("cold:arena", "fresh lines of a buffer too large to cache"),
-        ("cold:METHOD:src", "the source cold by that method, the destination hot"),
-        ("cold:METHOD:dst", "the destination cold by that method, the source hot"),
-    ];
-}
-
-impl FromStr for Cache {
-    type Err = UnknownWord;
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        if word == "hot" {
-            return Ok(Cache::HOT);
-        }
-        let mut parts = word.split(':');
-        let (cold, method, operands, rest) = (parts.next(), parts.next(), parts.next(), parts.next());
-        let method = match method {
-            Some("clflush") => Some(CacheMethod::Clflush),
-            Some("evict") => Some(CacheMethod::Evict),
-            Some("arena") => Some(CacheMethod::Arena),
-            _ => None,
-        };
-        let operands = match operands {
-            None => Some(Operands::Both),
-            Some("src") => Some(Operands::Source),
-            Some("dst") => Some(Operands::Destination),
-            Some(_) => None,
-        };
-        match (cold, method, operands, rest) {
-            (Some("cold"), Some(method), Some(operands), None) => Ok(Cache { method, operands }),
-            _ => unknown("cache state", word, Cache::WORDS),
-        }
-    }
-}
-
-impl fmt::Display for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let method = match self.method {
-            CacheMethod::Hot => "hot",
-            CacheMethod::Clflush => "cold:clflush",
-            CacheMethod::Evict => "cold:evict",
-            CacheMethod::Arena => "cold:arena",
-        };
-        let operands = match self.operands {
-            Operands::Both => "",
-            Operands::Source => ":src",
-            Operands::Destination => ":dst",
-        };
-        f.pad(&format!("{method}{operands}"))
     }
 }
 
@@ -297,6 +210,7 @@ impl Condition {
             pages: Pages::Base,
             segments: Vec::new(),
             then: Then::Nothing,
+            beside: Beside::Nothing,
         }
     }
 }
@@ -307,9 +221,6 @@ mod tests {
 
     #[test]
     fn every_printed_state_reads_back() {
-        for word in ["hot", "cold:clflush", "cold:evict:src", "cold:arena:dst"] {
-            assert_eq!(word.parse::<Cache>().map(|c| c.to_string()), Ok(word.to_owned()));
-        }
         for word in ["nothing", "read", "read-later:4096", "victim:32768"] {
             assert_eq!(word.parse::<Then>().map(|t| t.to_string()), Ok(word.to_owned()));
         }
@@ -323,10 +234,6 @@ mod tests {
 
     #[test]
     fn a_wrong_word_is_named_with_the_right_ones() {
-        for word in ["", "warm", "cold", "cold:", "cold:flush", "cold:clflush:both", "cold:evict:src:x"] {
-            let error = word.parse::<Cache>().expect_err("not a cache state");
-            assert!(error.to_string().contains("cold:clflush"), "{error}");
-        }
         assert!("read-later:".parse::<Then>().is_err());
         assert!("victim:0".parse::<Then>().is_err());
     }

@@ -161,6 +161,12 @@ impl Gathered {
             total.size_distinct = total.size_distinct.max(more.size_distinct);
             total.dst_alignments = total.dst_alignments.max(more.dst_alignments);
             total.src_alignments = total.src_alignments.max(more.src_alignments);
+            let mean = |total: Option<f64>, more: Option<f64>| {
+                total.zip(more).map(|(total, more)| total + (more - total) / count)
+            };
+            total.near_alias = mean(total.near_alias, more.near_alias);
+            total.hot_share = mean(total.hot_share, more.hot_share);
+            total.beside_bytes = total.beside_bytes.zip(more.beside_bytes).map(|(a, b)| a + b);
             total.huge_bytes = total.huge_bytes.zip(more.huge_bytes).map(|(a, b)| a.min(b));
         }
         Some(total)

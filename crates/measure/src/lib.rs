@@ -25,6 +25,7 @@ pub mod process;
 pub mod protocol;
 pub mod results;
 pub mod sampler;
+mod second_core;
 pub mod sizes;
 pub mod special;
 pub mod statistics;

@@ -57,12 +57,26 @@ pub struct Observed {
     pub footprint_bytes: u64,
     /// Bytes of its buffers that the kernel mapped with huge pages; `None` where it does not say.
     pub huge_bytes: Option<u64>,
-    /// The cache level that holds the footprint when hot (`L1`, `L2`, `L3`, `memory`), `memory` when cold.
+    /// The cache level that holds the footprint when hot (`L1`, `L2`, `L3`, `memory`), `memory` when cold, `mixed` when
+    /// some of both.
     pub level: String,
     /// True if the footprint is less than twice the next nearer level, which then holds a part of it: figures lie between
     /// those of the two levels.
     #[serde(default)]
     pub between: bool,
+    /// Calls in a batch of a cold or mixed cell, every second batch having twice as many unless it is one call; `None`
+    /// for hot cells, and for those stored when the number depended on the time there was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_calls: Option<u64>,
+    /// The share of calls whose two buffers lie 1 to 63 bytes apart modulo 4096; `None` where there is one buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_alias: Option<f64>,
+    /// The share of buffers that were the hot one, in mixed cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hot_share: Option<f64>,
+    /// Bytes that another core read and wrote meanwhile, where it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside_bytes: Option<u64>,
 }
 
 /// A paired ratio of gross times: below 1 is faster.

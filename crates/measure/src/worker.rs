@@ -224,6 +224,7 @@ fn try_prove<'s>(
 }
 
 fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
+    let mut allowed = process::allowed_cpus();
     let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
     let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
     let mut counter = CycleCounter::open();
@@ -242,6 +243,8 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
     let disturbance = Disturbance::now();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed);
     let mut buffers = Buffers::new(rng.next_u64());
+    allowed.extend(job.cpu.filter(|cpu| !allowed.contains(cpu)));
+    buffers.set_cpus(job.cpu, allowed);
     if !job.limits.is_empty() {
         status.set(Now { phase: Phase::Limits as u64, subject: u64::MAX, ..Now::default() });
         let levels = &job.limits;

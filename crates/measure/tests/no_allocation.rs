@@ -57,6 +57,8 @@ fn a_round_allocates_nothing() {
             ("1..1500", "random", "hot", "chained"),
             ("fleet:memcpy-A", "random", "cold:clflush", "fenced"),
             ("1500", "13", "cold:arena", "independent"),
+            ("1..1500", "alias", "mixed:50", "independent"),
+            ("1500", "random", "cold:clflush:single", "fenced"),
             ("1500", "random-line", "cold:evict", "independent"),
             ("1500", "alias", "hot", "independent"),
         ] {

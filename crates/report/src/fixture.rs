@@ -44,7 +44,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
             footprint_bytes: bytes,
             huge_bytes: Some(0),
             level: level.to_owned(),
-            between: false,
+            ..Observed::default()
         }),
         condition,
         bytes_per_call: bytes as f64,

@@ -49,6 +49,7 @@ struct PublicCondition<'a> {
     pages: String,
     segments: &'a [u32],
     then: String,
+    beside: String,
 }
 
 /// A net time. What is below zero is no time: `null`.
@@ -106,6 +107,7 @@ fn cell(cell: &Cell) -> PublicCell<'_> {
             pages: condition.pages.to_string(),
             segments: &condition.segments,
             then: condition.then.to_string(),
+            beside: condition.beside.to_string(),
         },
         observed: cell.observed.as_ref(),
         bytes_per_call: cell.bytes_per_call,
@@ -177,7 +179,7 @@ mod tests {
         assert_eq!(cells.len(), fixture::run().cells.len());
         for one in cells {
             assert_eq!(keys(one).join(" "), cell);
-            let condition = "cache dependence offsets pages segments size then";
+            let condition = "beside cache dependence offsets pages segments size then";
             assert_eq!(keys(&one["condition"]).join(" "), condition);
         }
         assert_eq!(keys(&cells[0]["ticks_per_call"]).join(" "), "high low median min");
@@ -195,7 +197,7 @@ mod tests {
         );
         assert_eq!(first["ties_with"], json!(["carryline"]));
         let condition = json!({"size": 40, "offsets": "0", "cache": "hot", "dependence": "independent",
-                               "pages": "4k", "segments": [], "then": "nothing"});
+                               "pages": "4k", "segments": [], "then": "nothing", "beside": "nothing"});
         assert_eq!(first["condition"], condition);
         assert_eq!(first["ticks_per_call"]["median"], json!(0.05));
         let statuses: Vec<&Value> =

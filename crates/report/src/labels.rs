@@ -2,8 +2,10 @@
 //!
 //! What was asked for and what ran may differ; where they do, both are printed.
 
-use crate::units::{byte_phrase, byte_size, byte_size_rough, number};
-use carryline_measure::condition::{Cache, CacheMethod, Condition, Offsets, Operands, Pages, Then};
+use crate::units::{byte_phrase, byte_size, byte_size_rough, number, percent_fine};
+use carryline_measure::condition::{
+    Beside, Cache, CacheMethod, ColdBatch, Condition, Offsets, Operands, Pages, Then,
+};
 use carryline_measure::results::{Cell, Observed};
 use carryline_measure::sizes::Draw;
 use carryline_variants::Family;
@@ -19,6 +21,7 @@ pub fn condition(cell: &Cell) -> String {
     parts.push(cache(condition, observed));
     parts.extend(pages(condition, observed));
     parts.extend(then(condition.then));
+    parts.extend(beside(condition.beside, observed));
     parts.join(", ")
 }
 
@@ -38,7 +41,7 @@ pub fn brief(condition: &Condition) -> String {
 }
 
 /// How many [`fields`] there are.
-pub const FIELDS: usize = 6;
+pub const FIELDS: usize = 7;
 
 /// The fields of a condition but for the dependence, each with its name and its word; those that are usually
 /// not there are empty.
@@ -51,6 +54,7 @@ pub fn fields(condition: &Condition) -> [(&'static str, String); FIELDS] {
         ("pages", String::new()),
         ("segments", String::new()),
         ("then", String::new()),
+        ("beside", String::new()),
     ];
     for (name, word) in optional_fields(condition) {
         if let Some(field) = fields.iter_mut().find(|field| field.0 == name) {
@@ -70,6 +74,9 @@ fn optional_fields(condition: &Condition) -> Vec<(&'static str, String)> {
     }
     if condition.then != Then::Nothing {
         fields.push(("then", format!("then {}", condition.then)));
+    }
+    if condition.beside != Beside::Nothing {
+        fields.push(("beside", format!("beside {}", condition.beside)));
     }
     fields
 }
@@ -131,7 +138,7 @@ fn segments(condition: &Condition) -> Option<String> {
 fn offsets(cell: &Cell) -> String {
     let family = Family::from_name(&cell.family);
     let (writes, reads) = family.map_or((true, true), |family| (family.writes(), family.reads()));
-    match cell.condition.offsets {
+    let words = match cell.condition.offsets {
         Offsets::Fixed { dst, .. } if !reads => format!("offset {dst}"),
         Offsets::Fixed { src, .. } if !writes => format!("offset {src}"),
         Offsets::Fixed { dst, src } if dst == src => format!("offset {dst}"),
@@ -140,19 +147,35 @@ fn offsets(cell: &Cell) -> String {
         Offsets::Alias => "1 to 63 bytes apart modulo 4 KiB".to_owned(),
         Offsets::RandomInLine => "random offsets of 0 to 63 alone".to_owned(),
         Offsets::End => "ending with a page".to_owned(),
+    };
+    let near = cell.observed.as_ref().and_then(|observed| observed.near_alias);
+    match near.filter(|_| cell.condition.offsets.vary()) {
+        Some(share) => {
+            format!("{words} (of the pairs {} within 63 bytes modulo 4 KiB)", percent_fine(share))
+        }
+        None => words,
     }
 }
 
 fn cache(condition: &Condition, observed: Option<&Observed>) -> String {
-    let Cache { method, operands } = condition.cache;
-    let state = Cache { method, operands: Operands::Both };
+    let Cache { method, operands, batch } = condition.cache;
+    let hot = condition.cache.is_hot();
+    let stated = if batch == ColdBatch::Unstated && !hot { ColdBatch::Stream } else { batch };
+    let state = Cache { method, operands: Operands::Both, batch: stated };
     let buffers = match operands {
         Operands::Both => "",
         Operands::Source => " (source alone)",
         Operands::Destination => " (destination alone)",
     };
     let mut seen = vec![];
+    if stated != batch {
+        seen.push("calls in a batch not stated".to_owned());
+    }
     if let Some(observed) = observed {
+        seen.extend(
+            observed.batch_calls.filter(|calls| *calls > 1).map(|calls| format!("{calls} calls a batch")),
+        );
+        seen.extend(observed.hot_share.map(|share| format!("{} of the buffers hot", percent_fine(share))));
         if method == CacheMethod::Hot && !observed.level.is_empty() {
             seen.push(observed.level.clone());
         }
@@ -183,6 +206,17 @@ fn then(then: Then) -> Option<String> {
         Then::Read => Some("then read at once".to_owned()),
         Then::ReadLater(bytes) => Some(format!("then read after {} of other calls", byte_size_rough(bytes))),
         Then::Victim(bytes) => Some(format!("then a foreign working set of {} read", byte_size_rough(bytes))),
+    }
+}
+
+fn beside(beside: Beside, observed: Option<&Observed>) -> Option<String> {
+    let moved = observed.and_then(|observed| observed.beside_bytes);
+    match (beside, moved) {
+        (Beside::Nothing, _) => None,
+        (Beside::Stream, None) => Some("beside a core that streams".to_owned()),
+        (Beside::Stream, Some(moved)) => {
+            Some(format!("beside a core that streams ({} meanwhile)", byte_size_rough(moved)))
+        }
     }
 }
 
@@ -221,6 +255,7 @@ mod tests {
         });
         insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, 2 different), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source alone) (footprint 954 MiB), huge pages asked for, none given, then read after 1 MiB of other calls");
         insta::assert_snapshot!(brief(&cell.condition), @"fleet:memcpy-A, offset 0:13, cold:arena:src, huge pages, 10 segments, then read-later:1048576");
+        cell.condition.beside = Beside::Stream;
         let words = fields(&cell.condition).map(|(_, word)| word);
         assert_eq!(
             words,
@@ -230,7 +265,8 @@ mod tests {
                 "cold:arena:src",
                 "huge pages",
                 "10 segments",
-                "then read-later:1048576"
+                "then read-later:1048576",
+                "beside stream"
             ]
         );
     }
@@ -241,6 +277,27 @@ mod tests {
         cell.condition.offsets = serde_json::from_str("\"random\"").expect("offsets of an old run");
         insta::assert_snapshot!(title(&cell), @"copy, independent calls: 1500 bytes, random offsets of 0 to 63 alone, hot (L1)");
         insta::assert_snapshot!(brief(&cell.condition), @"1500 bytes, offset random-line, hot");
+    }
+
+    #[test]
+    fn a_cold_cell_says_how_many_calls_a_batch_has() {
+        let mut cell = fixture::cell("zero", "avx2", Condition::plain(4096), 30.0);
+        cell.condition.cache = "cold:clflush".parse().expect("a state");
+        let observed = Observed { batch_calls: Some(64), ..cell.observed.take().expect("it ran") };
+        cell.observed = Some(observed.clone());
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush (64 calls a batch)");
+        cell.condition.cache = "cold:clflush:single".parse().expect("a state");
+        cell.observed = Some(Observed { batch_calls: Some(1), ..observed.clone() });
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush:single");
+        // As it was stored before a batch was a part of the condition.
+        cell.condition.cache =
+            serde_json::from_str(r#"{"method":"clflush","operands":"both"}"#).expect("an old state");
+        cell.observed = Some(Observed { batch_calls: None, ..observed.clone() });
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush (calls in a batch not stated)");
+        cell.condition.cache = "mixed:30".parse().expect("a state");
+        cell.condition.beside = Beside::Stream;
+        cell.observed = Some(Observed { hot_share: Some(0.3012), beside_bytes: Some(5 << 30), ..observed });
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, mixed:30 (64 calls a batch, 30 % of the buffers hot), beside a core that streams (5 GiB meanwhile)");
     }
 
     #[test]

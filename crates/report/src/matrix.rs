@@ -31,6 +31,8 @@ pub struct Matrix {
     pub entries: Vec<Vec<Option<Entry>>>,
     /// Reasons of the cells without figures, each once.
     pub reasons: Vec<String>,
+    /// How many calls the batches of cold conditions had, in words; empty without any.
+    pub batches: Vec<String>,
 }
 
 /// A cell in a matrix.
@@ -105,7 +107,15 @@ fn matrix(run: &RunResult, unit: Unit, key: &(String, Dependence), cells: Vec<&C
             reasons.push(reason);
         }
     }
+    let batches = ordered.iter().filter_map(|here| {
+        let calls = here.iter().find_map(|cell| cell.observed.as_ref()?.batch_calls)?;
+        let condition = &here[0].condition;
+        Some(format!("{} {}: {calls}", labels::size_word(condition), condition.cache))
+    });
+    let mut batches: Vec<String> = batches.map(|words| safe(&words)).collect();
+    batches.dedup();
     Matrix {
+        batches,
         family: key.0.clone(),
         dependence: key.1,
         scale,
@@ -153,6 +163,10 @@ impl Matrix {
         }
         if self.entries.iter().flatten().flatten().any(|entry| entry.text == WITHIN_NULL) {
             out.push_str(&format!("{WITHIN_NULL}: within the null call, which does nothing\n"));
+        }
+        if !self.batches.is_empty() {
+            let note = format!("Calls in a batch: {}", self.batches.join(", "));
+            out.push_str(&(wrap(&note, style.width, 2) + "\n"));
         }
         for reason in &self.reasons {
             out.push_str(&wrap(reason, style.width, 2));

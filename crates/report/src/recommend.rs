@@ -4,6 +4,8 @@
 //! size, and a change of winner by size is placed between the two sizes that were measured, not at one of them.
 //! There is one table for each dependence, as everywhere.
 
+mod elsewhere;
+
 use crate::figure::{baseline, fastest_first, speed};
 use crate::labels;
 use crate::ranking::status_word;
@@ -11,7 +13,7 @@ use crate::roles::Roles;
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{enumerate, safe, wrap};
 use crate::units::{byte_phrase, byte_size, percent_fine, times};
-use carryline_measure::condition::{CacheMethod, Dependence, Then};
+use carryline_measure::condition::{Beside, Dependence, Then};
 use carryline_measure::results::{Cell, RunResult, Status};
 
 /// What to use on the machine of a run.
@@ -107,6 +109,8 @@ fn advise(run: &RunResult, roles: &Roles, family: &str) -> Option<FamilyAdvice> 
     sentences.extend(roles.ours(family).and_then(|ours| our_standing(&situations, ours)));
     sentences.push(everywhere(&situations));
     sentences.extend(thresholds(&situations));
+    let singled = [roles.ours(family), roles.baseline(family)];
+    sentences.extend(elsewhere::sentences(&situations, &singled.into_iter().flatten().collect::<Vec<_>>()));
     Some(FamilyAdvice { family: safe(family), baselines, tables: tables.collect(), sentences })
 }
 
@@ -198,9 +202,10 @@ fn thresholds(situations: &[Situation]) -> Vec<String> {
     let mut groups: Vec<Vec<(u64, &Situation)>> = vec![];
     for situation in situations {
         let condition = &situation.first().condition;
-        let plain = condition.cache.method == CacheMethod::Hot
+        let plain = condition.cache.is_hot()
             && condition.segments.is_empty()
-            && condition.then == Then::Nothing;
+            && condition.then == Then::Nothing
+            && condition.beside == Beside::Nothing;
         let Some(size) = labels::fixed_size(condition).filter(|_| plain) else { continue };
         let same = |group: &&mut Vec<(u64, &Situation)>| {
             let other = &group[0].1.first().condition;

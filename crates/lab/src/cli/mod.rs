@@ -229,7 +229,8 @@ pub struct Measure {
     /// 1 to 63 bytes apart modulo 4096), random-line (0 to 63 alone), end.
     #[arg(long, value_name = "OFFSETS", value_delimiter = ',', default_value = "0")]
     pub offsets: Vec<String>,
-    /// State of the caches: hot, cold:clflush, cold:evict, cold:arena; a cold one for one side with :src or :dst.
+    /// State of the caches: hot; cold:clflush, cold:evict, cold:arena (streams of calls that miss), with :single for one
+    /// call by itself, with :src or :dst for one side; mixed:P (each buffer hot with P percent, else cold).
     #[arg(long, value_name = "STATES", value_delimiter = ',', default_value = "hot")]
     pub cache: Vec<String>,
     /// How calls follow each other: chained, independent, fenced.
@@ -244,6 +245,9 @@ pub struct Measure {
     /// What follows each call: nothing, read, read-later:BYTES, victim:BYTES.
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
     pub then: Vec<String>,
+    /// What another core does meanwhile: nothing, stream (it reads and writes a buffer too large to cache).
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
+    pub beside: Vec<String>,
     #[command(flatten)]
     pub effort: Effort,
 }

@@ -7,10 +7,11 @@ use crate::engine::standard;
 use crate::failure::{Failure, usage};
 use crate::output;
 use carryline_measure::condition::{
-    Cache, CacheMethod, Condition, Dependence, Offsets, Operands, Pages, Then, UnknownWord,
+    Beside, Cache, Condition, Dependence, Offsets, Operands, Pages, Then, UnknownWord,
 };
 use carryline_measure::gather::Situation;
 use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_measure::process::allowed_cpus;
 use carryline_measure::sizes::{Sizes, parse_bytes};
 use carryline_report::matrix::matrices;
 use carryline_report::ranking::legend;
@@ -46,7 +47,9 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     let caches: Vec<Cache> = words(&args.cache)?;
     let dependences: Vec<Dependence> = words(&args.dependence)?;
     let pages: Vec<Pages> = words(&args.pages)?;
-    let thens: Vec<Then> = words(&args.then)?;
+    let (thens, besides): (Vec<Then>, Vec<Beside>) = (words(&args.then)?, words(&args.beside)?);
+    let what_else: Vec<(Then, Beside)> =
+        thens.iter().flat_map(|then| besides.iter().map(|beside| (*then, *beside))).collect();
 
     let subjects = |family| prepared.selection.subjects(family);
     let mut situations: Vec<Situation> = Vec::new();
@@ -57,7 +60,7 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
                 for cache in &caches {
                     for dependence in &dependences {
                         for pages in &pages {
-                            for then in &thens {
+                            for (then, beside) in &what_else {
                                 let condition = Condition {
                                     sizes: sizes.clone(),
                                     offsets: *offsets,
@@ -66,8 +69,10 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
                                     pages: *pages,
                                     segments: segments.clone(),
                                     then: *then,
+                                    beside: *beside,
                                 };
                                 match impossible(*family, &condition) {
+                                    Some(reason) if refused.contains(&reason) => {}
                                     Some(reason) => refused.push(reason),
                                     None => situations
                                         .push(standard::situation(*family, condition, 1.0, &subjects)),
@@ -82,7 +87,6 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     if situations.is_empty() {
         return Err(usage(refused.into_iter().next().unwrap_or_else(|| "nothing to measure".to_owned())));
     }
-    refused.dedup();
     for reason in refused {
         output::note(&format!("left out: {reason}"), common);
     }
@@ -131,8 +135,14 @@ pub fn impossible(family: Family, condition: &Condition) -> Option<String> {
     if matches!(condition.then, Then::Read | Then::ReadLater(_)) && !family.writes() {
         return Some(format!("--then {}: {family} writes nothing that could be read", condition.then));
     }
-    if let (Then::ReadLater(_), true) = (condition.then, condition.cache.method != CacheMethod::Hot) {
+    if let (Then::ReadLater(_), true) = (condition.then, !condition.cache.is_hot()) {
         return Some(format!("--then {} is for --cache hot", condition.then));
+    }
+    if condition.beside == Beside::Stream && allowed_cpus().len() < 2 {
+        return Some(format!(
+            "--beside {}: another core is to work meanwhile, and only one CPU may be used here; leave it away",
+            condition.beside
+        ));
     }
     None
 }

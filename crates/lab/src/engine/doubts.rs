@@ -4,7 +4,7 @@ use super::measure::Outcome;
 use super::plan::Plan;
 use super::session::Setting;
 use carryline_measure::cells::Summary;
-use carryline_measure::condition::{CacheMethod, Condition, Pages};
+use carryline_measure::condition::{Condition, Pages};
 use carryline_measure::gather::Gathered;
 use carryline_measure::results::{Estimate, Status, Warning};
 use carryline_measure::{statistics, warning};
@@ -142,13 +142,14 @@ fn cold_disagreements(
     for (index, one) in gathered.iter().enumerate() {
         for (later, other) in gathered.iter().enumerate().skip(index + 1) {
             let (a, b) = (&one.situation, &other.situation);
-            let cold = |condition: &Condition| condition.cache.method != CacheMethod::Hot;
+            let cold = |condition: &Condition| !condition.cache.is_hot() && condition.cache.mixed().is_none();
             let same = Condition { cache: a.condition.cache, ..b.condition.clone() } == a.condition;
             let both_cold = cold(&a.condition) && cold(&b.condition);
             if a.family != b.family
                 || !same
                 || !both_cold
                 || a.condition.cache.operands != b.condition.cache.operands
+                || a.condition.cache.batch != b.condition.cache.batch
             {
                 continue;
             }

@@ -8,7 +8,7 @@ use crate::interrupt;
 use carryline_measure::gather::{Gathered, Replicate, Round, Situation};
 use carryline_measure::protocol::{Job, MeasureJob, Message, SituationJob};
 use carryline_measure::results::{Limit, Status};
-use carryline_measure::sampler::{CacheSizes, level_of};
+use carryline_measure::sampler::{CacheSizes, MIXED, level_of};
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
 use carryline_measure::{limits, process};
@@ -314,7 +314,7 @@ impl Run<'_> {
         for situation in &self.plan.situations {
             let Some(family) = Family::from_name(&situation.family) else { continue };
             let level = level_of(family, &situation.condition, caches);
-            if !levels.iter().any(|known| known == level) {
+            if level != MIXED && !levels.iter().any(|known| known == level) {
                 levels.push(level.to_owned());
             }
         }

@@ -1,7 +1,8 @@
 //! The standard matrix: the situations that users of these routines are in, at sizes chosen from the machine's caches.
 
-use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets, Operands};
+use carryline_measure::condition::{Beside, Cache, CacheMethod, Condition, Dependence, Offsets};
 use carryline_measure::gather::Situation;
+use carryline_measure::process::allowed_cpus;
 use carryline_measure::sampler::CacheSizes;
 use carryline_measure::sizes::{SizeError, Sizes};
 use carryline_variants::Family;
@@ -13,13 +14,15 @@ struct Entry {
     offsets: Offsets,
     cache: Cache,
     dependence: Dependence,
+    beside: Beside,
     weight: f64,
     /// Among the three of the tour.
     tour: bool,
 }
 
-const CLFLUSH: Cache = Cache { method: CacheMethod::Clflush, operands: Operands::Both };
-const EVICT: Cache = Cache { method: CacheMethod::Evict, operands: Operands::Both };
+const CLFLUSH: Cache = Cache::cold(CacheMethod::Clflush);
+const MIXED: Cache = Cache::cold(CacheMethod::Mixed { hot_percent: 50 });
+const EVICT: Cache = Cache::cold(CacheMethod::Evict);
 
 fn entries(caches: &CacheSizes) -> Vec<Entry> {
     let cold = if cfg!(target_arch = "x86_64") { CLFLUSH } else { EVICT };
@@ -31,7 +34,17 @@ fn entries(caches: &CacheSizes) -> Vec<Entry> {
     let plain = Dependence::Independent;
     let mut entries = Vec::new();
     let mut add = |family, sizes: &str, offsets, cache, dependence, weight, tour| {
-        entries.push(Entry { family, sizes: sizes.to_owned(), offsets, cache, dependence, weight, tour });
+        let beside = Beside::Nothing;
+        entries.push(Entry {
+            family,
+            sizes: sizes.to_owned(),
+            offsets,
+            cache,
+            dependence,
+            beside,
+            weight,
+            tour,
+        });
     };
 
     let zero = Family::Zero;
@@ -39,16 +52,19 @@ fn entries(caches: &CacheSizes) -> Vec<Entry> {
     add(zero, "4K", aligned, Cache::HOT, plain, 1.0, true);
     add(zero, "4K", aligned, cold, plain, 1.0, false);
     add(zero, "256K", aligned, Cache::HOT, plain, 1.0, false);
+    add(zero, "4K,256K", random, Cache::HOT, plain, 0.7, false);
     add(zero, "8M", aligned, Cache::HOT, plain, 2.0, false);
     add(zero, &too_large, aligned, Cache::HOT, plain, 5.0, false);
 
     let copy = Family::Copy;
     add(copy, "fleet:memcpy-A", random, Cache::HOT, plain, 1.0, true);
-    add(copy, "1500", random, Cache::HOT, plain, 1.0, false);
-    add(copy, "4K", aligned, Cache::HOT, plain, 1.0, false);
+    // What is fast at one distance of the buffers may be a trap at another.
+    for offsets in [aligned, random, Offsets::Alias] {
+        add(copy, "1500,4K,64K,256K", offsets, Cache::HOT, plain, 0.7, false);
+        add(copy, "8M", offsets, Cache::HOT, plain, 2.0, false);
+    }
     add(copy, "4K", aligned, cold, plain, 1.0, false);
-    add(copy, "256K", aligned, Cache::HOT, plain, 1.0, false);
-    add(copy, "8M", aligned, Cache::HOT, plain, 2.5, false);
+    add(copy, "4K,64K", random, MIXED, plain, 0.7, false);
     add(copy, &too_large, aligned, Cache::HOT, plain, 6.0, false);
 
     let checksum = Family::Checksum;
@@ -63,14 +79,25 @@ fn entries(caches: &CacheSizes) -> Vec<Entry> {
     add(checksum, "4K", aligned, Cache::HOT, plain, 1.0, false);
     add(checksum, "9000", aligned, Cache::HOT, plain, 1.0, false);
     add(checksum, "256K", aligned, Cache::HOT, plain, 1.5, false);
+    add(checksum, "9000,256K", random, Cache::HOT, plain, 0.7, false);
     add(checksum, "8M", aligned, Cache::HOT, plain, 4.0, false);
     add(checksum, &too_large, aligned, Cache::HOT, plain, 8.0, false);
 
     let both = Family::CopyChecksum;
-    add(both, "1500", aligned, Cache::HOT, plain, 1.0, false);
-    add(both, "9000", aligned, Cache::HOT, plain, 1.0, false);
+    for offsets in [aligned, random, Offsets::Alias] {
+        add(both, "1500,9000,256K", offsets, Cache::HOT, plain, 0.7, false);
+    }
     add(both, "1500", random, cold, plain, 1.0, false);
-    add(both, "256K", aligned, Cache::HOT, plain, 1.0, false);
+
+    let busy: Vec<Entry> = entries
+        .iter()
+        .filter(|entry| entry.cache == MIXED)
+        .map(|entry| Entry { sizes: entry.sizes.clone(), beside: Beside::Stream, weight: 1.0, ..*entry })
+        .collect();
+    // Company takes a second CPU.
+    if allowed_cpus().len() > 1 {
+        entries.extend(busy);
+    }
     entries
 }
 
@@ -93,6 +120,7 @@ pub fn situations(
                     offsets: entry.offsets,
                     cache: entry.cache,
                     dependence: entry.dependence,
+                    beside: entry.beside,
                     ..Condition::plain(0)
                 };
                 made.push(situation(entry.family, condition, entry.weight, subjects));
@@ -151,6 +179,9 @@ pub fn name(family: Family, condition: &Condition) -> String {
     }
     if condition.then != plain.then {
         words.push(format!("then {}", condition.then));
+    }
+    if condition.beside != plain.beside {
+        words.push(format!("beside {}", condition.beside));
     }
     words.join(" ")
 }

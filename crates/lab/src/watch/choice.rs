@@ -2,7 +2,7 @@
 
 use crate::commands::measure::impossible;
 use crate::engine::standard;
-use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets, Operands};
+use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets};
 use carryline_measure::gather::Situation;
 use carryline_measure::sizes::{SizeError, Sizes};
 use carryline_variants::Family;
@@ -63,12 +63,11 @@ pub fn usual_offsets() -> Vec<Vec<Offsets>> {
 
 /// Every way of being hot or cold, as far as this architecture can make it so.
 pub fn usual_caches() -> Vec<Cache> {
-    let cold = |method| Cache { method, operands: Operands::Both };
     let mut caches = vec![Cache::HOT];
     if cfg!(target_arch = "x86_64") {
-        caches.push(cold(CacheMethod::Clflush));
+        caches.push(Cache::cold(CacheMethod::Clflush));
     }
-    caches.extend([cold(CacheMethod::Evict), cold(CacheMethod::Arena)]);
+    caches.extend([CacheMethod::Evict, CacheMethod::Arena].map(Cache::cold));
     caches
 }
 

@@ -1,6 +1,6 @@
 //! Limits raised by what variants moved: no routine beats the machine, so a rate that passes a measured limit is one.
 
-use crate::condition::{CacheMethod, Dependence, Operands, Then};
+use crate::condition::{Beside, Dependence, Operands, Then};
 use crate::gather::Gathered;
 use crate::results::Limit;
 use crate::statistics;
@@ -19,16 +19,17 @@ pub(crate) struct Throughput {
 }
 
 impl Throughput {
-    /// The throughput of a situation; `None` where calls wait for each other, something follows them, or the operands
-    /// come from two levels by intent.
+    /// The throughput of a situation; `None` where calls wait for each other, something follows them or goes on beside
+    /// them, or the operands come from two levels by intent.
     pub fn of(gathered: &Gathered) -> Option<Throughput> {
         let situation = &gathered.situation;
         let condition = &situation.condition;
         let observed = gathered.observed()?;
-        let one_level =
-            condition.cache.method == CacheMethod::Hot || condition.cache.operands == Operands::Both;
-        let is_one =
-            one_level && condition.dependence == Dependence::Independent && condition.then == Then::Nothing;
+        let one_level = condition.cache.is_hot() || condition.cache.operands == Operands::Both;
+        let is_one = one_level
+            && condition.dependence == Dependence::Independent
+            && condition.then == Then::Nothing
+            && condition.beside == Beside::Nothing;
         is_one.then_some(Throughput {
             family: Family::from_name(&situation.family)?,
             bytes: observed.size_mean,

@@ -4,7 +4,7 @@ use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls, shuffle};
 use super::{Bench, prepare};
 use crate::clock;
-use crate::condition::{CacheMethod, Dependence, Then};
+use crate::condition::{CacheMethod, ColdBatch, Dependence, Then};
 use crate::forked;
 use crate::status::{Now, Phase, StatusPage};
 
@@ -54,29 +54,35 @@ impl Bench<'_> {
 
         let warm = self.untimed_calls(count);
         if warm > 0 {
-            let hot = self.condition.cache.method == CacheMethod::Hot;
-            if hot {
+            if self.condition.cache.is_hot() || self.condition.cache.mixed().is_some() {
                 self.touch(&template);
             }
             // An arena's lines must stay untouched: there the untimed calls go over the window that was used last.
-            let (dst, src) = match self.condition.cache.method {
-                CacheMethod::Arena => self.windows(self.batches.wrapping_sub(1)),
-                _ => (dst, src),
+            let window = match self.condition.cache.method {
+                CacheMethod::Arena | CacheMethod::Mixed { .. } => self.batches.wrapping_sub(1),
+                _ => self.batches,
             };
+            let (dst, src) = self.windows(window);
             self.reorder(entries);
+            self.shift(entries, window);
             let calls = match self.layout.period {
                 Some(_) => &self.calls[..],
                 None if fixed.is_some() => &[][..],
-                None => &self.calls[..entries],
+                None => self.list(entries),
             };
             let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
-            // SAFETY: as for the timed batch below.
-            unsafe { loops::time(&landing, &untimed) };
-            forked::exit_if_child();
+            let turns = if self.condition.cache.batch == ColdBatch::Single { WARM_CALLS } else { 1 };
+            for _ in 0..turns {
+                // SAFETY: as for the timed batch below.
+                unsafe { loops::time(&landing, &untimed) };
+                forked::exit_if_child();
+            }
         }
+        let window = self.batches;
         self.batches = self.batches.wrapping_add(1);
         self.reorder(entries);
-        let batch = Batch { calls: if fixed.is_some() { &[] } else { &self.calls[..entries] }, ..template };
+        self.shift(entries, window);
+        let batch = Batch { calls: if fixed.is_some() { &[] } else { self.list(entries) }, ..template };
         self.cool(&batch);
         // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
         // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
@@ -104,6 +110,29 @@ impl Bench<'_> {
         (base(self.layout.dst, self.dst_start), base(self.layout.src, self.src_start))
     }
 
+    /// Moves the calls on the arena slots of mixed operands to the window of batch number `batch`; the hot slot stays.
+    fn shift(&mut self, entries: usize, batch: usize) {
+        if self.shifted.is_empty() {
+            return;
+        }
+        let moved = |operand: Option<Operand>, offset: u32| match operand {
+            Some(operand) if !operand.is_hot_slot(offset) => offset + operand.shift(batch) as u32,
+            _ => offset,
+        };
+        for (to, from) in self.shifted.iter_mut().zip(&self.calls[..entries]) {
+            *to = Call {
+                len: from.len,
+                dst: moved(self.layout.dst, from.dst),
+                src: moved(self.layout.src, from.src),
+            };
+        }
+    }
+
+    /// The calls of a batch.
+    fn list(&self, entries: usize) -> &[Call] {
+        if self.shifted.is_empty() { &self.calls[..entries] } else { &self.shifted[..entries] }
+    }
+
     /// Shuffles the list's entries, where their order is free.
     fn reorder(&mut self, entries: usize) {
         if self.layout.period.is_some() {
@@ -119,12 +148,21 @@ impl Bench<'_> {
     /// more than the caches hold, for it leaves nothing behind.
     fn untimed_calls(&self, count: usize) -> usize {
         let segments = self.condition.segments.len().max(1);
-        let hot = self.condition.cache.method == CacheMethod::Hot;
+        let hot = self.condition.cache.is_hot();
+        let single = self.condition.cache.batch == ColdBatch::Single;
         match count {
             // The whole list, twice over: the predictor is to know it again after the other members' batches.
             _ if self.layout.period.is_some() => self.calls.len(),
             _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
             1..4 if hot => count.min(2),
+            // Its code is to be as warm as a stream's.
+            _ if single => {
+                if self.layout.largest as usize > self.cached_bytes {
+                    0
+                } else {
+                    1
+                }
+            }
             1..4 => 0,
             _ => (WARM_CALLS / segments).max(1).min(count),
         }
@@ -146,7 +184,7 @@ impl Bench<'_> {
             // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
             unsafe { prepare::touch(base, len, false) };
         }
-        if self.condition.cache.method != CacheMethod::Hot {
+        if !self.condition.cache.is_hot() {
             self.touch(batch);
         }
         clock::fence();
@@ -157,11 +195,15 @@ impl Bench<'_> {
         for (operand, base, write) in
             [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]
         {
-            let Some(operand) = operand.filter(|operand| !operand.cold) else { continue };
+            let Some(operand) = operand.filter(|operand| !operand.cold || operand.hot_percent.is_some())
+            else {
+                continue;
+            };
             let first = operand.fixed_offset(self.layout.largest).unwrap_or(0) as usize;
             let (offset, span) = match operand.slots {
                 1 if operand.place == Place::End => (first & !63, operand.stride - (first & !63)),
-                1 if matches!(operand.place, Place::Within(_)) => (0, operand.stride),
+                _ if operand.hot_percent.is_some() => (0, operand.stride),
+                1 if operand.place == Place::Page => (0, operand.stride),
                 1 => (first, self.layout.largest as usize + 64),
                 slots => (0, slots * operand.stride),
             };

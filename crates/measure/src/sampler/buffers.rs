@@ -1,8 +1,11 @@
-//! The memory of a worker process, kept from bench to bench so that every page is faulted in once.
+//! The memory of a worker process, kept from bench to bench so that every page is faulted in once; and the CPUs that it
+//! may use.
 
+use super::company::Kept;
 use super::workload::{START_PAGES, below};
 use crate::arena::{Arena, MapError};
 use crate::condition::Pages;
+use crate::process;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -13,8 +16,11 @@ pub struct Buffers {
     pub(super) src: Option<Held>,
     pub(super) evict: Option<Held>,
     pub(super) victim: Option<Held>,
+    pub(super) stream: Kept,
     /// At which page of their arenas destination and source start: part of a replicate's layout.
     pub(super) start_page: [usize; 2],
+    /// The CPU that measures, if this thread stays on one, and all that may be used.
+    pub(super) cpus: (Option<usize>, Vec<usize>),
 }
 
 #[derive(Debug)]
@@ -29,7 +35,14 @@ impl Buffers {
     pub fn new(layout_seed: u64) -> Buffers {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(layout_seed);
         let start_page = [below(&mut rng, START_PAGES), below(&mut rng, START_PAGES)];
-        Buffers { dst: None, src: None, evict: None, victim: None, start_page }
+        let cpus = (None, process::allowed_cpus());
+        Buffers { dst: None, src: None, evict: None, victim: None, stream: Kept::default(), start_page, cpus }
+    }
+
+    /// Says which CPU measures and which may be used in all, for what is to work beside the calls. Needed where this
+    /// thread is pinned already: the kernel names that one CPU alone then.
+    pub fn set_cpus(&mut self, measuring: Option<usize>, allowed: Vec<usize>) {
+        self.cpus = (measuring, allowed);
     }
 
     /// The arena in `place`, if it serves; else a new one in its stead, the old one given back first.

@@ -7,6 +7,7 @@
 
 mod batch;
 mod buffers;
+mod company;
 mod invoke;
 pub(crate) mod loops;
 mod prepare;
@@ -20,11 +21,11 @@ pub(crate) use loops::Call;
 pub(crate) use loops::{PLACEMENTS, place};
 pub(crate) use prepare::{flush, touch};
 pub(crate) use workload::shuffle;
-pub use workload::{CacheSizes, buffer_bytes, level_of};
+pub use workload::{CacheSizes, MIXED, buffer_bytes, level_of};
 
 use crate::arena::MapError;
 use crate::clock;
-use crate::condition::{CacheMethod, Condition, Offsets, Pages, Then};
+use crate::condition::{Beside, CacheMethod, Condition, Offsets, Pages, Then};
 use crate::counters::CycleCounter;
 use crate::forked;
 use crate::sizes::SizeSource;
@@ -34,6 +35,7 @@ use crate::verify::Verified;
 use batch::WARM_CALLS;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths};
+use company::Company;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use seen::Seen;
@@ -77,10 +79,14 @@ pub struct Bench<'a> {
     family: Family,
     order: Vec<usize>,
     calls: Vec<Call>,
+    /// The calls of a batch with mixed operands, those on arena slots moved to the batch's window.
+    shifted: Vec<Call>,
     dst_start: *mut u8,
     src_start: *mut u8,
     evict: Option<(*mut u8, usize)>,
     victim: (*const u8, usize),
+    /// Another core at work, until the bench is dropped.
+    company: Option<Company>,
     huge_bytes: Option<u64>,
     level: &'static str,
     between: bool,
@@ -143,13 +149,20 @@ impl<'a> Bench<'a> {
             )));
         }
         let layout = Layout::new(family, condition, caches);
+        let reach = |operand: &Operand| operand.hot_percent.is_some() && operand.bytes() > u32::MAX as usize;
+        if layout.dst.iter().chain(&layout.src).any(reach) {
+            return Err(BenchError::Unsupported(format!(
+                "--cache {}: its buffers would take more than 4 GiB; use smaller sizes",
+                condition.cache
+            )));
+        }
         let start = |held: &mut Option<buffers::Held>, operand: &Option<Operand>, page: usize| match operand {
             Some(operand) => {
                 let arena = Buffers::hold(held, operand.bytes(), condition.pages)?;
                 let before = match operand.place {
                     // The last slot ends where the arena does.
                     Place::End => arena.len() - operand.stride * operand.slots,
-                    Place::At(_) | Place::Within(_) => page * crate::arena::page_bytes().min(4096),
+                    Place::At(_) | Place::Page | Place::Line => page * crate::arena::page_bytes().min(4096),
                 };
                 Ok::<_, MapError>(arena.start().wrapping_add(before))
             }
@@ -168,6 +181,13 @@ impl<'a> Bench<'a> {
             (base.cast_const(), bytes as usize)
         } else {
             (std::ptr::null(), 0)
+        };
+        let company = match condition.beside {
+            Beside::Nothing => None,
+            Beside::Stream => {
+                let (measuring, allowed) = &buffers.cpus;
+                Some(Company::stream(*measuring, allowed, caches.eviction(), &buffers.stream)?)
+            }
         };
         let huge_bytes = [&layout.dst, &layout.src]
             .iter()
@@ -204,11 +224,13 @@ impl<'a> Bench<'a> {
             order: (0..members.len()).collect(),
             members,
             family,
+            shifted: if condition.cache.mixed().is_some() { calls.clone() } else { Vec::new() },
             calls,
             dst_start,
             src_start,
             evict,
             victim,
+            company,
             huge_bytes,
             level: workload::level_of(family, condition, caches),
             between: condition.cache.method == CacheMethod::Hot && caches.is_between(layout.hot_bytes()),
@@ -231,8 +253,8 @@ impl<'a> Bench<'a> {
         self.members.len() - 1
     }
 
-    /// Chooses how many calls a batch has, from the speed of each member and the time there is, and runs untimed
-    /// rounds until the figures are steady. Returns false if they never were within a quarter of the slice.
+    /// Chooses how many calls a batch has, where the condition does not say, from the speed of each member and the time
+    /// there is, and runs untimed rounds until the figures are steady. Returns false if they never were within a quarter of the slice.
     pub fn calibrate(&mut self, slice: Duration, ticks_per_ns: f64, status: &StatusPage) -> bool {
         let begin = Instant::now();
         let ticks = |time: Duration| time.as_nanos() as f64 * ticks_per_ns;
@@ -240,7 +262,7 @@ impl<'a> Bench<'a> {
         let mut fastest = f64::INFINITY;
         let mut together = 0.0;
         for member in 0..self.members.len() {
-            let mut calls = 1;
+            let mut calls = if self.layout.stated { self.layout.most_calls } else { 1 };
             let per_call = loop {
                 self.batch_calls = calls;
                 let gross = self.batch(member, 1, status);
@@ -267,7 +289,9 @@ impl<'a> Bench<'a> {
         self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
         if let Some(period) = self.layout.period {
             self.batch_calls = period;
-        } else if !self.layout.uniform && self.condition.cache.method == CacheMethod::Hot {
+        } else if self.layout.stated {
+            self.batch_calls = self.layout.most_calls;
+        } else if !self.layout.uniform {
             // A list is drawn whole where that is cheap or there is time: a short one is a poor sample of the sizes.
             let cheap = (ticks(CHEAP_LIST) * self.members.len() as f64 / together) as usize;
             let least = cheap.max(LEAST_LIST).max(self.layout.lag).min(self.layout.most_calls);
@@ -319,7 +343,7 @@ impl<'a> Bench<'a> {
             if self.layout.period.is_none() {
                 draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
             }
-            self.seen.note(calls, self.layout.dst.is_some(), self.layout.src.is_some());
+            self.seen.note(calls, &self.layout);
         }
         for at in 0..self.order.len() {
             let member = self.order[at];

@@ -61,5 +61,9 @@ unsafe fn flush_line(line: *const u8, optimised: bool) {
 
 /// The base of the window that batch number `batch` of an operand uses.
 pub(crate) fn window_base(start: *mut u8, operand: &Operand, batch: usize) -> *mut u8 {
-    start.wrapping_add(batch % operand.windows() * operand.window * operand.stride)
+    match operand.hot_percent {
+        // The hot slot stays where it is; the calls on the others are shifted one by one.
+        Some(_) => start,
+        None => start.wrapping_add(operand.shift(batch)),
+    }
 }

@@ -1,8 +1,9 @@
 //! What ran: the facts that a result is labelled with, gathered while the calls are drawn.
 
 use super::Bench;
+use super::company::Company;
 use super::loops::Call;
-use super::workload::Operand;
+use super::workload::{Layout, Operand};
 use crate::results::Observed;
 
 /// Facts about the calls drawn so far.
@@ -16,6 +17,10 @@ pub(super) struct Seen {
     pub(super) dst_alignments: u64,
     pub(super) src_alignments: u64,
     pub(super) sizes: [u64; 64],
+    /// Calls whose buffers lie 1 to 63 bytes apart modulo a page.
+    pub(super) near: u64,
+    /// Buffers of mixed operands, and how many of them were the hot one.
+    pub(super) mixed: [u64; 2],
 }
 
 impl Seen {
@@ -29,11 +34,21 @@ impl Seen {
             dst_alignments: 0,
             src_alignments: 0,
             sizes: [0; 64],
+            near: 0,
+            mixed: [0; 2],
         }
     }
 
-    pub(super) fn note(&mut self, calls: &[Call], writes: bool, reads: bool) {
+    pub(super) fn note(&mut self, calls: &[Call], layout: &Layout) {
+        let (writes, reads) = (layout.dst.is_some(), layout.src.is_some());
         for call in calls {
+            self.near += u64::from(writes && reads && is_near(call));
+            for (operand, offset) in [(&layout.dst, call.dst), (&layout.src, call.src)] {
+                if let Some(operand) = operand.as_ref().filter(|operand| operand.hot_percent.is_some()) {
+                    self.mixed[0] += 1;
+                    self.mixed[1] += u64::from(operand.is_hot_slot(offset));
+                }
+            }
             self.drawn += 1;
             self.bytes += call.len;
             self.size_min = self.size_min.min(call.len);
@@ -80,8 +95,21 @@ impl Bench<'_> {
             huge_bytes: self.huge_bytes,
             level: self.level.to_owned(),
             between: self.between,
+            batch_calls: self.layout.stated.then_some(self.layout.most_calls as u64),
+            near_alias: (self.family.reads() && self.family.writes()).then(|| match self.fixed_call() {
+                Some(call) => f64::from(u8::from(is_near(&call))),
+                None => seen.near as f64 / seen.drawn.max(1) as f64,
+            }),
+            hot_share: (seen.mixed[0] > 0).then(|| seen.mixed[1] as f64 / seen.mixed[0] as f64),
+            beside_bytes: self.company.as_ref().map(Company::bytes),
         }
     }
+}
+
+/// True if the two buffers of a call lie 1 to 63 bytes apart modulo a page. Operands begin with a page.
+fn is_near(call: &Call) -> bool {
+    let apart = call.dst.wrapping_sub(call.src) % 4096;
+    (1..64).contains(&apart) || apart > 4096 - 64
 }
 
 fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {

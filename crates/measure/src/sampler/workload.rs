@@ -4,10 +4,10 @@
 //! An operand has `slots`, each wide enough for the largest call. A hot operand has one. A cold one has enough that
 //! no line is used twice in a batch; with the arena method the slots fill a region too large to cache and each batch
 //! takes the next window of it. Within a slot a cold buffer starts at a random line, lest all calls compete for the
-//! same cache sets.
+//! same cache sets. A mixed operand has a hot slot, and behind it those of an arena.
 
 use super::loops::Call;
-use crate::condition::{CacheMethod, Condition, Offsets, Operands, Then};
+use crate::condition::{Beside, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
 use crate::sizes::{Draw, SizeSource};
 use carryline_variants::Family;
 use rand_core::Rng;
@@ -73,6 +73,8 @@ pub(crate) struct Operand {
     pub window: usize,
     /// True if its lines are made cold.
     pub cold: bool,
+    /// How often a call gets the hot slot, the first, in percent: the others are then the arena's.
+    pub hot_percent: Option<u8>,
     /// Where in its slot a buffer begins.
     pub place: Place,
 }
@@ -82,8 +84,10 @@ pub(crate) struct Operand {
 pub(crate) enum Place {
     /// So many bytes past a line or page boundary.
     At(u16),
-    /// Drawn from the slot's first bytes, so many of them.
-    Within(usize),
+    /// Anywhere in the slot's first page.
+    Page,
+    /// In the slot's first line if hot; in any line of its first page if cold.
+    Line,
     /// Such that it ends with the slot. An empty one begins at the slot's last byte.
     End,
 }
@@ -91,7 +95,7 @@ pub(crate) enum Place {
 impl Operand {
     /// Bytes of the arena, room for a random start page included.
     pub fn bytes(&self) -> usize {
-        self.stride * self.slots + START_PAGES * PAGE
+        self.stride * (self.slots + usize::from(self.hot_percent.is_some())) + START_PAGES * PAGE
     }
 
     /// Where a call of `len` bytes begins in a slot, if that does not depend on chance.
@@ -99,7 +103,7 @@ impl Operand {
         match self.place {
             Place::At(offset) => Some(u32::from(offset)),
             Place::End => Some((self.stride - (len as usize).clamp(1, self.stride)) as u32),
-            Place::Within(_) => None,
+            Place::Page | Place::Line => None,
         }
     }
 
@@ -107,7 +111,7 @@ impl Operand {
     /// whole page that is a page more than the call.
     pub fn footprint(&self, largest: u64) -> u64 {
         let drawn = match self.place {
-            Place::Within(PAGE) if !self.cold => PAGE as u64,
+            Place::Page if !self.cold => PAGE as u64,
             _ => 0,
         };
         (largest + drawn) * self.slots as u64
@@ -116,6 +120,16 @@ impl Operand {
     /// How many windows there are.
     pub fn windows(&self) -> usize {
         (self.slots / self.window).max(1)
+    }
+
+    /// By how much the calls of batch number `batch` lie behind those of the first: they use the next window.
+    pub fn shift(&self, batch: usize) -> usize {
+        batch % self.windows() * self.window * self.stride
+    }
+
+    /// Whether a call at that offset uses the hot slot of a mixed operand.
+    pub fn is_hot_slot(&self, offset: u32) -> bool {
+        self.hot_percent.is_some() && (offset as usize) < self.stride
     }
 }
 
@@ -137,7 +151,10 @@ pub(crate) struct Layout {
     pub largest: u64,
     /// Most calls of a batch (the double batch has twice as many).
     pub most_calls: usize,
-    /// Whether a batch of twice the calls means the same (not when one call fills the arena).
+    /// Whether every batch has [`Layout::most_calls`], whatever time there is: a cold one, in which a call's time depends
+    /// on how many misses went before.
+    pub stated: bool,
+    /// Whether a batch of twice the calls means the same (not when one call fills the arena, or is to be by itself).
     pub doubles: bool,
     /// True if the arguments of all calls are alike.
     pub uniform: bool,
@@ -158,22 +175,22 @@ impl Layout {
             let longest = condition.segments.iter().copied().max().unwrap_or(0);
             (u64::from(longest), f64::from(longest))
         };
-        let place = |cold: bool, pick: fn(u16, u16) -> u16| match condition.offsets {
+        let place = |pick: fn(u16, u16) -> u16| match condition.offsets {
             Offsets::Fixed { dst, src } => Place::At(pick(dst, src)),
-            Offsets::RandomInLine if !cold => Place::Within(64),
-            // In any line of a page when cold, as fixed offsets are.
-            Offsets::Random | Offsets::Alias | Offsets::RandomInLine => Place::Within(PAGE),
+            Offsets::Random | Offsets::Alias => Place::Page,
+            Offsets::RandomInLine => Place::Line,
             Offsets::End => Place::End,
         };
         let cold = |side: Operands| {
-            condition.cache.method != CacheMethod::Hot
+            !condition.cache.is_hot()
                 && (condition.cache.operands == Operands::Both || condition.cache.operands == side)
         };
         let lag = match condition.then {
             Then::ReadLater(distance) => (distance as f64 / mean.max(1.0)).ceil().max(1.0) as usize,
             _ => 0,
         };
-        let any_cold = condition.cache.method != CacheMethod::Hot;
+        let any_cold = !condition.cache.is_hot();
+        let single = condition.cache.batch == ColdBatch::Single;
         let period = condition.sizes.period.filter(|_| condition.can_repeat()).map(|period| period as usize);
         // Room for the buffer, for an offset of up to a page, and for a random line of a page.
         let stride = |cold: bool| {
@@ -185,6 +202,8 @@ impl Layout {
         let buffers_fitting = (caches.l2 as f64 / 2.0 / mean.max(64.0)).max(1.0) as usize;
         let most_calls = if let Some(period) = period {
             period
+        } else if single {
+            1
         } else if any_cold {
             (COLD_CALLS / segments).clamp(1, (buffers_fitting / (2 * segments)).max(1))
         } else if condition.sizes_vary() || segments > 1 || lag > 0 || condition.offsets.vary() {
@@ -192,7 +211,7 @@ impl Layout {
         } else {
             1 << 20
         };
-        let doubles = !any_cold || buffers_fitting >= 2 * segments;
+        let doubles = !any_cold || (!single && buffers_fitting >= 2 * segments);
         let window = most_calls * segments * if doubles { 2 } else { 1 };
         let operand = |side: Operands, pick: fn(u16, u16) -> u16| {
             let cold = cold(side);
@@ -200,19 +219,22 @@ impl Layout {
             let slots = match condition.cache.method {
                 _ if !cold && lag > 0 && side == Operands::Destination => lag + 1,
                 _ if !cold => 1,
-                CacheMethod::Arena => {
+                CacheMethod::Arena | CacheMethod::Mixed { .. } => {
                     let region = caches.too_large() as usize;
                     ((region / stride) / window).max(if doubles { 2 } else { 1 }) * window
                 }
                 _ => window,
             };
-            Operand { stride, slots, window: window.min(slots), cold, place: place(cold, pick) }
+            let hot_percent = condition.cache.mixed();
+            let window = window.min(slots);
+            Operand { stride, slots, window, cold, hot_percent, place: place(pick) }
         };
         Layout {
             dst: family.writes().then(|| operand(Operands::Destination, |dst, _| dst)),
             src: family.reads().then(|| operand(Operands::Source, |_, src| src)),
             largest,
             most_calls,
+            stated: any_cold,
             doubles,
             uniform: !any_cold
                 && !condition.sizes_vary()
@@ -240,7 +262,7 @@ impl Condition {
     /// follows calls has lists of its own.
     #[must_use]
     pub fn can_repeat(&self) -> bool {
-        self.cache.method == CacheMethod::Hot && self.segments.is_empty() && self.then == Then::Nothing
+        self.cache.is_hot() && self.segments.is_empty() && self.then == Then::Nothing
     }
 
     /// True if calls differ in size.
@@ -254,17 +276,23 @@ impl Condition {
 pub fn buffer_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -> u64 {
     let evict = if condition.cache.method == CacheMethod::Evict { caches.eviction() } else { 0 };
     let victim = if let Then::Victim(bytes) = condition.then { bytes } else { 0 };
-    Layout::new(family, condition, caches).bytes() + evict + victim
+    let beside = if condition.beside == Beside::Stream { caches.eviction() } else { 0 };
+    Layout::new(family, condition, caches).bytes() + evict + victim + beside
 }
 
-/// The cache level that a cell's operands come from: the nearest that holds them when hot, `memory` when cold.
+/// The cache level that a cell's operands come from: the nearest that holds them when hot, `memory` when cold, [`MIXED`]
+/// where some are here and some there.
 #[must_use]
 pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> &'static str {
     match condition.cache.method {
+        CacheMethod::Mixed { .. } => MIXED,
         CacheMethod::Hot => caches.level(Layout::new(family, condition, caches).hot_bytes()),
         _ => "memory",
     }
 }
+
+/// What [`level_of`] says of operands that come from no one level.
+pub const MIXED: &str = "mixed";
 
 /// A number below `bound`, every one equally often (to within 2^-32 for the bounds that occur here).
 pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
@@ -298,7 +326,8 @@ pub(crate) fn draw_calls(
             call.src = offset(operand, index, call.len, rng);
         }
         if let (Offsets::Alias, Some(operand)) = (condition.offsets, &layout.dst) {
-            call.dst = slot(operand, index) + beside(call.src % PAGE as u32, rng);
+            let slot = call.dst - call.dst % operand.stride as u32;
+            call.dst = slot + beside(call.src % PAGE as u32, rng);
         }
     }
     for (call, first) in repeated.iter_mut().zip(calls.iter().cycle()) {
@@ -306,22 +335,24 @@ pub(crate) fn draw_calls(
     }
 }
 
-/// Where the slot of call number `index` begins.
-fn slot(operand: &Operand, index: usize) -> u32 {
-    ((index % operand.window) * operand.stride) as u32
-}
-
 fn offset(operand: &Operand, index: usize, len: u64, rng: &mut Xoshiro256PlusPlus) -> u32 {
+    let hot = match operand.hot_percent {
+        Some(percent) => below(rng, 100) < usize::from(percent),
+        None => !operand.cold,
+    };
+    let slot = match operand.hot_percent {
+        Some(_) if hot => 0,
+        Some(_) => 1 + index % operand.window,
+        None => index % operand.window,
+    };
     let inside = match (operand.place, operand.fixed_offset(len)) {
         // A fixed offset of a line or more is meant relative to a page; a smaller one within a line.
-        (Place::At(offset), _) if operand.cold && offset < 64 => {
-            below(rng, PAGE / 64) * 64 + usize::from(offset)
-        }
-        (_, Some(fixed)) => fixed as usize,
-        (Place::Within(bytes), None) => below(rng, bytes),
-        (Place::At(_) | Place::End, None) => 0,
+        (Place::At(offset), _) if !hot && offset < 64 => below(rng, PAGE / 64) * 64 + usize::from(offset),
+        (Place::Line, _) if hot => below(rng, 64),
+        (Place::Page | Place::Line, _) => below(rng, PAGE),
+        (Place::At(_) | Place::End, fixed) => fixed.unwrap_or(0) as usize,
     };
-    slot(operand, index) + inside as u32
+    (slot * operand.stride + inside) as u32
 }
 
 /// An offset of a page that is 1 to 63 bytes above or below another, modulo the page.
@@ -353,7 +384,16 @@ mod tests {
     fn every_call_stays_inside_its_arena_and_cold_ones_share_no_line() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
         for size in [0, 1, 40, 1500, 4096, 65_536, 8 << 20] {
-            for cache in ["hot", "cold:clflush", "cold:evict:src", "cold:arena", "cold:arena:dst"] {
+            for cache in [
+                "hot",
+                "cold:clflush",
+                "cold:evict:src",
+                "cold:arena",
+                "cold:arena:dst",
+                "cold:clflush:single",
+                "cold:arena:src:single",
+                "mixed:40",
+            ] {
                 for offsets in ["0", "63", "100:4095", "random", "alias", "random-line", "end"] {
                     let condition = condition(size, cache, offsets);
                     for family in Family::ALL {
@@ -372,12 +412,16 @@ mod tests {
                             (&layout.src, |c: &Call| c.src),
                         ] {
                             let Some(operand) = operand else { continue };
-                            let end = operand.stride * operand.window;
+                            let hot_slot = usize::from(operand.hot_percent.is_some());
+                            let end = operand.stride * (operand.window + hot_slot);
+                            assert!(end + operand.shift(operand.windows() - 1) <= operand.bytes());
                             let mut lines: Vec<(u64, u64)> = Vec::new();
                             for call in &calls {
                                 let start = u64::from(pick(call));
                                 assert!(start + call.len <= end as u64, "{family} {size} {cache} {offsets}");
-                                lines.push((start / 64, (start + call.len.max(1) - 1) / 64));
+                                if !operand.is_hot_slot(pick(call)) {
+                                    lines.push((start / 64, (start + call.len.max(1) - 1) / 64));
+                                }
                             }
                             lines.sort_unstable();
                             if operand.cold {
@@ -451,6 +495,45 @@ mod tests {
     }
 
     #[test]
+    fn a_mixed_buffer_is_hot_as_often_as_said_and_each_by_itself() {
+        for percent in [1_u32, 30, 99] {
+            let condition = condition(1500, &format!("mixed:{percent}"), "random");
+            let layout = Layout::new(Family::Copy, &condition, &CACHES);
+            let (dst, src) = (layout.dst.expect("it writes"), layout.src.expect("it reads"));
+            let calls = drawn(Family::Copy, &condition, 100_000);
+            let share = |hot: &dyn Fn(&Call) -> bool| {
+                calls.iter().filter(|call| hot(call)).count() as f64 / calls.len() as f64
+            };
+            let wanted = f64::from(percent) / 100.0;
+            for (found, wanted) in [
+                (share(&|call| dst.is_hot_slot(call.dst)), wanted),
+                (share(&|call| src.is_hot_slot(call.src)), wanted),
+                (share(&|call| dst.is_hot_slot(call.dst) && src.is_hot_slot(call.src)), wanted * wanted),
+            ] {
+                assert!((found - wanted).abs() < 0.01, "{percent}: {found} for {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cold_batch_has_a_number_of_calls_that_sizes_and_caches_decide() {
+        let calls = |size, cache: &str| {
+            let layout = Layout::new(Family::Zero, &condition(size, cache, "0"), &CACHES);
+            assert!(layout.stated);
+            (layout.most_calls, layout.doubles)
+        };
+        assert_eq!(calls(40, "cold:clflush"), (256, true));
+        assert_eq!(calls(4096, "cold:clflush"), (64, true));
+        assert_eq!(calls(4096, "cold:arena"), (64, true));
+        assert_eq!(calls(4096, "mixed:50"), (64, true));
+        assert_eq!(calls(8 << 20, "cold:clflush"), (1, false));
+        for cache in ["cold:clflush:single", "cold:evict:single", "cold:arena:single"] {
+            assert_eq!(calls(40, cache), (1, false));
+        }
+        assert!(!Layout::new(Family::Zero, &condition(40, "hot", "0"), &CACHES).stated);
+    }
+
+    #[test]
     fn the_footprint_of_random_offsets_counts_the_page_they_are_drawn_from() {
         let hot =
             |offsets| Layout::new(Family::Copy, &condition(16 << 10, "hot", offsets), &CACHES).hot_bytes();
@@ -478,7 +561,7 @@ mod tests {
     fn an_arena_is_too_large_to_cache_and_has_several_windows() {
         let layout = Layout::new(Family::Checksum, &condition(1500, "cold:arena", "0"), &CACHES);
         let src = layout.src.expect("a checksum reads");
-        assert!(src.windows() >= 2);
+        assert!(src.windows() >= 2 && src.shift(src.windows()) == 0 && src.shift(1) > 0);
         assert!((src.stride * src.slots) as u64 >= CACHES.too_large() / 2);
     }
 

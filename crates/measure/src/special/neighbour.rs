@@ -9,8 +9,6 @@
 //!
 //! Parameters: `cpus`, the logical CPUs that may be used; `victims`, those that take part (all if there is none). The facts say which were, and whether they share a core.
 
-mod cpus;
-
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::arena::Arena;
 use crate::chase::{self, LINE};
@@ -18,6 +16,7 @@ use crate::clock;
 use crate::condition::Pages;
 use crate::process;
 use crate::sampler::{CacheSizes, shuffle, touch};
+use crate::second_core;
 use crate::status::StatusPage;
 use carryline_variants::ZeroFn;
 use rand_core::{Rng, SeedableRng};
@@ -103,7 +102,7 @@ struct Neighbour {
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let allowed: Vec<usize> = setup.numbers("cpus").into_iter().map(|cpu| cpu as usize).collect();
-    let (mine, other, same_core) = cpus::choose(setup.cpu, &allowed, &cpus::siblings)?;
+    let (mine, other, same_core) = second_core::choose(setup.cpu, &allowed, &second_core::siblings)?;
     if setup.cpu.is_none() {
         process::pin(mine).map_err(Impossible)?;
     }

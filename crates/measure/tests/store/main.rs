@@ -7,7 +7,7 @@ mod damage;
 mod death;
 mod life;
 
-use carryline_measure::condition::{Cache, Condition, Dependence, Offsets, Pages, Then};
+use carryline_measure::condition::{Beside, Cache, Condition, Dependence, Offsets, Pages, Then};
 use carryline_measure::results::{
     Cell, Estimate, Limit, NoiseFloor, Ratio, RunResult, SCHEMA_VERSION, Status, Warning,
 };
@@ -52,6 +52,7 @@ fn cell(situation: &str, variant: &str) -> Cell {
             pages: Pages::Base,
             segments: vec![],
             then: Then::Nothing,
+            beside: Beside::Nothing,
         },
         observed: None,
         bytes_per_call: 4096.0,

@@ -16,7 +16,38 @@ pub(super) const WORDS: &[Word] = &[
         &["cold cache"],
         "The cache state in which the data is in memory when the call begins. There are several ways to bring that \
          about (clflush, evict, arena), which leave translations and prefetchers in different states and give \
-         different figures. So the method is part of the name, and a table never mixes them.",
+         different figures; and a stream of calls that miss costs less a call than one by itself. So method and batch \
+         are part of the name, and a table never mixes them.",
+    ),
+    word(
+        "stream of misses",
+        &["cold batch"],
+        "What cold:clflush, cold:evict and cold:arena mean: a batch of calls none of which finds its buffers in the caches, \
+         so that the misses of one overlap with the next. How many calls it has follows from sizes and caches alone (up to \
+         256, and no more than a quarter of the second level holds), never from the time there is; every second batch \
+         has twice as many. The number stands in the result.",
+    ),
+    word(
+        "single",
+        &["cold:METHOD:single"],
+        "One cold call by itself: a batch of one call, never doubled, with nothing of ours before or after it (--cache \
+         cold:clflush:single, also with :src or :dst). Its code is warm, its data is not. It shows what a lone call pays for \
+         its misses; a stream of calls overlaps them.",
+    ),
+    word(
+        "mixed",
+        &["mixed:P"],
+        "The cache state in which each buffer of each call is hot with P percent and else fresh lines of a buffer too large \
+         to cache, drawn anew for every call and buffer (--cache mixed:50). Most programs are between hot and cold. The \
+         result says which share was the hot one.",
+    ),
+    word(
+        "beside",
+        &["beside stream", "company"],
+        "What another core does while calls are timed: nothing, or stream, where it reads and writes a buffer too large to \
+         cache from end to end, again and again (--beside stream). It begins before the first round and ends after the last; \
+         the result says how much it moved. What is fast alone may not be fast in company, as the last cache level and \
+         memory are shared.",
     ),
     word(
         "cold:clflush",

@@ -1,9 +1,9 @@
-//! Which CPUs the victim and its neighbour run on.
+//! Which CPU works beside the one that measures.
 
-use super::super::Impossible;
+use crate::special::Impossible;
 
-/// The victim's CPU, the neighbour's, and whether they share a core; another core is preferred.
-pub(super) fn choose(
+/// The measuring CPU, the other one, and whether they share a core; another core is preferred.
+pub(crate) fn choose(
     cpu: Option<usize>,
     allowed: &[usize],
     siblings: &dyn Fn(usize) -> Vec<usize>,
@@ -22,7 +22,7 @@ pub(super) fn choose(
 }
 
 /// The logical CPUs of the same core, as the kernel tells; empty where it does not.
-pub(super) fn siblings(cpu: usize) -> Vec<usize> {
+pub(crate) fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     std::fs::read_to_string(path).map(|text| cpu_list(text.trim())).unwrap_or_default()
 }
