@@ -4,7 +4,7 @@ use crate::cli::{Common, Format};
 use crate::engine::machine::Here;
 use crate::failure::Failure;
 use crate::output;
-use carryline_measure::environment::Cpu;
+use carryline::cpu::Profile;
 use carryline_report::listing::{Machine, NotMeasurable, to_json};
 
 /// What `carryline machine` prints.
@@ -12,16 +12,43 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
     let not_measurable =
         here.environment.limits_here().into_iter().map(|(what, why)| NotMeasurable { what, why }).collect();
     let mut assumed = here.environment.assumed();
-    assumed.extend(library_here(&here.environment.cpu));
+    let profile = carryline::cpu::profile();
+    if !profile.is_measured() {
+        assumed.push(library_here(profile));
+    }
     let system = &here.environment.system;
     let c_library = system.rep_thresholds.as_ref().map(|seen| seen.sentence(&system.libc));
-    let notes = c_library.into_iter().collect();
+    let notes = c_library.into_iter().chain(profile.is_measured().then(|| library_here(profile))).collect();
     Ok(Machine { environment: serde_json::to_value(&here.environment)?, notes, not_measurable, assumed })
 }
 
-/// What the library makes of this CPU model beyond its features, in a sentence; `None` where there is nothing to say.
-fn library_here(_cpu: &Cpu) -> Option<String> {
-    None
+/// What the library makes of this CPU model beyond its features, in a sentence.
+fn library_here(profile: &Profile) -> String {
+    if !profile.is_measured() {
+        return format!(
+            "nobody has measured the library on this CPU model: it loops, never takes 'rep stosb' or 'rep movsb', and goes \
+             around the caches for bytes that are not read soon from {} on",
+            from(profile.zero_around_from_bytes)
+        );
+    }
+    format!(
+        "the library knows this CPU as {}: 'rep stosb' {}, 'rep movsb' {}; bytes that are not read soon go around the caches \
+         from {} (zero) and {} (copy) on",
+        profile.name,
+        string(profile.rep_stosb_from_bytes),
+        string(profile.rep_movsb_from_bytes),
+        from(profile.zero_around_from_bytes),
+        from(profile.copy_around_from_bytes)
+    )
+}
+
+/// From which length on a string instruction is used.
+fn string(from_bytes: usize) -> String {
+    if from_bytes == usize::MAX { "never".to_owned() } else { format!("from {} on", from(from_bytes)) }
+}
+
+fn from(bytes: usize) -> String {
+    format!("{} KiB", bytes >> 10)
 }
 
 /// Prints the machine.
@@ -32,4 +59,18 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         Format::Json => output::print(&to_json(&machine)?)?,
     }
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_that_nobody_measured_is_said_to_be_one() {
+        let here = carryline::cpu::profile();
+        let sentence = library_here(here);
+        assert_eq!(sentence.contains("nobody has measured"), !here.is_measured(), "{sentence}");
+        assert!(sentence.contains("KiB") && !sentence.contains(&usize::MAX.to_string()), "{sentence}");
+        assert_eq!((string(usize::MAX), string(24 << 10)), ("never".to_owned(), "from 24 KiB on".to_owned()));
+    }
 }

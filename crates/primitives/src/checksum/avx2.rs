@@ -20,10 +20,10 @@
 use super::{adc, fold_64};
 use crate::blocks::{begin_on_a_line, bytes_to_multiple, is_mask_slow, load, store};
 use core::arch::x86_64::{
-    __m128i, __m256i, _mm_add_epi64, _mm_cvtsi128_si64, _mm_unpackhi_epi64, _mm256_add_epi64,
-    _mm256_and_si256, _mm256_avg_epu16, _mm256_castsi256_si128, _mm256_extracti128_si256,
-    _mm256_maskload_epi32, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_slli_epi64, _mm256_srli_epi64,
-    _mm256_sub_epi64,
+    __m128i, __m256i, _mm_add_epi64, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_unpackhi_epi64,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_avg_epu16, _mm256_castsi256_si128, _mm256_extracti128_si256,
+    _mm256_maskload_epi32, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_sll_epi64, _mm256_slli_epi64,
+    _mm256_srli_epi64, _mm256_sub_epi64,
 };
 
 /// Bytes of a group: eight vectors.
@@ -135,7 +135,7 @@ unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
         ]);
     }
     // SAFETY: len is at least 4.
-    fold_64(u64::from(seed) + sums.total() + unsafe { last_bytes(data, len) })
+    fold_64(u64::from(seed) + add_lanes(sums.lanes()) + unsafe { last_bytes(data, len) })
 }
 
 /// More than 256 bytes, out of the way of the small sizes.
@@ -192,10 +192,9 @@ pub(super) unsafe fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: u
     };
     // SAFETY: `before` is below 32, so that 32 bytes of the table are there.
     let head = _mm256_and_si256(take(0), unsafe { load(BYTES.as_ptr().add(64 - before)) });
-    let mut total = u64::from(seed) + add_lanes(halves(head));
 
     let mut at = before;
-    let mut body = 0;
+    let mut body = _mm256_setzero_si256();
     while len - at >= GROUP_BYTES {
         let mut sums = Sums::new();
         let groups = ((len - at) / GROUP_BYTES).min(BLOCK_BYTES / GROUP_BYTES);
@@ -204,32 +203,31 @@ pub(super) unsafe fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: u
             sums.add([0, 32, 64, 96, 128, 160, 192, 224].map(|vector| take(at + vector)));
             at += GROUP_BYTES;
         }
-        // Both are below 2^40.
-        body = u64::from(fold_64(body + sums.total()));
+        // Both are below 2^35 again.
+        body = _mm256_add_epi64(halves(body), sums.lanes());
     }
-    let mut sums = _mm256_setzero_si256();
     while len - at >= 32 {
-        sums = _mm256_add_epi64(sums, halves(take(at)));
+        body = _mm256_add_epi64(body, halves(take(at)));
         at += 32;
     }
     let left = len - at;
     let odd = left & 1;
-    // SAFETY: the vector ends at len, or a byte before it, and starts at or behind 0; `left` is below 32; an odd byte is
-    // the last.
-    unsafe {
+    // SAFETY: the vector ends at len, or a byte before it, and starts at or behind 0; `left` is below 32; the last
+    // byte is there, odd or not.
+    let odd_byte = unsafe {
         if COPY {
             take(len - 32);
         }
         let tail: __m256i = load(src.add(len - odd - 32));
         let selected = load(BYTES.as_ptr().add(left - odd));
-        sums = _mm256_add_epi64(sums, halves(_mm256_and_si256(tail, selected)));
-        if odd == 1 {
-            body += u64::from(src.add(len - 1).read());
-        }
-    }
-    body += add_lanes(sums);
-    total += body << (8 * (before & 1));
-    fold_64(total)
+        body = _mm256_add_epi64(body, halves(_mm256_and_si256(tail, selected)));
+        u64::from(src.add(len - 1).read()) * odd as u64
+    };
+    // Below 2^36 in each lane, and below 2^44 if the bytes are swapped.
+    let swap = 8 * (before & 1);
+    let body = _mm256_sll_epi64(body, _mm_cvtsi64_si128(swap as i64));
+    let sums = _mm256_add_epi64(halves(head), body);
+    fold_64(u64::from(seed) + add_lanes(sums) + (odd_byte << swap))
 }
 
 /// Sums of groups of eight vectors.
@@ -258,15 +256,15 @@ impl Sums {
         self.tops = _mm256_add_epi64(self.tops, _mm256_srli_epi64::<48>(mean));
     }
 
-    /// What was added, carries included, below 2^37. At most [`BLOCK_BYTES`] may have been added.
+    /// What was added, carries included, as lanes below 2^34. At most [`BLOCK_BYTES`] may have been added.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn total(&self) -> u64 {
+    fn lanes(&self) -> __m256i {
         let [a, b, c, d] = self.sums;
         let sum = _mm256_add_epi64(_mm256_add_epi64(a, b), _mm256_add_epi64(c, d));
         let tops = _mm256_sub_epi64(_mm256_slli_epi64::<3>(self.tops), _mm256_srli_epi64::<48>(sum));
         let carries = _mm256_srli_epi64::<16>(_mm256_add_epi64(tops, _mm256_set1_epi64x(1 << 15)));
-        add_lanes(_mm256_add_epi64(halves(sum), carries))
+        _mm256_add_epi64(halves(sum), carries)
     }
 }
 
