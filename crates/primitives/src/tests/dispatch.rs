@@ -72,7 +72,7 @@ fn forcing_names_the_word_what_is_missing_and_what_can_be_used() {
         assert_eq!(
             missing,
             "CARRYLINE_FORCE=avx512: the checksum kernel needs avx512_vnni, which this CPU lacks or \
-             CARRYLINE_MASK takes away; usable here are avx512_branched avx2 portable adc"
+             CARRYLINE_MASK takes away; usable here are avx2 portable adc"
         );
         assert_eq!(check_force(Some("avx512"), strong.union(Features::AVX512VNNI)), Ok(()));
         assert_eq!(check_force(Some("adc"), Features::NONE), Ok(()));
