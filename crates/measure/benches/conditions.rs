@@ -462,20 +462,23 @@ mod check {
             let thread = std::thread::spawn(move || {
                 stay_on(cpu);
                 let mut memory = vec![1_u64; words];
+                let (begin, mut moved) = (Instant::now(), 0);
                 while !for_thread.load(Ordering::Relaxed) {
                     for chunk in memory.chunks_mut(1 << 16) {
                         chunk.iter_mut().for_each(|word| *word ^= 1);
+                        moved += size_of_val(chunk) as u64;
                         if for_thread.load(Ordering::Relaxed) {
                             break;
                         }
                     }
                     black_box(&mut memory);
                 }
+                moved as f64 / begin.elapsed().as_nanos() as f64
             });
             std::thread::sleep(Duration::from_millis(300));
             let ticks = work(self);
             stop.store(true, Ordering::Relaxed);
-            thread.join().expect("it only moves bytes");
+            println!("{:>91} of company, own", rate(thread.join().expect("it only moves bytes")));
             ticks
         }
     }
@@ -487,6 +490,10 @@ mod check {
             libc::CPU_SET(cpu, &mut set);
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
         }
+    }
+
+    fn rate(bytes_per_ns: f64) -> String {
+        format!("{bytes_per_ns:.1} GB/s")
     }
 
     /// The sampler's gross median, and the calls of its batch where that is stated.
@@ -503,6 +510,8 @@ mod check {
             .expect("a right routine");
         let members = [(&verified, 0)];
         let mut bench = Bench::new(case.family, condition, &members, buffers, caches, 7).expect("a bench");
+        let company = bench.observed().beside_bytes;
+        let whole = Instant::now();
         bench.calibrate(TIME, clock::ticks_per_ns(Duration::from_millis(5)), &status);
         let begin = Instant::now();
         let mut all = Vec::new();
@@ -510,6 +519,10 @@ mod check {
             let mut sample = [0.0];
             bench.round(&mut sample, None, &status);
             all.push(sample[0]);
+        }
+        if let (Some(before), Some(after)) = (company, bench.observed().beside_bytes) {
+            let moved = (after - before) as f64 / whole.elapsed().as_nanos() as f64;
+            println!("{:>91} of company, sampler", rate(moved));
         }
         all.sort_by(f64::total_cmp);
         (all[all.len() / 2], bench.observed().batch_calls.unwrap_or(1) as usize)

@@ -75,8 +75,22 @@ pub(crate) struct Operand {
     pub cold: bool,
     /// How often a call gets the hot slot, the first, in percent: the others are then the arena's.
     pub hot_percent: Option<u8>,
+    /// True if successive batches use windows far from each other.
+    pub scattered: bool,
     /// Where in its slot a buffer begins.
     pub place: Place,
+}
+
+/// About 0.38 of `count`, and without a common divisor: steps of it reach every number below `count` before one again.
+fn far_step(count: usize) -> usize {
+    let divides = |a: usize, b: usize| {
+        let (mut a, mut b) = (a, b);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a > 1
+    };
+    (count * 3 / 8 + 1..).find(|step| !divides(*step, count)).unwrap_or(1)
 }
 
 /// Where in its slot a buffer begins.
@@ -122,9 +136,13 @@ impl Operand {
         (self.slots / self.window).max(1)
     }
 
-    /// By how much the calls of batch number `batch` lie behind those of the first: they use the next window.
+    /// By how much the calls of batch number `batch` lie behind those of the first: they use the next window, or one far
+    /// from the last where calls are to be by themselves, lest a prefetcher expects them.
     pub fn shift(&self, batch: usize) -> usize {
-        batch % self.windows() * self.window * self.stride
+        let windows = self.windows();
+        let window =
+            if self.scattered { batch % windows * far_step(windows) % windows } else { batch % windows };
+        window * self.window * self.stride
     }
 
     /// Whether a call at that offset uses the hot slot of a mixed operand.
@@ -227,7 +245,7 @@ impl Layout {
             };
             let hot_percent = condition.cache.mixed();
             let window = window.min(slots);
-            Operand { stride, slots, window, cold, hot_percent, place: place(pick) }
+            Operand { stride, slots, window, cold, hot_percent, scattered: single, place: place(pick) }
         };
         Layout {
             dst: family.writes().then(|| operand(Operands::Destination, |dst, _| dst)),
@@ -563,6 +581,19 @@ mod tests {
         let src = layout.src.expect("a checksum reads");
         assert!(src.windows() >= 2 && src.shift(src.windows()) == 0 && src.shift(1) > 0);
         assert!((src.stride * src.slots) as u64 >= CACHES.too_large() / 2);
+    }
+
+    #[test]
+    fn calls_by_themselves_take_every_window_and_none_beside_the_last() {
+        for count in [1, 2, 3, 8, 100, 5461, 35_840] {
+            let step = far_step(count);
+            let mut seen: Vec<usize> = (0..count).map(|batch| batch * step % count).collect();
+            if count > 8 {
+                assert!(seen.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > count / 4), "{count}");
+            }
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..count), "{count}");
+        }
     }
 
     #[test]

@@ -31,8 +31,9 @@ pub(super) const WORDS: &[Word] = &[
         "single",
         &["cold:METHOD:single"],
         "One cold call by itself: a batch of one call, never doubled, with nothing of ours before or after it (--cache \
-         cold:clflush:single, also with :src or :dst). Its code is warm, its data is not. It shows what a lone call pays for \
-         its misses; a stream of calls overlaps them.",
+         cold:clflush:single, also with :src or :dst). Its code is warm, its data is not. It shows what a lone call waits \
+         for: stores that are still in the store buffer when it returns are not in it. A stream of calls overlaps its misses \
+         and pays for its stores.",
     ),
     word(
         "mixed",
