@@ -142,13 +142,15 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
         ratio.ok_or_else(|| format!("{variant} shares no round with {}", goal.ours))
     };
     let in_cell = |variant: &str| {
+        let variant = here.better_row(variant);
         let ticks = here.cell(variant)?.gross.map_or(f64::NAN, |gross| gross.median);
         Ok::<_, String>((variant.to_owned(), ticks, paired(variant)?))
     };
     let (opponent, opponent_ticks, ratio) = match goal.against {
         Against::Variant(variant) => in_cell(variant)?,
         Against::BestOf(names) => {
-            let best = here.fastest(|name| names.contains(&name));
+            let rows: Vec<&str> = names.iter().map(|name| here.better_row(name)).collect();
+            let best = here.fastest(|name| rows.contains(&name));
             in_cell(&best.ok_or_else(|| format!("none of {} is there", names.join(", ")))?.variant)?
         }
         Against::BestPeer => {
@@ -156,13 +158,20 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
             in_cell(&peer.variant)?
         }
         Against::Elsewhere(other, variant) => {
-            elsewhere(here, goal.ours, &[(same_run(here, find(other)?)?, variant)], 0.0, seed)?
+            let there = same_run(here, find(other)?)?;
+            elsewhere(here, goal.ours, &[(there, there.better_row(variant))], 0.0, seed)?
         }
         Against::TwoPasses => {
             let copy = same_run(here, find(Family::Copy)?)?;
             let sum = same_run(here, find(Family::Checksum)?)?;
             let best = sum.fastest(|name| !is_ours(name)).ok_or("no other checksum is there")?;
-            elsewhere(here, goal.ours, &[(copy, "libc_memcpy"), (sum, &best.variant)], 0.0, seed)?
+            elsewhere(
+                here,
+                goal.ours,
+                &[(copy, copy.better_row("libc_memcpy")), (sum, &best.variant)],
+                0.0,
+                seed,
+            )?
         }
         Against::Limit => {
             let share = ours.limit_share.ok_or("no limit was measured")?;
@@ -196,7 +205,8 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
     let alone = goal.against != Against::Limit && goal.cells.condition.then == Then::Nothing;
     let limit_ticks = ours.limit_share.filter(|_| alone).map(|share| share * gross.median);
     // Shown where it is; its absence changes nothing.
-    let also = goal.also.and_then(|variant| Some((variant.to_owned(), paired(variant).ok()?)));
+    let also = goal.also.map(|variant| here.better_row(variant));
+    let also = also.and_then(|variant| Some((variant.to_owned(), paired(variant).ok()?)));
     Ok(CellFinding {
         size: size.to_owned(),
         ours: gross,
@@ -217,6 +227,9 @@ fn same_run<'a>(here: &StoredSituation, other: &'a StoredSituation) -> Result<&'
 
 /// The ratio of what takes place in other situations, one after the other and with so many ticks more, to our variant in
 /// this.
+///
+/// Added up by replicate, of those that have the first part: a row of the C library is in every second process alone. Where
+/// such a process has not measured another part, that counts with the median of those that have.
 fn elsewhere(
     here: &StoredSituation,
     ours: &str,
@@ -235,7 +248,12 @@ fn elsewhere(
         let medians = replicates(situation.samples(variant));
         total = match total.is_empty() {
             true => medians.iter().map(|median| median + allowance).collect(),
-            false => total.iter().zip(&medians).map(|(a, b)| a + b).collect(),
+            false => {
+                let known: Vec<f64> = medians.iter().copied().filter(|median| median.is_finite()).collect();
+                let typical = median(&known).unwrap_or(f64::NAN);
+                let part = |at: usize| medians.get(at).copied().filter(|m| m.is_finite()).unwrap_or(typical);
+                total.iter().enumerate().map(|(at, sum)| sum + part(at)).collect()
+            }
         };
         names.push(*variant);
     }

@@ -206,6 +206,20 @@ impl StoredSituation {
         place.map(|place| self.gathered.gross(place)).unwrap_or_default()
     }
 
+    /// The variant itself, or that of the same function of the C library with other thresholds, if that was measured
+    /// here too and is faster: see [`carryline_variants::c_library`].
+    #[must_use]
+    pub fn better_row<'a>(&self, variant: &'a str) -> &'a str {
+        let family = Family::from_name(&self.gathered.situation.family);
+        let this = family.and_then(|family| carryline_variants::find(family, variant));
+        let other = this.and_then(|this| this.with_other_thresholds()).map(|other| other.name);
+        let fastest = self.fastest(|name| name == variant || Some(name) == other);
+        match (fastest, other) {
+            (Some(cell), Some(other)) if cell.variant == other => other,
+            _ => variant,
+        }
+    }
+
     /// The measured cell with the lowest median among those that `wanted` names.
     #[must_use]
     pub fn fastest(&self, wanted: impl Fn(&str) -> bool) -> Option<&Cell> {

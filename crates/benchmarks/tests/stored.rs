@@ -167,3 +167,45 @@ fn what_is_no_database_is_named() {
     let error = Stored::load(&empty).expect_err("nothing in it").to_string();
     assert!(error.contains("no finished run"), "{error}");
 }
+
+/// The C library's two rows, each in every second process, beside ours in all.
+fn two_rows(family: Family, size: &str, rows: [(&str, f64); 2], ours: f64) -> Gathered {
+    let mut made = gathered(family, size, &[rows[0], rows[1], ("carryline", ours)]);
+    made.replicates.extend(made.replicates.clone());
+    for (number, replicate) in made.replicates.iter_mut().enumerate() {
+        for round in &mut replicate.rounds {
+            round.samples[1 - number % 2] = f64::NAN;
+        }
+    }
+    made
+}
+
+#[test]
+fn the_c_library_stands_for_the_faster_of_its_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("db.sqlite");
+    let mut store = Store::open(&path).expect("a store");
+    let copies = two_rows(Family::Copy, "4K", [("libc_memcpy", 50.0), ("libc_memcpy_no_rep", 30.0)], 20.0);
+    let zeros = two_rows(Family::Zero, "4K", [("libc_memset", 30.0), ("libc_memset_no_rep", 50.0)], 10.0);
+    let sums = gathered(Family::Checksum, "4K", &[("adc_1_stream", 40.0), ("carryline", 10.0)]);
+    let both = two_rows(
+        Family::CopyChecksum,
+        "4K",
+        [("memcpy_then_sum", 90.0), ("memcpy_then_sum_no_rep", 70.0)],
+        35.0,
+    );
+    keep(&mut store, "measure", &[copies, zeros, sums, both], false);
+    let stored = only_group(&path);
+    let of = |family: Family| {
+        let others = Family::ALL.into_iter().filter(|other| *other != family);
+        Cells::hot(family, ["4K"]).beside(others)
+    };
+    let against = |family, against| ratio(goal(of(family), against), &stored);
+    assert_eq!(against(Family::Copy, Against::Variant("libc_memcpy")), Ok(1.5));
+    assert_eq!(against(Family::Copy, Against::BestOf(&["libc_memcpy"])), Ok(1.5));
+    assert_eq!(against(Family::Copy, Against::BestPeer), Ok(1.5));
+    assert_eq!(against(Family::Zero, Against::Variant("libc_memset")), Ok(3.0));
+    assert_eq!(against(Family::CopyChecksum, Against::Elsewhere(Family::Copy, "libc_memcpy")), Ok(0.86));
+    // Checksums are not measured in processes with raised thresholds: (30 + 40) / 35.
+    assert_eq!(against(Family::CopyChecksum, Against::TwoPasses), Ok(2.0));
+}

@@ -47,6 +47,7 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
     let null_estimate = statistics::estimate(&null, seed);
     let limit_ticks = limit_ticks(gathered, limits, null_estimate.map(|null| null.median));
 
+    let baseline = baseline(gathered, &gross, seed);
     let mut cells: Vec<Cell> = (0..count)
         .map(|place| {
             let lost = gathered.lost.iter().find(|(lost, _, _)| *lost == place);
@@ -58,7 +59,10 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
                 (None, Some(_)) => (Status::Ok, None),
                 (None, None) => (Status::TimedOut, Some("no time was left to measure it".to_owned())),
             };
-            let baseline = situation.baseline.filter(|baseline| is_measured(gathered, *baseline));
+            let to_baseline = estimate.and(baseline).and_then(|baseline| {
+                let ratio = statistics::ratio(&gross[place], &gross[baseline], seed)?;
+                Some((ratio, situation.subjects[baseline].clone()))
+            });
             Cell {
                 situation: situation.name.clone(),
                 variant: situation.subjects[place].clone(),
@@ -77,16 +81,52 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
                     .filter(|(gross, _)| gross.median > 0.0)
                     .map(|(gross, ticks)| bytes_per_call / (gross.median / ticks)),
                 limit_share: estimate.zip(limit_ticks).map(|(gross, limit)| limit / gross.median),
-                ratio_to_baseline: estimate
-                    .and(baseline)
-                    .and_then(|baseline| statistics::paired_ratio(&gross[place], &gross[baseline], seed)),
+                ratio_to_baseline: to_baseline.as_ref().map(|(ratio, _)| *ratio),
+                baseline: to_baseline.map(|(_, name)| name),
                 rank: None,
                 ties_with: Vec::new(),
             }
         })
         .collect();
-    rank(&mut cells, &gross, situation.baseline.unwrap_or(0), floor.unwrap_or(FLOOR_WITHOUT_TWINS), seed);
+    rank(
+        &mut cells,
+        &gross,
+        baseline.or(situation.baseline).unwrap_or(0),
+        floor.unwrap_or(FLOOR_WITHOUT_TWINS),
+        seed,
+    );
     Summary { cells, floor, twins }
+}
+
+/// The place of the baseline that counts: the situation's own, or that of the same function with other thresholds
+/// (see [`carryline_variants::c_library`]) where that is faster.
+///
+/// No process has both. Each is held against what all processes have measured, round by round, and the lower ratio
+/// decides; which of two that tie it is changes a speed by less than the noise.
+fn baseline(gathered: &Gathered, gross: &[Vec<Vec<f64>>], seed: u64) -> Option<usize> {
+    let situation = &gathered.situation;
+    let own = situation.baseline?;
+    let both = std::iter::once(own).chain(situation.with_other_thresholds(own));
+    let there: Vec<usize> = both
+        .filter(|place| is_measured(gathered, *place) && statistics::estimate(&gross[*place], seed).is_some())
+        .collect();
+    let &[one, other] = there.as_slice() else { return there.first().copied() };
+    let subjects = (0..situation.subjects.len()).filter(|place| is_measured(gathered, *place));
+    let shares = |place: usize, with: usize| statistics::paired_ratio(&gross[place], &gross[with], seed);
+    let paired = subjects
+        .filter(|place| !there.contains(place))
+        .filter_map(|place| Some((shares(one, place)?, shares(other, place)?)));
+    // The sharpest comparison of both: the member whose ratios to them have the narrowest intervals.
+    let width = |ratio: &Ratio| ratio.high / ratio.low;
+    let sharpest = paired.min_by(|a, b| {
+        let wider = |pair: &(Ratio, Ratio)| width(&pair.0).max(width(&pair.1));
+        wider(a).total_cmp(&wider(b))
+    });
+    let one_is_faster = match sharpest {
+        Some((one, other)) => one.median <= other.median,
+        None => statistics::unpaired_ratio(&gross[one], &gross[other], seed)?.median <= 1.0,
+    };
+    Some(if one_is_faster { one } else { other })
 }
 
 fn is_measured(gathered: &Gathered, place: usize) -> bool {
@@ -231,6 +271,76 @@ mod tests {
         let cycles = summary.cells[3].cycles_per_call.expect("ticks per cycle are known");
         assert!((cycles - 16.2 / 0.6).abs() < 0.5, "{cycles}");
         assert!(summary.floor.expect("a twin ran") < 0.02);
+    }
+
+    /// The C library's two rows, each in every second replicate, and a routine that is in all; what differs from process
+    /// to process is the same for all members.
+    fn two_libraries(as_installed: f64, raised: f64) -> Gathered {
+        let names = ["libc_memcpy", "libc_memcpy_no_rep", "carryline"];
+        let situation = Situation {
+            name: "copy 4K hot".to_owned(),
+            family: "copy".to_owned(),
+            condition: Condition::plain(4096),
+            subjects: names.map(str::to_owned).to_vec(),
+            baseline: Some(0),
+            twins: vec![0, 1],
+            weight: 1.0,
+        };
+        let mut gathered = Gathered::new(situation);
+        for replicate in 0..10_u32 {
+            let level = 1.0 + 0.1 * f64::from(replicate % 5);
+            let here = |times: f64, kind: u32| {
+                if replicate % 2 == kind { times * level } else { f64::NAN }
+            };
+            let round = Round {
+                multiplier: 1,
+                samples: vec![
+                    here(as_installed, 0),
+                    here(raised, 1),
+                    60.0 * level,
+                    here(as_installed, 0),
+                    here(raised, 1),
+                ],
+                null_ticks: 4.0,
+                ticks_per_cycle: 0.6,
+                counted: false,
+            };
+            let observed = Observed { size_mean: 4096.0, level: "L1".to_owned(), ..Observed::default() };
+            gathered.replicates.push(Replicate {
+                rounds: vec![round; 10],
+                observed: Some(observed),
+                steady: true,
+            });
+        }
+        gathered
+    }
+
+    #[test]
+    fn the_faster_of_the_c_librarys_rows_is_the_baseline() {
+        for (as_installed, raised, baseline, speed) in
+            [(120.0, 90.0, "libc_memcpy_no_rep", 1.5), (90.0, 120.0, "libc_memcpy", 1.5)]
+        {
+            let summary = summarise(&two_libraries(as_installed, raised), &[], 1);
+            assert!(summary.cells.iter().all(|cell| cell.baseline.as_deref() == Some(baseline)));
+            let ratio = summary.cells[2].ratio_to_baseline.expect("measured beside it");
+            assert!((1.0 / ratio.median - speed).abs() < 1e-9 && ratio.high - ratio.low < 1e-9, "{ratio:?}");
+            // Of the two rows' own ratio processes say less.
+            let slower = summary.cells.iter().find(|cell| cell.rank == Some(3)).expect("a last");
+            let ratio = slower.ratio_to_baseline.expect("measured, if never beside it");
+            assert!(ratio.low < 1.3 && ratio.high > 1.36, "{ratio:?}");
+            assert_eq!(summary.twins.len(), 2, "one pair in the processes of each kind");
+            assert!(summary.floor.expect("twins") < 0.01);
+        }
+    }
+
+    #[test]
+    fn a_baseline_whose_other_row_is_missing_stands_alone() {
+        let mut gathered = two_libraries(120.0, 90.0);
+        gathered.lose(1, Status::Unsupported, "it has no such thresholds");
+        let summary = summarise(&gathered, &[], 1);
+        assert_eq!(summary.cells[2].baseline.as_deref(), Some("libc_memcpy"));
+        assert_eq!(summary.cells[1].status, Status::Unsupported);
+        assert!(summary.cells[1].baseline.is_none() && summary.cells[1].ratio_to_baseline.is_none());
     }
 
     #[test]

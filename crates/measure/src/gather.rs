@@ -3,6 +3,7 @@
 use crate::condition::Condition;
 use crate::results::Observed;
 use crate::store::RoundRecord;
+use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 
 /// A comparison: several subjects of one family under one condition.
@@ -25,6 +26,16 @@ pub struct Situation {
 }
 
 impl Situation {
+    /// The place of the same function of the C library with other thresholds, if it takes part; see
+    /// [`carryline_variants::c_library`].
+    #[must_use]
+    pub fn with_other_thresholds(&self, place: usize) -> Option<usize> {
+        let family = Family::from_name(&self.family)?;
+        let variant = carryline_variants::find(family, self.subjects.get(place)?)?;
+        let other = variant.with_other_thresholds()?;
+        self.subjects.iter().position(|name| name == other.name)
+    }
+
     /// How many places a full round has: the subjects, then the twins.
     #[must_use]
     pub fn places(&self) -> usize {
@@ -125,11 +136,7 @@ impl Gathered {
     }
 
     fn by_round(&self, pick: impl Fn(&Round) -> f64) -> Vec<Vec<f64>> {
-        self.replicates
-            .iter()
-            .filter(|replicate| !replicate.rounds.is_empty())
-            .map(|replicate| replicate.rounds.iter().map(&pick).collect())
-            .collect()
+        self.replicates.iter().map(|replicate| replicate.rounds.iter().map(&pick).collect()).collect()
     }
 
     /// Notes why a place has no samples; the first reason stays.

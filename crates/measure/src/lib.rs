@@ -2,6 +2,7 @@
 
 pub mod arena;
 mod batches;
+pub mod c_library;
 pub mod capture;
 pub mod cells;
 mod chase;

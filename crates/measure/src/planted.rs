@@ -23,7 +23,7 @@ pub const ORIGINAL: &str = "adc_1_stream";
 pub fn subject(id: &SubjectId) -> Option<Subject> {
     (id.name == NAME && id.family == "checksum").then(|| Subject {
         name: NAME.to_owned(),
-        routine: Routine::Checksum(run),
+        routine: Landing::Routine(Routine::Checksum(run)),
         landing: Landing::Routine(Routine::Checksum(run)),
         needs: Features::NONE,
         lengths: Lengths::Any,
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn it_answers_like_its_original() {
         let id = SubjectId { family: "checksum".to_owned(), name: NAME.to_owned() };
-        let Some(Subject { routine: Routine::Checksum(slow), .. }) = subject(&id) else {
+        let Some(Subject { routine: Landing::Routine(Routine::Checksum(slow)), .. }) = subject(&id) else {
             panic!("known by name")
         };
         let bytes: Vec<u8> = (0..9000_u32).map(|i| (i * 7 + i / 256) as u8).collect();

@@ -1,11 +1,12 @@
 //! A routine of the user's own, from a shared object.
 //!
-//! The routine has the plain C signature of its family (see [`carryline_variants`]); nothing else is asked of the file.
+//! The routine has the plain C signature of its family (see [`carryline_variants`]), or that of `memset`; nothing else is
+//! asked of the file.
 //! Loading runs the file's constructors, and calling runs its code: both belong into a worker process.
 
 use crate::subject::Subject;
 use carryline::cpu::Features;
-use carryline_variants::landing::Landing;
+use carryline_variants::landing::{Landing, SetFn};
 use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Family, Lengths, Routine, ZeroFn};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,17 @@ pub struct PluginSpec {
     pub symbol: String,
     /// The family's name.
     pub family: String,
+    /// True for a zero routine with the signature of `memset`, which is passed the byte.
+    #[serde(default)]
+    pub fill: bool,
+}
+
+/// The word for a zero routine with the signature of `memset`.
+const FILL: &str = "fill";
+
+/// What may stand in the place of the family.
+fn words() -> impl Iterator<Item = &'static str> {
+    Family::ALL.into_iter().map(Family::name).chain([FILL])
 }
 
 /// A plug-in that cannot be used.
@@ -75,7 +87,8 @@ pub enum PluginError {
 }
 
 impl PluginSpec {
-    /// Reads `FILE.so:SYMBOL:FAMILY`. The file's name may hold colons, the other two cannot.
+    /// Reads `FILE.so:SYMBOL:FAMILY`; `fill` in the place of the family is the zero family by a routine like `memset`. The
+    /// file's name may hold colons, the other two cannot.
     ///
     /// # Errors
     /// When a part is missing or the family is unknown; the message names the word.
@@ -103,21 +116,25 @@ impl PluginSpec {
         if last.is_empty() {
             return Err(incomplete("the family"));
         }
-        let Some(family) = Family::from_name(last) else {
+        let fill = last == FILL;
+        let Some(family) = Family::from_name(last).or(fill.then_some(Family::Zero)) else {
             let likeness = |name: &str| strsim::normalized_damerau_levenshtein(name, last);
-            let nearest = Family::ALL
-                .map(Family::name)
-                .into_iter()
+            let nearest = words()
                 .filter(|name| likeness(name) > 0.5)
                 .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
             return Err(PluginError::UnknownFamily {
                 text: text.to_owned(),
                 word: last.to_owned(),
                 nearest,
-                known: Family::ALL.map(Family::name).join(", "),
+                known: words().collect::<Vec<_>>().join(", "),
             });
         };
-        Ok(PluginSpec { file: file.into(), symbol: symbol.to_owned(), family: family.name().to_owned() })
+        Ok(PluginSpec {
+            file: file.into(),
+            symbol: symbol.to_owned(),
+            family: family.name().to_owned(),
+            fill,
+        })
     }
 
     /// The name in listings and results.
@@ -136,7 +153,8 @@ impl PluginSpec {
 
 impl fmt::Display for PluginSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file.display(), self.symbol, self.family)
+        let word = if self.fill { FILL } else { &self.family };
+        write!(f, "{}:{}:{word}", self.file.display(), self.symbol)
     }
 }
 
@@ -150,10 +168,10 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
         text: spec.to_string(),
         word: spec.family.clone(),
         nearest: None,
-        known: Family::ALL.map(Family::name).join(", "),
+        known: words().collect::<Vec<_>>().join(", "),
     })?;
     let library = open_library(&file)?;
-    let routine = routine(&library, family, &spec.symbol).map_err(|error| PluginError::NoSymbol {
+    let routine = routine(&library, family, spec).map_err(|error| PluginError::NoSymbol {
         file: spec.file.clone(),
         symbol: spec.symbol.clone(),
         reason: reason(&error),
@@ -165,7 +183,7 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     Ok(Subject {
         name: spec.name(),
         routine,
-        landing: Landing::Routine(routine),
+        landing: routine,
         needs: Features::NONE,
         lengths: Lengths::Any,
         known_bad: None,
@@ -185,15 +203,19 @@ pub(crate) fn open_library(file: &Path) -> Result<Library, PluginError> {
         .map_err(|error| PluginError::NotLoadable { file: file.into(), reason: reason(&error) })
 }
 
-fn routine(library: &Library, family: Family, symbol: &str) -> Result<Routine, libloading::Error> {
+fn routine(library: &Library, family: Family, spec: &PluginSpec) -> Result<Landing, libloading::Error> {
+    let symbol = &spec.symbol;
     // SAFETY: the user vouches for the signature by naming the family; a wrong one is what the proof is for.
     unsafe {
-        Ok(match family {
+        if spec.fill {
+            return Ok(Landing::Set(*library.get::<SetFn>(symbol)?));
+        }
+        Ok(Landing::Routine(match family {
             Family::Zero => Routine::Zero(*library.get::<ZeroFn>(symbol)?),
             Family::Copy => Routine::Copy(*library.get::<CopyFn>(symbol)?),
             Family::Checksum => Routine::Checksum(*library.get::<ChecksumFn>(symbol)?),
             Family::CopyChecksum => Routine::CopyChecksum(*library.get::<CopyChecksumFn>(symbol)?),
-        })
+        }))
     }
 }
 
@@ -219,6 +241,14 @@ mod tests {
     }
 
     #[test]
+    fn a_routine_like_memset_is_of_the_zero_family() {
+        let spec = PluginSpec::parse("./mine.so:memset:fill").expect("three parts");
+        assert_eq!((spec.family.as_str(), spec.fill), ("zero", true));
+        assert_eq!(spec.to_string(), "./mine.so:memset:fill");
+        assert!(message("mine.so:f:fil").contains("did you mean fill?"));
+    }
+
+    #[test]
     fn what_is_missing_is_named() {
         assert!(message("mine.so").contains("':SYMBOL:FAMILY' is missing"));
         assert!(message("mine.so:f").contains("':FAMILY' is missing"));
@@ -241,7 +271,12 @@ mod tests {
     #[test]
     fn files_that_are_no_plug_ins_are_errors() {
         let folder = tempfile::tempdir().expect("a folder");
-        let spec = |file: &Path| PluginSpec { file: file.into(), symbol: "f".into(), family: "zero".into() };
+        let spec = |file: &Path| PluginSpec {
+            file: file.into(),
+            symbol: "f".into(),
+            family: "zero".into(),
+            fill: false,
+        };
         let missing = load(&spec(&folder.path().join("none.so"))).expect_err("no file");
         assert!(matches!(missing, PluginError::Unreadable { .. }), "{missing}");
         let error = load(&spec(folder.path())).expect_err("a folder");

@@ -20,6 +20,9 @@ pub const CHANNEL_VARIABLE: &str = "CARRYLINE_WORKER_CHANNEL";
 pub const STATUS_VARIABLE: &str = "CARRYLINE_WORKER_STATUS";
 /// The environment variable with the token that marks the worker's lines.
 pub const TOKEN_VARIABLE: &str = "CARRYLINE_WORKER_TOKEN";
+/// The environment variable that says with which thresholds the worker's C library was started: see
+/// [`c_library`](crate::c_library).
+pub const THRESHOLDS_VARIABLE: &str = "CARRYLINE_WORKER_THRESHOLDS";
 /// The environment variable whose length shifts the stack from worker to worker.
 pub const PADDING_VARIABLE: &str = "CARRYLINE_WORKER_PADDING";
 

@@ -111,8 +111,13 @@ pub struct Cell {
     /// the situation if that takes less) over the gross time: at most 1. `None` where no limit was measured or the cell
     /// is not a throughput.
     pub limit_share: Option<f64>,
-    /// Gross time over that of the family's baseline in the same rounds.
+    /// Gross time over that of the baseline: in the same rounds, or from the replicates' medians where no process has
+    /// both.
     pub ratio_to_baseline: Option<Ratio>,
+    /// The baseline here: of the C library's two rows, the faster. `None` where there is none, and in results that were
+    /// stored when a family had one baseline.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub baseline: Option<String>,
     /// 1 for the fastest and everything tied with it; `None` where it is not ranked.
     pub rank: Option<u32>,
     /// Names of the variants of its situation from which it cannot be told apart.

@@ -2,7 +2,7 @@
 
 use carryline::cpu::Features;
 use carryline_variants::landing::Landing;
-use carryline_variants::{Family, Lengths, Role, Routine, Variant};
+use carryline_variants::{Family, Lengths, Role, Variant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -26,8 +26,8 @@ impl fmt::Display for SubjectId {
 pub struct Subject {
     /// Unique within its family.
     pub name: String,
-    /// The code.
-    pub routine: Routine,
+    /// The code that is verified.
+    pub routine: Landing,
     /// What a timed loop calls; see [`carryline_variants::landing`].
     pub landing: Landing,
     /// Features it needs.
@@ -46,7 +46,7 @@ impl Subject {
     pub fn of_variant(variant: &'static Variant) -> Subject {
         Subject {
             name: variant.name.to_owned(),
-            routine: variant.routine,
+            routine: variant.routine.into(),
             landing: variant.landing(),
             needs: variant.needs,
             lengths: variant.lengths,

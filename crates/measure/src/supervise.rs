@@ -4,8 +4,12 @@
 //! its status page has not moved for longer than the patience, when the caller asks to stop, and by the kernel when
 //! this process dies. Whatever it leaves behind in its group is killed after it.
 
-use crate::protocol::{CHANNEL_VARIABLE, Job, Message, PADDING_VARIABLE, STATUS_VARIABLE, TOKEN_VARIABLE};
+use crate::c_library::{self, TUNABLES_VARIABLE};
+use crate::protocol::{
+    CHANNEL_VARIABLE, Job, Message, PADDING_VARIABLE, STATUS_VARIABLE, THRESHOLDS_VARIABLE, TOKEN_VARIABLE,
+};
 use crate::status::{Now, StatusPage};
+use carryline_variants::c_library::Thresholds;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -22,6 +26,8 @@ const CHANNEL_FD: RawFd = 200;
 const STATUS_FD: RawFd = 201;
 /// A line longer than this is garbage.
 const LONGEST_LINE: usize = 16 << 20;
+/// What [`THRESHOLDS_VARIABLE`] says to a worker whose C library has raised thresholds.
+const RAISED: &str = "raised";
 const POLL: Duration = Duration::from_millis(50);
 
 /// A worker cannot be started.
@@ -32,6 +38,14 @@ pub struct SpawnError(#[from] std::io::Error);
 impl From<rustix::io::Errno> for SpawnError {
     fn from(errno: rustix::io::Errno) -> SpawnError {
         SpawnError(errno.into())
+    }
+}
+
+/// The thresholds with which this process, a worker, was started.
+pub(crate) fn own_thresholds() -> Thresholds {
+    match std::env::var(THRESHOLDS_VARIABLE) {
+        Ok(word) if word == RAISED => Thresholds::Raised,
+        _ => Thresholds::AsInstalled,
     }
 }
 
@@ -74,12 +88,27 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Starts a worker on a job, hands over its messages as they come, and returns when it has ended. `stop` is asked
-    /// about twenty times a second. `padding` shifts the worker's stack.
+    /// about twenty times a second. `padding` shifts the worker's stack. Its C library is as installed.
     ///
     /// # Errors
     /// When the process cannot be started.
     pub fn run(
         &self,
+        job: &Job,
+        padding: usize,
+        stop: &dyn Fn() -> bool,
+        on_message: &mut dyn FnMut(Message),
+    ) -> Result<End, SpawnError> {
+        self.run_with(Thresholds::AsInstalled, job, padding, stop, on_message)
+    }
+
+    /// The same in a worker whose C library has those thresholds.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn run_with(
+        &self,
+        thresholds: Thresholds,
         job: &Job,
         padding: usize,
         stop: &dyn Fn() -> bool,
@@ -91,7 +120,7 @@ impl Supervisor {
             "{:016x}",
             u64::from(std::process::id()) << 32 | u64::from(reader.as_raw_fd().unsigned_abs())
         );
-        let child = self.spawn(job, padding, &token, &status, &writer)?;
+        let child = self.spawn(thresholds, job, padding, &token, &status, &writer)?;
         drop(writer);
         let mut guard = Guard { child };
         let mut lines = Lines { reader: File::from(reader), token, pending: Vec::new(), open: true };
@@ -128,6 +157,7 @@ impl Supervisor {
 
     fn spawn(
         &self,
+        thresholds: Thresholds,
         job: &Job,
         padding: usize,
         token: &str,
@@ -149,6 +179,15 @@ impl Supervisor {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
+        match thresholds {
+            Thresholds::AsInstalled => _ = command.env_remove(THRESHOLDS_VARIABLE),
+            Thresholds::Raised => {
+                let own = std::env::var(TUNABLES_VARIABLE).ok();
+                command
+                    .env(TUNABLES_VARIABLE, c_library::raising(own.as_deref()))
+                    .env(THRESHOLDS_VARIABLE, RAISED);
+            }
+        }
         // SAFETY: between fork and exec only async-signal-safe calls on values captured by copy: dup2 and prctl.
         unsafe {
             command.pre_exec(move || {

@@ -41,7 +41,10 @@ pub enum TraceError {
 /// # Errors
 /// Where that is not possible.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-pub fn follow(_routine: carryline_variants::Routine, _len: usize) -> Result<Executed, TraceError> {
+pub fn follow(
+    _routine: impl Into<carryline_variants::landing::Landing>,
+    _len: usize,
+) -> Result<Executed, TraceError> {
     Err(TraceError::Platform)
 }
 
@@ -53,6 +56,7 @@ mod x86_64 {
     use super::{Executed, MOST_STEPS, TraceError};
     use crate::verify::signals::{Handlers, Saved};
     use carryline_variants::Routine;
+    use carryline_variants::landing::Landing;
     use std::collections::BTreeSet;
     use std::os::unix::fs::FileExt;
     use std::ptr::null_mut;
@@ -128,16 +132,18 @@ mod x86_64 {
     ///
     /// # Errors
     /// See the module.
-    pub fn follow(routine: Routine, len: usize) -> Result<Executed, TraceError> {
+    pub fn follow(routine: impl Into<Landing>, len: usize) -> Result<Executed, TraceError> {
         let bytes: Vec<u8> = (0..len).map(|i| (i as u8).wrapping_mul(167).wrapping_add(29)).collect();
         let (src, dst) = (Aligned::filled(&bytes), Aligned::filled(&bytes));
         const SUM: u64 = 0x1234_5678;
         let (from, to, n) = (src.address(), dst.address(), len as u64);
-        let (entry, arguments) = match routine {
-            Routine::Zero(f) => (f as usize as u64, [to, n, 0, 0]),
-            Routine::Copy(f) => (f as usize as u64, [to, from, n, 0]),
-            Routine::Checksum(f) => (f as usize as u64, [from, n, SUM, 0]),
-            Routine::CopyChecksum(f) => (f as usize as u64, [to, from, n, SUM]),
+        let (entry, arguments) = match routine.into() {
+            Landing::Routine(Routine::Zero(f)) => (f as usize as u64, [to, n, 0, 0]),
+            Landing::Routine(Routine::Copy(f)) => (f as usize as u64, [to, from, n, 0]),
+            Landing::Routine(Routine::Checksum(f)) => (f as usize as u64, [from, n, SUM, 0]),
+            Landing::Routine(Routine::CopyChecksum(f)) => (f as usize as u64, [to, from, n, SUM]),
+            Landing::Set(f) => (f as usize as u64, [to, 0, n, 0]),
+            Landing::Move(f) => (f as usize as u64, [to, from, n, 0]),
         };
         let mut record = Record { entry, steps: Vec::with_capacity(MOST_STEPS), is_cut: false };
         // Holds the lock on signal handlers, which are the whole process's.

@@ -44,6 +44,7 @@ pub enum Code {
     CpuQuota,
     NotSaved,
     UnevenClock,
+    TunablesSet,
 }
 
 /// A warning as the catalogue has it.
@@ -255,6 +256,12 @@ pub fn other_libc(here: &str, stated: &str) -> Warning {
     Code::OtherLibc.with(&[&here, &stated])
 }
 
+/// The user's environment sets tunables of the C library.
+#[must_use]
+pub fn tunables_set(variable: &str) -> Warning {
+    Code::TunablesSet.with(&[&variable])
+}
+
 /// The control group limits CPU time.
 #[must_use]
 pub fn cpu_quota(cpus: f64) -> Warning {
@@ -307,6 +314,10 @@ pub fn of_environment(here: &Environment) -> Vec<Warning> {
     }
     if let Some(quota) = here.system.cpu_quota.filter(|quota| *quota < cpus as f64) {
         warnings.push(cpu_quota(quota));
+    }
+    if let Some(variable) = here.system.rep_thresholds.as_ref().and_then(|seen| seen.glibc_tunables.as_ref())
+    {
+        warnings.push(tunables_set(variable));
     }
     // One runnable process may be this one.
     if let Some(load) =
@@ -375,6 +386,7 @@ mod tests {
             cpu_quota(0.5),
             not_saved("runs.db", "disk full"),
             uneven_clock(),
+            tunables_set("glibc.malloc.check=1"),
         ];
         assert_eq!(given.len(), Code::all().len());
         for (warning, entry) in given.iter().zip(Code::all()) {

@@ -13,7 +13,7 @@ use crate::special::{self, Impossible, Setup};
 use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
 use crate::verify::{self, Depth, Failure, Verified};
-use crate::{clock, limits, object_loops, planted};
+use crate::{clock, limits, object_loops, planted, supervise};
 use carryline_variants::Family;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -159,10 +159,17 @@ fn find(
     status: &StatusPage,
 ) -> Vec<Option<Subject>> {
     let mut loaded: Vec<Subject> = plugins.iter().filter_map(|text| load(text, channel, status)).collect();
+    let own = supervise::own_thresholds();
     ids.iter()
-        .map(|id| {
+        .enumerate()
+        .map(|(index, id)| {
             let family = Family::from_name(&id.family)?;
             if let Some(variant) = carryline_variants::find(family, &id.name) {
+                if variant.thresholds().is_some_and(|thresholds| thresholds != own) {
+                    let reason = "this process was started with other thresholds of the C library".to_owned();
+                    channel.send(&Message::Unproved { subject: index, reason });
+                    return None;
+                }
                 return Some(Subject::of_variant(variant));
             }
             match loaded.iter().position(|subject| subject.id() == *id) {

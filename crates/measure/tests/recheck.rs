@@ -29,7 +29,7 @@ unsafe extern "C" fn turncoat(data: *const u8, len: usize, seed: u32) -> u32 {
 fn what_was_proved_and_then_corrupted_is_reported() {
     let subject = Subject {
         name: "turncoat".to_owned(),
-        routine: Routine::Checksum(turncoat),
+        routine: Landing::Routine(Routine::Checksum(turncoat)),
         landing: Landing::Routine(Routine::Checksum(turncoat)),
         needs: Features::NONE,
         lengths: Lengths::Any,

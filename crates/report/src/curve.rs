@@ -97,7 +97,10 @@ fn curve(
         }
     }
     let wins = |name: &str| cells.iter().filter(|c| c.variant == name && c.rank == Some(1)).count();
-    let singled = |name: &str| Some(name) == roles.ours(family) || Some(name) == roles.baseline(family);
+    let compared = |name: &str| cells.iter().any(|cell| cell.baseline.as_deref() == Some(name));
+    let singled = |name: &str| {
+        Some(name) == roles.ours(family) || Some(name) == roles.baseline(family) || compared(name)
+    };
     names.sort_by_key(|name| (!singled(name), std::cmp::Reverse(wins(name))));
     names.truncate(MOST_SERIES);
     let log_y = !unit.is_rate();

@@ -4,6 +4,7 @@
 //! over a net time near zero are no rate. Cycles come from a hardware counter only if every cell of a table has
 //! one, so that a table has one basis.
 
+use crate::roles::Roles;
 use crate::units::{Factors, Unit, decimals_for, number_with};
 use carryline_measure::results::{Cell, Estimate, RunResult};
 
@@ -149,6 +150,14 @@ impl Scale {
 fn counted_factor(cell: &Cell) -> Option<f64> {
     let gross_cycles = cell.bytes_per_call / cell.bytes_per_cycle.filter(|rate| *rate > 0.0)?;
     Some(cell.gross?.median / gross_cycles).filter(|factor| factor.is_finite() && *factor > 0.0)
+}
+
+/// Whom the speeds of cells of one situation compare with: what the cells say, or the family's baseline where they were
+/// stored before they said it; `None` without a ratio.
+#[must_use]
+pub fn baseline<'a>(cells: impl IntoIterator<Item = &'a Cell>, roles: &'a Roles) -> Option<&'a str> {
+    let compared = cells.into_iter().find(|cell| cell.ratio_to_baseline.is_some())?;
+    compared.baseline.as_deref().or_else(|| roles.baseline(&compared.family))
 }
 
 /// How many times as fast as the baseline; `None` without one.

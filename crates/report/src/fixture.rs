@@ -55,6 +55,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
         bytes_per_cycle: Some(bytes as f64 * TICKS_PER_CYCLE / gross),
         limit_share: Some(0.5),
         ratio_to_baseline: None,
+        baseline: None,
         rank: None,
         ties_with: vec![],
     }
@@ -99,6 +100,7 @@ pub(crate) fn rank(mut cells: Vec<Cell>, baseline: Option<&str>) -> Vec<Cell> {
             let median = own / base;
             Ratio { median, low: median * 0.99, high: median * 1.01 }
         });
+        cell.baseline = cell.ratio_to_baseline.and(baseline).map(str::to_owned);
     }
     cells
 }

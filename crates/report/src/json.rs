@@ -85,6 +85,7 @@ struct PublicCell<'a> {
     bytes_per_cycle: Option<f64>,
     limit_share: Option<f64>,
     ratio_to_baseline: Option<Ratio>,
+    baseline: Option<&'a str>,
     rank: Option<u32>,
     ties_with: &'a [String],
 }
@@ -116,6 +117,7 @@ fn cell(cell: &Cell) -> PublicCell<'_> {
         bytes_per_cycle: cell.bytes_per_cycle,
         limit_share: cell.limit_share,
         ratio_to_baseline: cell.ratio_to_baseline,
+        baseline: cell.baseline.as_deref(),
         rank: cell.rank,
         ties_with: &cell.ties_with,
     }
@@ -168,7 +170,7 @@ mod tests {
         let top = "cells complete environment experiments limits noise_floor run_id schema_version seed ticks_per_cycle \
                    ticks_per_ns warnings";
         assert_eq!(keys(&run).join(" "), top);
-        let cell = "basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \
+        let cell = "baseline basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \
                     limit_share observed rank ratio_to_baseline situation status ticks_per_call ties_with \
                     variant within_null_call";
         let cells = run["cells"].as_array().expect("an array");

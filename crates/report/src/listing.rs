@@ -12,11 +12,11 @@ pub struct VariantLine {
     pub name: String,
     /// The family's name.
     pub family: String,
-    /// CPU features without which it cannot be called.
+    /// What it needs: CPU features, and a process that was started for it.
     pub needs: Vec<String>,
     /// Where it comes from.
     pub provenance: String,
-    /// True if the CPU, as masked, can run it.
+    /// True if the CPU, as masked, and the C library can run it.
     pub runs_here: bool,
     /// True if it is known to be wrong: the proof must catch it.
     pub known_bad: bool,
@@ -109,6 +109,8 @@ pub struct RunList {
 pub struct Machine {
     /// The machine, as it is stored with every run.
     pub environment: Value,
+    /// What is to be known of it beyond the values, in sentences.
+    pub notes: Vec<String>,
     /// What cannot be measured here, with the reason.
     pub not_measurable: Vec<NotMeasurable>,
     /// What is assumed where the machine does not tell, and what of it is hidden on purpose.
@@ -244,6 +246,9 @@ impl Machine {
             table.push(vec![key, value], Emphasis::None);
         }
         let mut out = table.render(style);
+        for note in &self.notes {
+            out.push_str(&format!("\n{}\n", wrap(&safe(note), style.width, 2)));
+        }
         if !self.not_measurable.is_empty() {
             out.push_str(&format!("\n{}\n", bold("Cannot be measured here", style)));
         }

@@ -111,7 +111,7 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
 }
 
 /// A table of plain cells; the columns listed hold numbers.
-fn grid<const N: usize>(headers: &[&str; N], numbers: &[usize], rows: &[[String; N]]) -> Markup {
+fn grid<R: AsRef<[String]>>(headers: &[&str], numbers: &[usize], rows: &[R]) -> Markup {
     html! {
         div.scroll { table {
             @if headers.iter().any(|header| !header.is_empty()) {
@@ -122,7 +122,7 @@ fn grid<const N: usize>(headers: &[&str; N], numbers: &[usize], rows: &[[String;
             tbody {
                 @for row in rows {
                     tr {
-                        @for (at, cell) in row.iter().enumerate() {
+                        @for (at, cell) in row.as_ref().iter().take(headers.len()).enumerate() {
                             td.number[numbers.contains(&at)] { (padded(&safe(cell))) }
                         }
                     }
@@ -148,13 +148,9 @@ fn advice(recommendation: &Recommendation) -> Markup {
         @for family in &recommendation.families {
             @for (dependence, choices) in &family.tables {
                 h3 { (family.title(*dependence)) }
-                @let rows: Vec<[String; 3]> = choices.iter().map(Choice::cells).collect();
-                @if let Some(baseline) = &family.baseline {
-                    (grid(&["situation", "use", &format!("as fast as {baseline}")], &[2], &rows))
-                } @else {
-                    @let rows = rows.into_iter().map(|[condition, winners, _]| [condition, winners]);
-                    (grid(&["situation", "use"], &[], &rows.collect::<Vec<_>>()))
-                }
+                @let headers = family.headers(" ");
+                @let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+                (grid(&headers, &[2], &choices.iter().map(Choice::cells).collect::<Vec<_>>()))
             }
             ul { @for sentence in &family.sentences { li { (sentence) } } }
         }

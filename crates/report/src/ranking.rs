@@ -4,7 +4,7 @@
 //! tied with its first; which others a variant ties with stands in its row. What could not be measured stands
 //! below, with its reason, and has no rank.
 
-use crate::figure::{Figure, Scale, fastest_first, speed};
+use crate::figure::{self, Figure, Scale, fastest_first, speed};
 use crate::labels;
 use crate::roles::Roles;
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
@@ -148,12 +148,11 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
         status: cell.status,
         detail: safe(cell.detail.as_deref().unwrap_or("no reason given")),
     });
-    let has_ratio = measured.iter().any(|cell| cell.ratio_to_baseline.is_some());
     Ok(Ranking {
         title: shown.map_or_else(String::new, |cell| safe(&labels::title(cell))),
         dependence: shown.map_or(Dependence::Independent, |cell| cell.condition.dependence),
         scale,
-        baseline: roles.baseline(&family).filter(|_| has_ratio).map(str::to_owned),
+        baseline: figure::baseline(measured.iter().copied(), roles).map(safe),
         noise_floor: noise_floor(run, &situation),
         rows: rows.collect(),
         failures: failures.collect(),
@@ -371,7 +370,8 @@ pub fn legend(unit: Unit, style: Style) -> String {
         "Net is without the null call, gross with it; '<null' is within the null call: no slower than a call that does \
          nothing."
     };
-    let rest = "Ranks and ratios come from gross times, paired within rounds; '=' marks a rank shared by a tie. \
+    let rest = "Ranks and ratios come from gross times, paired within rounds (libc's two rows have none in common); '=' \
+                marks a rank shared by a tie. \
                 The limit is what the bytes take at the best rate that this run saw, but at least a null call.";
     format!("{}\n{}\n", wrap(counts, style.width, 0), wrap(rest, style.width, 0))
 }

@@ -4,7 +4,7 @@
 //! size, and a change of winner by size is placed between the two sizes that were measured, not at one of them.
 //! There is one table for each dependence, as everywhere.
 
-use crate::figure::{fastest_first, speed};
+use crate::figure::{baseline, fastest_first, speed};
 use crate::labels;
 use crate::ranking::status_word;
 use crate::roles::Roles;
@@ -28,8 +28,8 @@ pub struct Recommendation {
 pub struct FamilyAdvice {
     /// The family's name.
     pub family: String,
-    /// Whom speeds compare with, if it was measured.
-    pub baseline: Option<String>,
+    /// Whom speeds compare with, each once, in the order of the situations; empty where it was not measured.
+    pub baselines: Vec<String>,
     /// The situations, apart by dependence.
     pub tables: Vec<(Dependence, Vec<Choice>)>,
     /// The same in plain words.
@@ -45,6 +45,8 @@ pub struct Choice {
     pub winners: Vec<String>,
     /// How many times as fast as the baseline the first winner is.
     pub speed: Option<f64>,
+    /// Whom that compares with.
+    pub baseline: Option<String>,
 }
 
 /// One situation's cells, winners first.
@@ -82,6 +84,7 @@ fn advise(run: &RunResult, roles: &Roles, family: &str) -> Option<FamilyAdvice> 
     if situations.is_empty() {
         return None;
     }
+    let compared = |situation: &Situation| baseline(situation.cells.iter().copied(), roles).map(safe);
     let tables = Dependence::ALL.into_iter().filter_map(|dependence| {
         let here = situations.iter().filter(|s| s.first().condition.dependence == dependence);
         let choices: Vec<Choice> = here
@@ -89,21 +92,22 @@ fn advise(run: &RunResult, roles: &Roles, family: &str) -> Option<FamilyAdvice> 
                 condition: safe(&labels::brief(&situation.first().condition)),
                 winners: situation.winners.clone(),
                 speed: speed(situation.first()),
+                baseline: compared(situation),
             })
             .collect();
         (!choices.is_empty()).then_some((dependence, choices))
     });
-    let has_speed = situations.iter().any(|situation| speed(situation.first()).is_some());
+    let mut baselines: Vec<String> = vec![];
+    for name in situations.iter().filter_map(compared) {
+        if !baselines.contains(&name) {
+            baselines.push(name);
+        }
+    }
     let mut sentences = vec![];
     sentences.extend(roles.ours(family).and_then(|ours| our_standing(&situations, ours)));
     sentences.push(everywhere(&situations));
     sentences.extend(thresholds(&situations));
-    Some(FamilyAdvice {
-        family: safe(family),
-        baseline: roles.baseline(family).filter(|_| has_speed).map(str::to_owned),
-        tables: tables.collect(),
-        sentences,
-    })
+    Some(FamilyAdvice { family: safe(family), baselines, tables: tables.collect(), sentences })
 }
 
 fn situations<'a>(run: &'a RunResult, family: &str) -> Vec<Situation<'a>> {
@@ -264,9 +268,8 @@ impl Recommendation {
         for advice in &self.families {
             for (dependence, choices) in &advice.tables {
                 out.push_str(&format!("\n{}\n", bold(&advice.title(*dependence), style)));
-                let speed = advice.baseline.iter().map(|name| (format!("as fast as\n{name}"), Kind::Number));
-                let columns = [("situation".to_owned(), Kind::Name), ("use".to_owned(), Kind::Text)];
-                let mut table = Table::new(columns.into_iter().chain(speed));
+                let kinds = [Kind::Name, Kind::Text, Kind::Number, Kind::Name];
+                let mut table = Table::new(advice.headers("\n").into_iter().zip(kinds));
                 for choice in choices {
                     table.push(choice.cells().to_vec(), Emphasis::None);
                 }
@@ -287,14 +290,29 @@ impl FamilyAdvice {
     pub fn title(&self, dependence: Dependence) -> String {
         format!("{}, {dependence} calls", self.family)
     }
+
+    /// The headers of the columns that say anything: the baseline stands in the third where all situations have the same,
+    /// and beside each of them where they have not.
+    #[must_use]
+    pub fn headers(&self, line_break: &str) -> Vec<String> {
+        let mut headers = vec!["situation".to_owned(), "use".to_owned()];
+        match self.baselines.as_slice() {
+            [] => {}
+            [one] => headers.push(format!("as fast as{line_break}{one}")),
+            _ => headers.extend(["speed".to_owned(), "compared with".to_owned()]),
+        }
+        headers
+    }
 }
 
 impl Choice {
-    /// Situation, winners (ties joined by `=`), speed.
+    /// Situation, winners (ties joined by `=`), speed, whom that compares with; a table takes as many as it has
+    /// [headers](FamilyAdvice::headers).
     #[must_use]
-    pub fn cells(&self) -> [String; 3] {
+    pub fn cells(&self) -> [String; 4] {
         let speed = self.speed.map_or_else(|| "-".to_owned(), times);
-        [self.condition.clone(), self.winners.join(" = "), speed]
+        let baseline = self.baseline.clone().unwrap_or_default();
+        [self.condition.clone(), self.winners.join(" = "), speed, baseline]
     }
 }
 
@@ -371,6 +389,26 @@ mod tests {
         ───────────────────────────────────────────────────────
         40 bytes, offset 0, hot    carryline              2.67x
         1500 bytes, offset 0, hot  carryline              2.67x
+        One choice does for both situations: carryline is fastest or tied in each.
+        ");
+    }
+
+    #[test]
+    fn where_baselines_differ_each_situation_names_its_own() {
+        let names = ["libc_memset", "libc_memset_no_rep"];
+        let sizes = [40, 1500].into_iter().zip(names).map(|(size, baseline)| {
+            let trio = [("carryline", 5.0), (names[0], 20.0), (names[1], 20.0)];
+            let cells = trio.map(|(name, ticks)| cell("zero", name, Condition::plain(size), ticks));
+            rank(cells.to_vec(), Some(baseline))
+        });
+        insta::assert_snapshot!(advice(sizes.collect::<Vec<_>>().concat()), @"
+        What to use here
+
+        zero, independent calls
+        situation                  use        speed  compared with
+        ───────────────────────────────────────────────────────────────
+        40 bytes, offset 0, hot    carryline  2.67x  libc_memset
+        1500 bytes, offset 0, hot  carryline  2.67x  libc_memset_no_rep
         One choice does for both situations: carryline is fastest or tied in each.
         ");
     }

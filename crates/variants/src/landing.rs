@@ -7,7 +7,7 @@
 //! lead to a jump, every call would be timed with one jump more than the program makes, which is a quarter of what
 //! the smallest calls cost.
 
-use crate::{Routine, Variant, copy, copy_checksum, zero};
+use crate::{Family, Routine, Variant, copy, copy_checksum, zero};
 use carryline::dispatch::{self, Function, Kernel};
 use core::ffi::{c_int, c_void};
 
@@ -27,6 +27,24 @@ pub enum Landing {
     Move(MoveFn),
 }
 
+impl Landing {
+    /// The family whose work this does.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        match self {
+            Landing::Routine(routine) => routine.family(),
+            Landing::Set(_) => Family::Zero,
+            Landing::Move(_) => Family::Copy,
+        }
+    }
+}
+
+impl From<Routine> for Landing {
+    fn from(routine: Routine) -> Landing {
+        Landing::Routine(routine)
+    }
+}
+
 /// A variant that only hands on, and how to find what it leads to.
 type Lead = (&'static Variant, fn() -> Landing);
 
@@ -34,12 +52,15 @@ type Lead = (&'static Variant, fn() -> Landing);
 static LANDINGS: &[Lead] = &[
     (&zero::carryline::VARIANT, zero::carryline::landing),
     (&zero::libc_memset::VARIANT, zero::libc_memset::landing),
+    (&zero::libc_memset_no_rep::VARIANT, zero::libc_memset_no_rep::landing),
     (&zero::carryline_read_here::VARIANT, zero::carryline_read_here::landing),
     (&copy::carryline::VARIANT, copy::carryline::landing),
     (&copy::carryline_read_here::VARIANT, copy::carryline_read_here::landing),
     (&copy::carryline_overlapping::VARIANT, copy::carryline_overlapping::landing),
     (&copy::libc_memcpy::VARIANT, copy::libc_memcpy::landing),
+    (&copy::libc_memcpy_no_rep::VARIANT, copy::libc_memcpy_no_rep::landing),
     (&copy::libc_memmove::VARIANT, copy::libc_memmove::landing),
+    (&copy::libc_memmove_no_rep::VARIANT, copy::libc_memmove_no_rep::landing),
     (&crate::checksum::carryline::VARIANT, crate::checksum::carryline::landing),
     (&copy_checksum::carryline::VARIANT, copy_checksum::carryline::landing),
 ];

@@ -8,6 +8,7 @@
 use carryline::cpu::Features;
 use core::fmt;
 
+pub mod c_library;
 #[cfg(target_arch = "x86_64")]
 mod chain32;
 pub mod checksum;
@@ -133,7 +134,8 @@ pub enum Role {
     Technique,
     /// A form that one of the seeds measured, kept for its experiment: it takes part elsewhere only when named.
     Seed,
-    /// What a user has today without us; rankings state ratios to the family's one baseline.
+    /// What a user has today without us; rankings state ratios to the family's baseline, the better of the two where it
+    /// ends in the C library (see [`c_library`]).
     Baseline,
     /// Another project's library.
     Peer,
@@ -215,7 +217,7 @@ impl Variant {
     #[must_use]
     pub fn can_interpose(&self) -> bool {
         let own_code = matches!(self.role, Role::Technique | Role::Reference);
-        let calls_them = matches!(self.name, "libc_memmove" | "write_bytes");
+        let calls_them = self.thresholds().is_some();
         let copies_or_zeroes = matches!(self.family(), Family::Zero | Family::Copy);
         own_code
             && !calls_them

@@ -111,7 +111,8 @@ pub struct Effort {
     /// Time for proof and measurement together: 20s, 2m, 500ms.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<std::time::Duration>,
-    /// Worker processes that measure everything anew, each with its own layout.
+    /// Worker processes that measure everything anew, each with its own layout; as many again where the C library is
+    /// measured with raised thresholds too.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub replicates: Option<u32>,
     /// Unit of the figures: ticks, cycles, ns, GB/s, GiB/s, B/cycle.
@@ -143,7 +144,8 @@ pub struct Subjects {
     /// Variants, by name or FAMILY/NAME [default: all that are candidates].
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub variants: Vec<String>,
-    /// A routine of your own in a shared object; may be given several times.
+    /// A routine of your own in a shared object; may be given several times. FAMILY 'fill': a zero routine that is called
+    /// like memset.
     #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
     pub plugin: Vec<String>,
 }
@@ -197,7 +199,8 @@ pub struct Verify {
     /// Families to prove [default: all].
     #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
     pub family: Vec<String>,
-    /// A routine of your own in a shared object; may be given several times.
+    /// A routine of your own in a shared object; may be given several times. FAMILY 'fill': a zero routine that is called
+    /// like memset.
     #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
     pub plugin: Vec<String>,
     /// Seconds without any progress after which a routine counts as hung.

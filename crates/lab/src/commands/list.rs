@@ -1,10 +1,19 @@
 //! `carryline list`: the collection.
 
 use crate::cli::{Common, Format, List};
-use crate::engine::select;
+use crate::engine::{prove, select};
 use crate::failure::Failure;
 use crate::output;
 use carryline_report::listing::{VariantLine, VariantList, to_json};
+use carryline_variants::Variant;
+use carryline_variants::c_library::Thresholds;
+
+/// The CPU's features, and a process started for it.
+fn needs(variant: &Variant) -> Vec<String> {
+    let raised = variant.thresholds() == Some(Thresholds::Raised);
+    let process = raised.then(|| "a process with GLIBC_TUNABLES".to_owned());
+    variant.needs.names().map(str::to_owned).chain(process).collect()
+}
 
 /// Prints the variants of the families wanted.
 pub fn run(args: &List, common: &Common) -> Result<u8, Failure> {
@@ -15,9 +24,9 @@ pub fn run(args: &List, common: &Common) -> Result<u8, Failure> {
         .map(|variant| VariantLine {
             name: variant.name.to_owned(),
             family: variant.family().name().to_owned(),
-            needs: variant.needs.names().map(str::to_owned).collect(),
+            needs: needs(variant),
             provenance: variant.provenance.to_owned(),
-            runs_here: variant.runs_here(),
+            runs_here: prove::lacking(variant).is_none(),
             known_bad: variant.known_bad.is_some(),
             known_bad_reason: variant.known_bad.map(str::to_owned),
             summary: variant.summary.to_owned(),

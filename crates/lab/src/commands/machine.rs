@@ -13,7 +13,10 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
         here.environment.limits_here().into_iter().map(|(what, why)| NotMeasurable { what, why }).collect();
     let mut assumed = here.environment.assumed();
     assumed.extend(library_here(&here.environment.cpu));
-    Ok(Machine { environment: serde_json::to_value(&here.environment)?, not_measurable, assumed })
+    let system = &here.environment.system;
+    let c_library = system.rep_thresholds.as_ref().map(|seen| seen.sentence(&system.libc));
+    let notes = c_library.into_iter().collect();
+    Ok(Machine { environment: serde_json::to_value(&here.environment)?, notes, not_measurable, assumed })
 }
 
 /// What the library makes of this CPU model beyond its features, in a sentence; `None` where there is nothing to say.

@@ -5,12 +5,14 @@ use crate::engine::machine::Here;
 use crate::engine::plan::Plan;
 use crate::engine::select::{self, Selection};
 use crate::engine::session::{self, Finished, Setting};
-use crate::engine::standard;
+use crate::engine::thresholds::{Needs, Schedule};
+use crate::engine::{prove, standard};
 use crate::failure::{Failure, status, usage};
 use crate::output;
 use carryline_measure::gather::Situation;
 use carryline_measure::results::{RunResult, Warning};
 use carryline_measure::sizes::Sizes;
+use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::Supervisor;
 use carryline_report::page::{About, page};
 use carryline_report::ranking::{legend, rankings};
@@ -159,8 +161,14 @@ fn print_plan(plan: &Plan, common: &Common) -> Result<(), Failure> {
         return output::print(&serde_json::to_string_pretty(plan)?);
     }
     let cells: usize = plan.situations.iter().map(|situation| situation.subjects.len()).sum();
+    let needs = Needs::of(plan);
+    let lacks = |id: &SubjectId| prove::unsupported(id).is_some();
+    let kinds = match Schedule::of(plan, &needs, |id| !lacks(id)).processes(1) {
+        1 => "",
+        _ => " with each of the C library's thresholds",
+    };
     let mut text = format!(
-        "{} situations, {} subjects, {cells} cells, {} replicates, about {:.0} s\n\n",
+        "{} situations, {} subjects, {cells} cells, {} replicates{kinds}, about {:.0} s\n\n",
         plan.situations.len(),
         plan.subjects().len(),
         plan.replicates,

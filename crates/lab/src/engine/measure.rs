@@ -3,14 +3,16 @@
 use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
+use super::thresholds::{Needs, Schedule, id_in};
 use crate::interrupt;
-use carryline_measure::gather::{Gathered, Replicate, Round};
+use carryline_measure::gather::{Gathered, Replicate, Round, Situation};
 use carryline_measure::protocol::{Job, MeasureJob, Message, SituationJob};
 use carryline_measure::results::{Limit, Status};
 use carryline_measure::sampler::{CacheSizes, level_of};
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
 use carryline_measure::{limits, process};
+use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Lengths};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -97,6 +99,10 @@ struct Run<'a> {
     ground: &'a Ground<'a>,
     outcome: Outcome,
     subjects: Vec<SubjectId>,
+    /// What kind of process some of them need.
+    needs: Needs,
+    /// How many processes there are to be, at least.
+    processes: u32,
     /// Subjects that take no further part.
     out: HashMap<SubjectId, (Status, String)>,
 }
@@ -112,22 +118,31 @@ pub fn run(
     let outcome = Outcome { gathered, ..Outcome::default() };
     let out =
         proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
-    let mut run = Run { plan, ground, outcome, subjects: plan.subjects(), out };
+    let mut run =
+        Run { plan, ground, outcome, subjects: plan.subjects(), needs: Needs::of(plan), processes: 0, out };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
-    // What a replicate spends before it measures: a guess at first, then what the last one took.
-    let mut overhead = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
+    let schedule = Schedule::of(plan, &run.needs, |id| !run.out.contains_key(id));
+    run.processes = schedule.processes(plan.replicates);
+    let least = ground.first_replicate + schedule.processes(plan.replicates);
+    let most = ground.first_replicate + schedule.processes(plan.most_replicates.max(plan.replicates));
+    // What a replicate spends before it measures: a guess at first, then what the last one of its kind took.
+    let guess = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
+    let mut overheads: HashMap<Thresholds, Duration> = HashMap::new();
     let _kept_off = ground.cpu.map(process::keep_off);
     let mut longest = Duration::ZERO;
-    for made in 0..plan.most_replicates.max(plan.replicates) {
+    for number in ground.first_replicate..most {
         let time = ground.deadline.saturating_duration_since(Instant::now());
-        if (ground.stop)() || made >= plan.replicates && time < longest {
+        if (ground.stop)() || number >= least && time < longest {
             break;
         }
-        let left = time / plan.replicates.saturating_sub(made).max(1);
+        // Beyond the least, a replicate of each kind at a time.
+        let until = if number < least { least } else { number + schedule.processes(1) };
+        let left = time.mul_f64(schedule.share(number, until));
         let begin = Instant::now();
-        let time = left.saturating_sub(overhead);
-        run.replicate(ground.first_replicate + made, rng.next_u64(), time, arrived)?;
-        overhead = begin.elapsed().saturating_sub(time).min(left);
+        let kind = schedule.kind(number);
+        let time = left.saturating_sub(overheads.get(&kind).copied().unwrap_or(guess));
+        run.replicate(kind, number, rng.next_u64(), time, arrived)?;
+        overheads.insert(kind, begin.elapsed().saturating_sub(time).min(left));
         longest = longest.max(begin.elapsed());
     }
     run.outcome.interrupted = interrupt::requested();
@@ -160,6 +175,7 @@ impl Run<'_> {
     /// One replicate; started again without the culprit when a worker is lost.
     fn replicate(
         &mut self,
+        kind: Thresholds,
         replicate: u32,
         seed: u64,
         time: Duration,
@@ -169,7 +185,7 @@ impl Run<'_> {
         let mut finished = vec![false; self.plan.situations.len()];
         // Every lost worker costs a subject, so this ends.
         for _attempt in 0..=self.subjects.len() {
-            let (job, places) = self.job(replicate, seed, deadline, &finished);
+            let (job, places) = self.job(kind, replicate, seed, deadline, &finished);
             if job.situations.is_empty() {
                 return Ok(());
             }
@@ -179,7 +195,8 @@ impl Run<'_> {
             let job_subjects = job.subjects.clone();
             let Ground { supervisor, progress, stop, .. } = *self.ground;
             let (outcome, plan) = (&mut self.outcome, self.plan);
-            let end = supervisor.run(&Job::Measure(job), padding, stop, &mut |message| {
+            let processes = self.processes;
+            let end = supervisor.run_with(kind, &Job::Measure(job), padding, stop, &mut |message| {
                 progress.tick();
                 match message {
                     Message::Setup { ticks_per_ns, pin_error, counter_error } => {
@@ -205,7 +222,7 @@ impl Run<'_> {
                         let name = &plan.situations[index].name;
                         progress.say(match plan.replicates {
                             1 => name.clone(),
-                            several => format!("replicate {} of {several}: {name}", replicate + 1),
+                            _ => format!("replicate {} of {processes}: {name}", replicate + 1),
                         });
                         let order = place_members(&members, &places[&situation]);
                         partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
@@ -311,21 +328,32 @@ impl Run<'_> {
         }
     }
 
-    /// The job of a replicate for the situations not yet finished, and for each of them which place every subject of
-    /// the job has.
+    /// The job of a replicate of that kind for the situations not yet finished, and for each of them which place every
+    /// subject of the job has.
     fn job(
         &mut self,
+        kind: Thresholds,
         replicate: u32,
         seed: u64,
         deadline: Instant,
         finished: &[bool],
     ) -> (MeasureJob, HashMap<u32, Places>) {
-        let subjects: Vec<SubjectId> =
-            self.subjects.iter().filter(|id| !self.out.contains_key(id)).cloned().collect();
+        let takes_part = |id: &SubjectId| !self.out.contains_key(id);
+        let here = |planned: &&Situation| {
+            kind == Thresholds::AsInstalled || self.needs.raised_in(planned, takes_part)
+        };
+        let in_job = |id: &&SubjectId| {
+            let situations = &mut self.plan.situations.iter().filter(here);
+            takes_part(id)
+                && self.needs.allow(id, kind)
+                && situations
+                    .any(|planned| planned.family == id.family && planned.subjects.contains(&id.name))
+        };
+        let subjects: Vec<SubjectId> = self.subjects.iter().filter(in_job).cloned().collect();
         let mut situations = Vec::new();
         let mut places = HashMap::new();
         for (index, planned) in self.plan.situations.iter().enumerate() {
-            if finished[index] {
+            if finished[index] || !here(&planned) {
                 continue;
             }
             let mut members = Vec::new();
@@ -342,7 +370,7 @@ impl Run<'_> {
                     self.outcome.gathered[index].lose(subject, Status::Unsupported, reason);
                     continue;
                 }
-                let id = SubjectId { family: planned.family.clone(), name: name.clone() };
+                let id = id_in(planned, name);
                 if let Some(in_job) = subjects.iter().position(|known| *known == id) {
                     members.push(in_job);
                     of_subject.entry(in_job).or_default().push(place);

@@ -10,3 +10,4 @@ pub mod real;
 pub mod select;
 pub mod session;
 pub mod standard;
+pub mod thresholds;

@@ -1,13 +1,16 @@
 //! The full proof of many subjects, a worker process each, as many at a time as there are CPUs.
 
 use super::progress::Progress;
+use super::thresholds;
 use crate::interrupt;
+use carryline_measure::c_library;
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::status::Now;
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
 use carryline_measure::verify::{self, Counterexample, Ending, Kind, ProofSummary};
-use carryline_variants::Family;
+use carryline_variants::c_library::Thresholds;
+use carryline_variants::{Family, Variant};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,7 +25,7 @@ pub enum Verdict {
     Crashed(Box<Counterexample>),
     /// It did not return from this input.
     TimedOut(Box<Counterexample>),
-    /// The CPU lacks what it needs.
+    /// The CPU or the C library lacks what it needs.
     Unsupported(String),
     /// No verdict: no memory for the proof, or a process that ended without one.
     NotProved(String),
@@ -97,7 +100,8 @@ fn one(
     let job = Job::Prove { plugins: plugins.to_vec(), subject: subject.clone(), seed };
     let mut verdict = None;
     let mut said = String::new();
-    let end = supervisor.run(&job, 0, &interrupt::requested, &mut |message| match message {
+    let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
+    let end = supervisor.run_with(started, &job, 0, &interrupt::requested, &mut |message| match message {
         Message::Proved { summary, .. } => verdict = Some(Verdict::Proved(summary)),
         Message::Disproved { counterexample, .. } => verdict = Some(failed(counterexample)),
         Message::LoadFailed { reason, .. } | Message::Unproved { reason, .. } => {
@@ -120,15 +124,20 @@ fn one(
     })
 }
 
-/// The verdict on a variant that the CPU cannot run; `None` for all others.
+/// The verdict on a variant that this machine cannot run; `None` for all others.
 pub fn unsupported(subject: &SubjectId) -> Option<Verdict> {
     let variant = carryline_variants::find(Family::from_name(&subject.family)?, &subject.name)?;
+    lacking(variant).map(Verdict::Unsupported)
+}
+
+/// Why this machine cannot run a variant: what its CPU or its C library lacks; `None` where it can.
+pub fn lacking(variant: &Variant) -> Option<String> {
     if variant.runs_here() {
-        return None;
+        return c_library::unsupported(variant).map(|reason| format!("the C library: {reason}"));
     }
     let missing = variant.needs.without(carryline::cpu::features());
     let missing: Vec<&str> = missing.names().collect();
-    Some(Verdict::Unsupported(format!("this CPU lacks {}", missing.join(", "))))
+    Some(format!("this CPU lacks {}", missing.join(", ")))
 }
 
 /// The verdict that a counterexample is.

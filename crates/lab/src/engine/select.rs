@@ -124,7 +124,8 @@ fn names_of(families: &[Family]) -> Vec<&'static str> {
 
 impl Selection {
     /// The subjects of a family, the baseline's index among them. Without names: every variant that is a candidate
-    /// (no reference, no form kept for a seed's experiment, nothing known to be wrong); with names: those, with the baseline added.
+    /// (no reference, no form kept for a seed's experiment, nothing known to be wrong); with names: those, with the baseline
+    /// added, in both rows where it ends in the C library.
     pub fn subjects(&self, family: Family) -> (Vec<String>, Option<usize>) {
         let candidate = |variant: &&Variant| {
             !matches!(variant.role, Role::Reference | Role::Seed) && variant.known_bad.is_none()
@@ -143,11 +144,11 @@ impl Selection {
             }
         }
         let baseline = carryline_variants::of(family).iter().find(|variant| variant.role == Role::Baseline);
-        if let Some(baseline) = baseline
-            && !names.is_empty()
-            && !names.iter().any(|name| name == baseline.name)
-        {
-            names.push(baseline.name.to_owned());
+        let rows = baseline.into_iter().flat_map(|one| [Some(*one), one.with_other_thresholds()]).flatten();
+        for row in rows {
+            if !names.is_empty() && !names.iter().any(|name| name == row.name) {
+                names.push(row.name.to_owned());
+            }
         }
         let place = baseline.and_then(|baseline| names.iter().position(|name| name == baseline.name));
         (names, place)

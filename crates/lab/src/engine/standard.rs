@@ -117,7 +117,7 @@ pub fn situation(
     subjects: &dyn Fn(Family) -> (Vec<String>, Option<usize>),
 ) -> Situation {
     let (subjects, baseline) = subjects(family);
-    Situation {
+    let mut situation = Situation {
         name: name(family, &condition),
         family: family.name().to_owned(),
         twins: baseline.or(if subjects.is_empty() { None } else { Some(0) }).into_iter().collect(),
@@ -125,7 +125,10 @@ pub fn situation(
         baseline,
         condition,
         weight,
-    }
+    };
+    // Processes of the other kind need a pair of their own.
+    situation.twins.extend(baseline.and_then(|baseline| situation.with_other_thresholds(baseline)));
+    situation
 }
 
 /// A situation's name: the family and every field that is not the plainest.

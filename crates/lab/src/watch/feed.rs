@@ -1,7 +1,7 @@
 //! Where the figures come from: the engine, one replicate after the other until told to stop, its rounds sent as they come
 //! and kept in the store as those of every run.
 //!
-//! A replicate is a worker process that goes through all columns. A pause ends the one that is under way; its rounds
+//! A replicate is a worker process that goes through all columns, or two (see [`crate::engine::thresholds`]). A pause ends the one that is under way; its rounds
 //! count. What a worker is lost in takes no further part, as in every run, until the screen begins anew.
 
 use crate::commands::run::Prepared;
@@ -11,6 +11,7 @@ use crate::engine::plan::Plan;
 use crate::engine::progress::Progress;
 use crate::engine::prove::{self, Proof};
 use crate::engine::session::{self, Finished, Keeper, Setting};
+use crate::engine::thresholds::{Needs, Schedule};
 use crate::failure::Failure;
 use crate::interrupt;
 use carryline_measure::gather::Round;
@@ -103,6 +104,11 @@ impl Feed<'_> {
         let stop = || control.ends() || control.rests();
         // Nobody listens any more only when everything ends.
         let tell = |event| drop(events.send(event));
+        // Where the C library has two rows, a replicate is a process of each kind.
+        let needs = Needs::of(&self.plan);
+        let schedule =
+            Schedule::of(&self.plan, &needs, |id| !proofs.iter().any(|proof| proof.subject == *id));
+        let each = schedule.processes(1);
         let mut number = 0;
         while !control.ends() {
             if control.rests() {
@@ -122,9 +128,9 @@ impl Feed<'_> {
                 supervisor: &self.prepared.supervisor,
                 caches: self.here.caches,
                 cpu: self.prepared.cpu,
-                deadline: Instant::now() + if number == 0 { FIRST } else { LATER },
+                deadline: Instant::now() + if number == 0 { FIRST } else { LATER } * each,
                 progress: self.progress,
-                first_replicate: number,
+                first_replicate: number * each,
                 stop: &stop,
             };
             let outcome = measure::run(&plan, &proofs, &ground, &mut |arrival| {

@@ -112,6 +112,9 @@ pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String
     found.field("transparent huge pages", &huge(here), &huge(other));
     found.field("kernel", &here.system.kernel, &other.system.kernel);
     found.field("C library", &here.system.libc, &other.system.libc);
+    if let (Some(a), Some(b)) = (&here.system.rep_thresholds, &other.system.rep_thresholds) {
+        found.field("GLIBC_TUNABLES", &a.glibc_tunables, &b.glibc_tunables);
+    }
     found.field("CPU quota", &here.system.cpu_quota, &other.system.cpu_quota);
     found.field("hardware counters", &here.no_counters.is_none(), &other.no_counters.is_none());
     let (a, b) = (&here.build, &other.build);

@@ -2,6 +2,7 @@
 
 use super::{line, number};
 use crate::arena::page_bytes;
+use crate::c_library::{self, RepThresholds};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -99,6 +100,9 @@ pub struct System {
     pub kernel: String,
     /// The C library with its version: `glibc 2.36`.
     pub libc: String,
+    /// Its thresholds for string instructions; `None` in what was stored before they were looked at.
+    #[serde(default)]
+    pub rep_thresholds: Option<RepThresholds>,
     /// Mean number of runnable processes over the last minute.
     pub load_average: Option<f64>,
     /// Why a thread cannot be tied to a CPU; `None` where it can.
@@ -114,6 +118,7 @@ impl System {
             // The release alone: the rest of what uname says names the host.
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             libc: libc_name(),
+            rep_thresholds: Some(c_library::here().clone()),
             load_average: load.and_then(|load| load.split_whitespace().next()?.parse().ok()),
             no_pinning: may_pin().err(),
             cpu_quota: cpu_quota(),

@@ -24,7 +24,7 @@ extern "C" fn forks_when_timed(dst: *mut u8, len: usize) {
 fn a_child_does_not_outlive_the_batch() {
     let subject = Subject {
         name: "test".to_owned(),
-        routine: Routine::Zero(forks_when_timed),
+        routine: Landing::Routine(Routine::Zero(forks_when_timed)),
         landing: Landing::Routine(Routine::Zero(forks_when_timed)),
         needs: Features::NONE,
         lengths: Lengths::Any,

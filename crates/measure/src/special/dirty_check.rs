@@ -10,6 +10,7 @@ use crate::arena::Arena;
 use crate::batches::{Batches, Timed, flush_range};
 use crate::condition::Pages;
 use crate::sampler::{shuffle, touch};
+use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Routine, ZeroFn};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -54,7 +55,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let (mut all, mut unusable) = (Vec::new(), Vec::new());
     for variant in VARIANTS {
         let routine = match setup.verified(Family::Zero, variant).map(|proved| proved.subject().routine) {
-            Ok(Routine::Zero(routine)) => routine,
+            Ok(Landing::Routine(Routine::Zero(routine))) => routine,
             Ok(_) => continue,
             Err(reason) => {
                 unusable.push((variant, reason.to_string()));

@@ -40,6 +40,7 @@ use crate::sampler::CacheSizes;
 use crate::status::StatusPage;
 use crate::subject::Subject;
 use crate::verify::{self, Depth, Verified};
+use carryline_variants::landing::Landing;
 use carryline_variants::{CopyFn, Family, Routine, ZeroFn};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -166,7 +167,7 @@ impl Setup<'_> {
         let mut reason = Impossible("no way to zero was named".to_owned());
         for name in names {
             match self.verified(Family::Zero, name).map(|verified| verified.subject().routine) {
-                Ok(Routine::Zero(routine)) => return Ok((name, routine)),
+                Ok(Landing::Routine(Routine::Zero(routine))) => return Ok((name, routine)),
                 Ok(_) => {}
                 Err(why) => reason = why,
             }
@@ -182,7 +183,7 @@ impl Setup<'_> {
         let mut reason = Impossible("no way to copy was named".to_owned());
         for name in names {
             match self.verified(Family::Copy, name).map(|verified| verified.subject().routine) {
-                Ok(Routine::Copy(routine)) => return Ok((name, routine)),
+                Ok(Landing::Routine(Routine::Copy(routine))) => return Ok((name, routine)),
                 Ok(_) => {}
                 Err(why) => reason = why,
             }

@@ -65,6 +65,7 @@ pub(super) mod x86 {
     use crate::clock;
     use crate::condition::Pages;
     use crate::sampler::shuffle;
+    use carryline_variants::landing::Landing;
     use carryline_variants::{CopyFn, Family, Routine};
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
@@ -113,7 +114,7 @@ pub(super) mod x86 {
 
     fn proved(setup: &Setup<'_>, variant: &str) -> Result<CopyFn, Impossible> {
         match setup.verified(Family::Copy, variant)?.subject().routine {
-            Routine::Copy(copy) => Ok(copy),
+            Landing::Routine(Routine::Copy(copy)) => Ok(copy),
             _ => Err(Impossible(format!("copy/{variant} copies nothing"))),
         }
     }

@@ -8,7 +8,7 @@
 //! The rule's error rates are tested by simulation (`tests/statistics_monte_carlo.rs`).
 
 use super::estimate::log_ratios;
-use super::{median, paired_ratio};
+use super::{median, paired_ratio, ratio};
 use crate::results::Ratio;
 
 /// The least floor: placement of code that no replicate varies, and the steps in which the clock counts,
@@ -98,13 +98,15 @@ pub fn compare(ratio: &Ratio, floor: f64) -> Order {
     }
 }
 
-/// What [`compare`] says of [`paired_ratio`], mostly without its bootstrap: `None` when the two share no round.
+/// What [`compare`] says of [`ratio`], mostly without its bootstrap: `None` when one of the two has no sample.
 ///
 /// Needs no resampling when the difference is within the floor, when Student's interval, which is part of the
 /// hull, includes 1, or when every single round points the same way, so that every resample does.
 #[must_use]
 pub fn compare_samples(a: &[Vec<f64>], b: &[Vec<f64>], floor: f64, seed: u64) -> Option<Order> {
-    let logs = log_ratios(a, b)?;
+    let Some(logs) = log_ratios(a, b) else {
+        return ratio(a, b, seed).map(|ratio| compare(&ratio, floor));
+    };
     if distance(logs.clean.median().exp()) <= floor {
         return Some(Order::Tie);
     }
@@ -166,5 +168,15 @@ mod tests {
             met.insert(long);
         }
         assert_eq!(met.len(), 3);
+    }
+
+    #[test]
+    fn cells_without_a_common_round_are_compared_by_their_replicates() {
+        let level = |ticks: f64, here: usize| -> Vec<Vec<f64>> {
+            (0..8).map(|r| vec![if r % 2 == here { ticks + r as f64 } else { f64::NAN }; 9]).collect()
+        };
+        assert_eq!(compare_samples(&level(100.0, 0), &level(200.0, 1), 0.01, 5), Some(Order::Faster));
+        assert_eq!(compare_samples(&level(103.0, 0), &level(100.0, 1), 0.01, 5), Some(Order::Tie));
+        assert_eq!(compare_samples(&level(f64::NAN, 0), &level(100.0, 1), 0.01, 5), None);
     }
 }

@@ -84,7 +84,8 @@ impl Clean {
         all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
     }
 
-    fn rounds(&self) -> usize {
+    /// How many rounds the largest replicate has.
+    pub fn rounds(&self) -> usize {
         self.replicates.iter().map(Vec::len).max().unwrap_or(0)
     }
 
@@ -100,8 +101,18 @@ impl Clean {
         Some((mean - half, mean + half))
     }
 
+    /// The replicates' medians, ascending.
+    pub fn medians(&self) -> &[f64] {
+        &self.medians
+    }
+
     /// The hierarchical percentile bootstrap.
     fn bootstrap(&self, seed: u64) -> (f64, f64) {
+        percentiles(self.centres(seed))
+    }
+
+    /// The medians of a thousand resamples, in the order in which they were drawn.
+    pub fn centres(&self, seed: u64) -> Vec<f64> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut rounds = Vec::with_capacity(self.rounds());
         // The medians of resampled rounds, drawn once for each replicate; every resample of replicates takes from them.
@@ -120,9 +131,7 @@ impl Clean {
             }
             centres.push(median_in_place(&mut medians).unwrap_or(f64::NAN));
         }
-        centres.sort_unstable_by(f64::total_cmp);
-        let at = |share| quantile_of_sorted(&centres, share).unwrap_or(f64::NAN);
-        (at(0.025), at(0.975))
+        centres
     }
 
     /// The hull of both intervals for two replicates or more, the stretched bootstrap for one. Whoever calls
@@ -148,6 +157,13 @@ impl Clean {
             rounds: self.rounds(),
         }
     }
+}
+
+/// The range of the middle 95 % of values.
+pub(super) fn percentiles(mut values: Vec<f64>) -> (f64, f64) {
+    values.sort_unstable_by(f64::total_cmp);
+    let at = |share| quantile_of_sorted(&values, share).unwrap_or(f64::NAN);
+    (at(0.025), at(0.975))
 }
 
 /// The half-width, relative to the median, that an interval may not go below.
@@ -183,7 +199,7 @@ fn resample_blocks(rng: &mut Xoshiro256PlusPlus, rounds: &[f64], into: &mut Vec<
 }
 
 /// The 97.5 % point of Student's t: exact to three places to 30 degrees of freedom, within 0.2 % beyond.
-fn t_95(degrees: usize) -> f64 {
+pub(super) fn t_95(degrees: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
         2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,

@@ -12,9 +12,12 @@
 //! share its layout). With few replicates the interval is the hull of Student's t on the replicates' medians and
 //! a hierarchical bootstrap; with one it is stretched, as one process says nothing about restarts.
 //!
+//! **Without a common round** (cells of processes of different kinds, such as the two C libraries) the ratio is that of
+//! the replicates' medians, each side drawn by itself: [`ratio`] pairs where it can and says less where it cannot.
+//!
 //! Everything is pure: the same samples and the same seed give the same figures, and the order in which replicates
-//! arrive does not matter. When not to use it: for samples of different rounds (a ratio of two runs needs the
-//! estimates and their intervals, not [`paired_ratio`]).
+//! arrive does not matter. When not to use it: for samples of different runs (their ratio needs the
+//! estimates and their intervals).
 
 mod compare;
 mod estimate;
@@ -23,6 +26,7 @@ mod line;
 mod order;
 mod rank;
 mod steady;
+mod unpaired;
 
 pub use compare::{LEAST_FLOOR, Order, compare, compare_samples, noise_floor};
 pub use estimate::{estimate, net, paired_ratio, typical};
@@ -31,3 +35,4 @@ pub use line::{Line, crossing, line};
 pub use order::{median, median_in_place, quantile, quantile_of_sorted};
 pub use rank::{Standing, rank};
 pub use steady::{LEAST_SERIES, agreement_n_2n, agreement_of_nets, by_parity, steady};
+pub use unpaired::{ratio, unpaired_ratio};

@@ -11,13 +11,15 @@
 
 use super::compare::compare_samples;
 use super::estimate::log_ratios;
-use super::{Order, paired_ratio};
+use super::interval::Clean;
+use super::unpaired::log_difference;
+use super::{Order, ratio};
 use crate::results::Ratio;
 
 /// Where a cell stands in its situation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// 1 for the winner and its ties; `None` for a cell without a round in common with the baseline.
+    /// 1 for the winner and its ties; `None` for a cell without a sample.
     pub rank: Option<u32>,
     /// Its time over the baseline's; `None` like the rank.
     pub ratio_to_baseline: Option<Ratio>,
@@ -27,10 +29,12 @@ pub struct Standing {
     pub ties_with: Vec<usize>,
 }
 
-/// Ranks the cells of one situation by their paired ratios to the cell at index `baseline`.
+/// Ranks the cells of one situation by their ratios, paired where two share rounds, to a reference: the cell at index
+/// `baseline`.
 ///
-/// A cell is its samples by replicate and round, empty where it was not measured. Where the baseline itself has no
-/// sample, the cell with the most samples takes its place for the order, and no ratio to the baseline is given.
+/// A cell is its samples by replicate and round, empty where it was not measured. Where another cell has more samples than
+/// the baseline (which may be in every second process only), a cell with the most samples takes its place for the order,
+/// so that every cell is paired with it. No ratio is given to a baseline without a sample.
 /// `floor` is the situation's, from [`noise_floor`](super::noise_floor).
 ///
 /// # Examples
@@ -51,9 +55,12 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
 
     let mut order: Vec<(usize, f64)> = Vec::with_capacity(cells.len());
     for (index, cell) in cells.iter().enumerate() {
-        if let Some(logs) = log_ratios(cell, cells[reference]) {
+        let paired = log_ratios(cell, cells[reference]).map(|logs| {
             let log = logs.clean.median();
-            order.push((index, if logs.turned { -log } else { log }));
+            if logs.turned { -log } else { log }
+        });
+        if let Some(log) = paired.or_else(|| log_difference(cell, cells[reference])) {
+            order.push((index, log));
         }
     }
     order.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
@@ -61,7 +68,6 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
 
     for (place, &a) in order.iter().enumerate() {
         for &b in &order[place + 1..] {
-            // Two that share no round cannot be told apart either.
             if compare_samples(cells[a], cells[b], floor, seed).unwrap_or(Order::Tie) == Order::Tie {
                 standings[a].ties_with.push(b);
                 standings[b].ties_with.push(a);
@@ -74,7 +80,7 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
 
     let upper_end: Vec<f64> = cells
         .iter()
-        .map(|cell| paired_ratio(cell, cells[reference], seed).map_or(f64::INFINITY, |ratio| ratio.high))
+        .map(|cell| ratio(cell, cells[reference], seed).map_or(f64::INFINITY, |ratio| ratio.high))
         .collect();
     let mut winner = None;
     let mut ranked = 0;
@@ -99,8 +105,8 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
     }
 
     for &index in &order {
-        let to = |other: usize| paired_ratio(cells[index], cells[other], seed);
-        standings[index].ratio_to_baseline = if reference == baseline { to(baseline) } else { None };
+        let to = |other: usize| ratio(cells[index], cells[other], seed);
+        standings[index].ratio_to_baseline = if baseline < cells.len() { to(baseline) } else { None };
         standings[index].ratio_to_winner = match winner {
             Some(winner) if winner == index => Some(Ratio { median: 1.0, low: 1.0, high: 1.0 }),
             Some(winner) => to(winner),
@@ -110,18 +116,22 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
     standings
 }
 
-/// The baseline if it has samples, else the cell with the most, else none.
+/// What ratios for the order are formed to: the baseline if no cell has more samples; else, of the cells with the most,
+/// the one that is fastest where it is slowest (a cell that some processes slow down would blur all others); else none.
 fn reference(cells: &[&[Vec<f64>]], baseline: usize) -> Option<usize> {
     let samples =
         |cell: &[Vec<f64>]| cell.iter().flatten().filter(|ticks| ticks.is_finite() && **ticks > 0.0).count();
-    if cells.get(baseline).is_some_and(|cell| samples(cell) > 0) {
+    let counts: Vec<usize> = cells.iter().map(|cell| samples(cell)).collect();
+    let most = counts.iter().copied().max().filter(|most| *most > 0)?;
+    if counts.get(baseline) == Some(&most) {
         return Some(baseline);
     }
-    let counted = cells.iter().enumerate().map(|(index, cell)| (samples(cell), index));
-    counted
-        .max_by_key(|(count, index)| (*count, std::cmp::Reverse(*index)))
-        .filter(|(n, _)| *n > 0)
-        .map(|(_, i)| i)
+    let slowest = |index: usize| {
+        let clean = Clean::new(cells[index].iter().cloned());
+        clean.and_then(|clean| clean.medians().last().copied()).unwrap_or(f64::INFINITY)
+    };
+    let fullest = (0..cells.len()).filter(|index| counts[*index] == most);
+    fullest.min_by(|a, b| slowest(*a).total_cmp(&slowest(*b)))
 }
 
 #[cfg(test)]
@@ -165,12 +175,34 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_of_other_rounds_is_not_ranked() {
-        let mut late = vec![vec![f64::NAN; 8]; 4];
-        late.push(vec![50.0; 8]);
-        let standings = ranks(&[flat(100.0), flat(90.0), late], 0, 0.01);
-        assert_eq!(standings[2].rank, None);
-        assert_eq!(standings[1].rank, Some(1));
+    fn a_cell_of_other_rounds_is_ranked_by_what_its_processes_tell() {
+        let late = |replicates: usize| {
+            let mut late = vec![vec![f64::NAN; 8]; 4];
+            late.extend(vec![vec![50.0; 8]; replicates]);
+            late
+        };
+        // Four processes each say that it is twice as fast; one alone says next to nothing.
+        let standings = ranks(&[flat(100.0), flat(95.0), late(4)], 0, 0.01);
+        assert_eq!(standings.iter().map(|s| s.rank).collect::<Vec<_>>(), [Some(3), Some(2), Some(1)]);
+        let standings = ranks(&[flat(70.0), flat(60.0), late(1)], 0, 0.01);
+        assert_eq!(standings[2].ties_with, [0, 1]);
+        assert_eq!(standings[0].ties_with, [2]);
+    }
+
+    #[test]
+    fn a_baseline_in_every_second_process_is_compared_through_what_is_in_all() {
+        // Processes differ by 20 %: the two baselines share none, and each is paired with the third.
+        let level = |r: usize| 1.0 + 0.2 * (r % 5) as f64 / 4.0;
+        let half = |ticks: f64, here: usize| -> Samples {
+            (0..10).map(|r| vec![if r % 2 == here { ticks * level(r) } else { f64::NAN }; 8]).collect()
+        };
+        let all: Samples = (0..10).map(|r| vec![50.0 * level(r); 8]).collect();
+        let standings = ranks(&[half(100.0, 0), half(200.0, 1), all], 0, 0.01);
+        assert_eq!(standings.iter().map(|s| s.rank).collect::<Vec<_>>(), [Some(2), Some(3), Some(1)]);
+        let paired = standings[2].ratio_to_baseline.expect("rounds in common");
+        assert!(paired.high - paired.low < 0.01, "{paired:?}");
+        let unpaired = standings[1].ratio_to_baseline.expect("samples");
+        assert!(unpaired.low < 1.9 && unpaired.high > 2.1, "{unpaired:?}");
     }
 
     #[test]

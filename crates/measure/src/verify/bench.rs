@@ -5,7 +5,8 @@ use super::counterexample::{Kind, Note, signal_name, sums};
 use super::images::fold;
 use super::memory::GUARD_BYTES;
 use crate::status::{Now, Phase, StatusPage};
-use carryline_variants::{Family, Routine};
+use carryline_variants::Family;
+use carryline_variants::landing::Landing;
 
 /// The memory around a destination, and a picture of what it holds between calls.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +102,7 @@ pub(super) struct Bench<'s> {
 }
 
 impl<'s> Bench<'s> {
-    pub fn new(routine: Routine, status: Option<&'s StatusPage>, subject_index: u64) -> Bench<'s> {
+    pub fn new(routine: Landing, status: Option<&'s StatusPage>, subject_index: u64) -> Bench<'s> {
         Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index, last: None }
     }
 

@@ -16,7 +16,8 @@ use super::memory::Region;
 use super::places::{caught_around, note};
 use super::signals::SignalStack;
 use super::sweep::Proof;
-use carryline_variants::{Lengths, Routine};
+use carryline_variants::Lengths;
+use carryline_variants::landing::Landing;
 use std::ptr::{without_provenance, without_provenance_mut};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -27,7 +28,7 @@ const EDGE_BYTES: usize = 64 << 10;
 
 impl Proof<'_> {
     /// Calls with buffers larger than any memory.
-    pub fn beyond_memory(&mut self, routine: Routine) -> Result<(), Stop> {
+    pub fn beyond_memory(&mut self, routine: Landing) -> Result<(), Stop> {
         if self.lengths != Lengths::Any || cfg!(not(target_arch = "x86_64")) {
             return Ok(());
         }
@@ -41,7 +42,7 @@ impl Proof<'_> {
     }
 
     /// False if a further call makes no sense.
-    fn hollow(&mut self, routine: Routine, len: usize) -> Result<bool, Stop> {
+    fn hollow(&mut self, routine: Landing, len: usize) -> Result<bool, Stop> {
         let map = || Region::hollow(len, EDGE_BYTES);
         let (Ok(dst), Ok(src)) = (map(), map()) else {
             self.notes.push(format!("not tried: a buffer of {len} bytes, for which there are no addresses"));

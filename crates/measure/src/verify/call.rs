@@ -2,7 +2,9 @@
 
 use super::counterexample::Kind;
 use crate::forked::{Watch, tell_and_exit_if_child};
+#[cfg(not(target_arch = "x86_64"))]
 use carryline_variants::Routine;
+use carryline_variants::landing::Landing;
 use std::time::Instant;
 
 /// What a routine got to work on.
@@ -60,7 +62,7 @@ const LOOK_EVERY: u64 = 16;
 #[derive(Debug)]
 pub(super) struct Caller {
     #[cfg(not(target_arch = "x86_64"))]
-    routine: Routine,
+    routine: Landing,
     /// How many calls were made.
     pub calls: u64,
     /// True once a call that began with clean upper halves of the vector registers left them in use.
@@ -73,7 +75,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    pub fn new(routine: Routine) -> Caller {
+    pub fn new(routine: Landing) -> Caller {
         Caller {
             #[cfg(not(target_arch = "x86_64"))]
             routine,
@@ -137,16 +139,24 @@ impl Caller {
             // SAFETY: the caller's obligation.
             Ok(unsafe {
                 match self.routine {
-                    Routine::Zero(zero) => {
+                    Landing::Routine(Routine::Zero(zero)) => {
                         zero(dst, len);
                         0
                     }
-                    Routine::Copy(copy) => {
+                    Landing::Routine(Routine::Copy(copy)) => {
                         copy(dst, src, len);
                         0
                     }
-                    Routine::Checksum(sum) => sum(src, len, seed),
-                    Routine::CopyChecksum(sum) => sum(dst, src, len, seed),
+                    Landing::Routine(Routine::Checksum(sum)) => sum(src, len, seed),
+                    Landing::Routine(Routine::CopyChecksum(sum)) => sum(dst, src, len, seed),
+                    Landing::Set(set) => {
+                        set(dst.cast(), 0, len);
+                        0
+                    }
+                    Landing::Move(copy) => {
+                        copy(dst.cast(), src.cast(), len);
+                        0
+                    }
                 }
             })
         }
@@ -161,6 +171,7 @@ pub(super) mod x86_64 {
     use crate::verify::trampoline::*;
     use carryline::cpu::Features;
     use carryline_variants::Routine;
+    use carryline_variants::landing::Landing;
     use std::cell::Cell;
     use std::ptr::{NonNull, null_mut};
 
@@ -188,7 +199,7 @@ pub(super) mod x86_64 {
 
     #[derive(Debug)]
     pub(super) struct State {
-        routine: Routine,
+        routine: Landing,
         frame: NonNull<Frame>,
         // Two sets, each the complement of the other: whatever a routine takes for granted, one of them breaks.
         garbage: Box<[[u8; GARBAGE_BYTES]; 2]>,
@@ -199,7 +210,7 @@ pub(super) mod x86_64 {
     unsafe impl Send for State {}
 
     impl State {
-        pub fn new(routine: Routine) -> State {
+        pub fn new(routine: Landing) -> State {
             let mut garbage = Box::new([[0; GARBAGE_BYTES]; 2]);
             let mut random = Random::new(0x6761_7262_6167_6521);
             for at in 0..GARBAGE_BYTES {
@@ -208,10 +219,9 @@ pub(super) mod x86_64 {
                 garbage[1][at] = !byte;
             }
             let target = match routine {
-                Routine::Zero(zero) => zero as usize,
-                Routine::Copy(copy) => copy as usize,
-                Routine::Checksum(sum) => sum as usize,
-                Routine::CopyChecksum(sum) => sum as usize,
+                Landing::Routine(routine) => routine.address(),
+                Landing::Set(set) => set as usize,
+                Landing::Move(copy) => copy as usize,
             };
             let frame = Box::new(Frame {
                 target,
@@ -246,12 +256,15 @@ pub(super) mod x86_64 {
             let scratch = count.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 63;
             let (dst, src) = (call.dst as u64, call.src as u64);
             // The convention leaves the upper half of a 32-bit argument's register to chance.
-            let seed = u64::from(call.seed) | scratch & 0xffff_ffff_0000_0000;
+            let chance = scratch & 0xffff_ffff_0000_0000;
+            let (seed, len) = (u64::from(call.seed) | chance, call.len as u64);
             frame.arguments = match self.routine {
-                Routine::Zero(_) => [dst, call.len as u64, scratch, !scratch],
-                Routine::Copy(_) => [dst, src, call.len as u64, scratch],
-                Routine::Checksum(_) => [src, call.len as u64, seed, !scratch],
-                Routine::CopyChecksum(_) => [dst, src, call.len as u64, seed],
+                Landing::Routine(Routine::Zero(_)) => [dst, len, scratch, !scratch],
+                Landing::Routine(Routine::Copy(_)) | Landing::Move(_) => [dst, src, len, scratch],
+                Landing::Routine(Routine::Checksum(_)) => [src, len, seed, !scratch],
+                Landing::Routine(Routine::CopyChecksum(_)) => [dst, src, len, seed],
+                // The byte 0 as an int.
+                Landing::Set(_) => [dst, chance, len, scratch],
             };
             frame.scratch = scratch;
             frame.garbage = self.garbage[(count / 4 % 2) as usize].as_ptr();

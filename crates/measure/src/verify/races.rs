@@ -7,7 +7,7 @@ use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
 use super::signals::{Saved, SignalStack, scribble};
 use super::sweep::{Proof, fields};
-use carryline_variants::Routine;
+use carryline_variants::landing::Landing;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::thread::yield_now;
@@ -136,7 +136,7 @@ impl Proof<'_> {
     }
 
     /// Two threads call the routine at once.
-    pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Routine) -> Result<(), Stop> {
+    pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Landing) -> Result<(), Stop> {
         const LEAST_CALLS: u32 = 1500;
         let (lengths, seed, deadline) = (self.lengths, self.seed, self.bench.caller.deadline);
         let others = fields(self.family, album, 4)?;

@@ -20,7 +20,7 @@ fn subject(routine: Routine, lengths: Lengths) -> Subject {
     let name = "test".to_owned();
     Subject {
         name,
-        routine,
+        routine: routine.into(),
         landing: Landing::Routine(routine),
         needs: Features::NONE,
         lengths,

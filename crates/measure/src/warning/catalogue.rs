@@ -257,4 +257,14 @@ pub(super) const CATALOGUE: &[Entry] = &[
         explanation: "On old CPUs the counter follows the core clock or stops when the core sleeps. Ticks are then \
             neither time nor cycles, though ratios within a round still hold.",
     },
+    Entry {
+        id: Code::TunablesSet,
+        code: "W28",
+        name: "tunables set",
+        cause: "GLIBC_TUNABLES is set: {}",
+        remedy: "unset it to see the C library as other users have it",
+        explanation: "The variable changes thresholds of the C library in every process. The libc rows are with it, as \
+            your programs are; in the rows whose names end in no_rep only the thresholds for rep movsb and rep stosb are \
+            replaced.",
+    },
 ];

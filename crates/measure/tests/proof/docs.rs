@@ -59,7 +59,7 @@ fn the_documented_plug_ins_are_proved() {
             _ => {}
         }
     }
-    assert_eq!(proved, ["checksum", "zero"]);
+    assert_eq!(proved, ["checksum", "zero", "zero"]);
 }
 
 #[test]

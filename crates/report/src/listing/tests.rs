@@ -116,6 +116,9 @@ fn the_machine_and_what_it_hides() {
     let why = "the hypervisor offers no counters".to_owned();
     let machine = Machine {
         environment: fixture::run().environment,
+        notes: vec![
+            "The C library is imaginary; nothing more is to be said of it than fits into one line.".into(),
+        ],
         not_measurable: vec![NotMeasurable { what: "cycles by counter".into(), why }],
         assumed: vec!["no last cache level is told: 32 MiB are assumed".to_owned()],
     };
@@ -127,6 +130,9 @@ fn the_machine_and_what_it_hides() {
     flags            avx2, avx512f
     governor         unknown
     virtual_machine  yes
+
+    The C library is imaginary; nothing more is to be said of it than fits into one
+      line.
 
     Cannot be measured here
     cycles by counter: the hypervisor offers no counters

@@ -185,6 +185,7 @@ fn counted_cycles_say_so_and_come_from_the_counter() {
 fn without_factor_floor_or_baseline_it_says_so() {
     let mut run = fixture::run();
     (run.ticks_per_ns, run.noise_floor) = (None, None);
+    run.cells.iter_mut().for_each(|cell| cell.baseline = None);
     let all = rankings(&run, Unit::Ns, &Roles::default()).expect("nothing mixed");
     insta::assert_snapshot!(all[1].to_text(NARROW), @"
     zero, independent calls: 1500 bytes, offset 0, hot (L1)
@@ -198,6 +199,22 @@ fn without_factor_floor_or_baseline_it_says_so() {
     no figures in seconds: this run has no ticks per nanosecond; try --unit ticks
     winner: carryline, ties with avx512; 50 % of the limit; noise floor unknown
     ");
+}
+
+#[test]
+fn the_header_names_the_baseline_of_the_cell() {
+    let mut run = fixture::run();
+    for cell in run.cells.iter_mut().filter(|cell| cell.situation == "zero 1500 independent") {
+        cell.baseline = Some("libc_memset_no_rep".to_owned());
+    }
+    let all = rankings(&run, Unit::Ticks, &fixture::roles()).expect("nothing mixed");
+    let named: Vec<_> = all.iter().take(3).map(|ranking| ranking.baseline.as_deref()).collect();
+    assert_eq!(named, [Some("libc_memset"), Some("libc_memset_no_rep"), Some("libc_memset")]);
+    assert!(all[1].summary().contains("2.01x as fast as libc_memset_no_rep"), "{}", all[1].summary());
+    // What was stored before cells named it is held against the family's own.
+    run.cells.iter_mut().for_each(|cell| cell.baseline = None);
+    let all = rankings(&run, Unit::Ticks, &fixture::roles()).expect("nothing mixed");
+    assert_eq!(all[1].baseline.as_deref(), Some("libc_memset"));
 }
 
 #[test]
@@ -245,9 +262,9 @@ fn the_legend_fits() {
     insta::assert_snapshot!(legend(Unit::Ticks, NARROW), @"
     Net is without the null call, gross with it; '<null' is within the null call: no
     slower than a call that does nothing.
-    Ranks and ratios come from gross times, paired within rounds; '=' marks a rank
-    shared by a tie. The limit is what the bytes take at the best rate that this run
-    saw, but at least a null call.
+    Ranks and ratios come from gross times, paired within rounds (libc's two rows
+    have none in common); '=' marks a rank shared by a tie. The limit is what the
+    bytes take at the best rate that this run saw, but at least a null call.
     ");
     assert!(legend(Unit::GbPerS, NARROW).contains("Rates"));
 }

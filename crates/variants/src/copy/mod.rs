@@ -26,7 +26,9 @@ pub mod carryline_overlapping;
 pub mod carryline_read_here;
 pub mod int64_registers;
 pub mod libc_memcpy;
+pub mod libc_memcpy_no_rep;
 pub mod libc_memmove;
+pub mod libc_memmove_no_rep;
 pub mod reference;
 #[cfg(target_arch = "x86_64")]
 pub mod rep_movsb;
@@ -45,7 +47,9 @@ pub mod stringzilla;
 pub static VARIANTS: &[&Variant] = &[
     &reference::VARIANT,
     &libc_memcpy::VARIANT,
+    &libc_memcpy_no_rep::VARIANT,
     &libc_memmove::VARIANT,
+    &libc_memmove_no_rep::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &rep_movsb::VARIANT,
     #[cfg(target_arch = "x86_64")]

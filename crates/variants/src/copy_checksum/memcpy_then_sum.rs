@@ -16,7 +16,9 @@ pub static VARIANT: Variant = Variant {
     known_bad: None,
 };
 
-unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+/// # Safety
+/// The family's contract.
+pub(super) unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     unsafe {
         libc::memcpy(dst.cast(), src.cast(), len);

@@ -16,12 +16,14 @@ pub mod fused;
 #[cfg(target_arch = "x86_64")]
 pub mod fused_avx512;
 pub mod memcpy_then_sum;
+pub mod memcpy_then_sum_no_rep;
 pub mod reference;
 
 /// The family's variants.
 pub static VARIANTS: &[&Variant] = &[
     &reference::VARIANT,
     &memcpy_then_sum::VARIANT,
+    &memcpy_then_sum_no_rep::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &fused::VARIANT,
     #[cfg(target_arch = "x86_64")]

@@ -39,6 +39,7 @@ pub mod i686_pagezero_or;
 #[cfg(target_arch = "x86_64")]
 pub mod i686_pagezero_scan;
 pub mod libc_memset;
+pub mod libc_memset_no_rep;
 pub mod mov32_loop;
 #[cfg(target_arch = "x86_64")]
 pub mod mov32_unroll_16;
@@ -77,6 +78,7 @@ pub mod zeroize;
 pub static VARIANTS: &[&Variant] = &[
     &reference::VARIANT,
     &libc_memset::VARIANT,
+    &libc_memset_no_rep::VARIANT,
     &write_bytes::VARIANT,
     #[cfg(target_arch = "x86_64")]
     &rep_stosb::VARIANT,

@@ -1,7 +1,7 @@
 //! The analysis of one routine: from the collection, an object file or bytes.
 
 use crate::cli::{Critical, Moves};
-use crate::engine::session;
+use crate::engine::{prove, session};
 use crate::failure::{Failure, usage};
 use carryline_chain::analysis::{self, LoopBound};
 use carryline_chain::suggest::{self, Suggestion};
@@ -11,6 +11,7 @@ use carryline_measure::condition::Dependence;
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::subject::SubjectId;
 use carryline_measure::trace::Executed;
+use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Lengths, Variant};
 use std::path::Path;
 
@@ -249,14 +250,14 @@ pub fn code_at(_address: u64) -> Result<Image, ChainError> {
 
 /// A call of the variant in a worker process, instruction by instruction; or why there is none.
 fn followed(variant: &Variant, id: &SubjectId, size: usize) -> Result<Result<Trace, String>, Failure> {
-    if !variant.runs_here() {
-        let missing = variant.needs.without(carryline::cpu::features());
-        let missing: Vec<&str> = missing.names().collect();
-        return Ok(Err(format!("this CPU lacks {}", missing.join(", "))));
+    if let Some(reason) = prove::lacking(variant) {
+        return Ok(Err(reason));
     }
+    let thresholds = variant.thresholds().unwrap_or(Thresholds::AsInstalled);
     let job = Job::Trace { subject: id.clone(), len: size };
     let mut outcome = Err("the worker process ended without an answer".to_owned());
-    session::supervisor(10)?.run(&job, 0, &crate::interrupt::requested, &mut |message| match message {
+    let supervisor = session::supervisor(10)?;
+    supervisor.run_with(thresholds, &job, 0, &crate::interrupt::requested, &mut |message| match message {
         Message::Traced(executed) => outcome = Ok(trace(executed)),
         Message::Unproved { reason, .. } => outcome = Err(reason),
         _ => {}

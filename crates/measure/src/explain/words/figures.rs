@@ -106,9 +106,20 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "baseline",
         &[],
-        "The variant that a family's ratios refer to: libc for zero and copy, the kernel's classic form with one carry \
-         chain for checksum. It is the routine that people would use without thinking, and not the slowest one that \
-         could be found.",
+        "The variant that ratios refer to: libc for zero and copy, the kernel's classic form with one carry chain for \
+         checksum. It is the best that people have without carryline, and not the slowest that could be found: of the two \
+         rows of libc, as installed and with its thresholds for rep movsb and rep stosb raised (no_rep), the \
+         faster one in each situation. The header of a ranking names it.",
+    ),
+    word(
+        "no_rep",
+        &["libc_memcpy_no_rep", "libc_memmove_no_rep", "libc_memset_no_rep", "GLIBC_TUNABLES"],
+        "A row of the C library whose thresholds for rep movsb and rep stosb are out of reach, by \
+         the tunables x86_rep_movsb_threshold and x86_rep_stosb_threshold in GLIBC_TUNABLES, in the environment of its worker \
+         processes. On some CPUs that is many times as fast as the library as installed. The variable is read when \
+         a process starts, so processes with it and without alternate, and no process has both rows: their own ratio \
+         comes from the processes' medians and has a wider interval. 'carryline machine' says whether the C library \
+         here has these thresholds.",
     ),
     word(
         "reference",
@@ -128,7 +139,7 @@ pub(super) const WORDS: &[Word] = &[
         "plugin",
         &["plug-in", "plugins"],
         "A routine of your own in a shared object, named by --plugin FILE.so:SYMBOL:FAMILY. It has the plain C signature \
-         of its family, is loaded in the worker processes only, and is proved and measured like every other variant. \
+         of its family (or, with 'fill' for the family, that of memset), is loaded in the worker processes only, and is proved and measured like every other variant. \
          A crash or a hang in it becomes a row that says so.",
     ),
     word(

@@ -1,0 +1,91 @@
+//! The C library as a row, and the two ways of starting a process in which it is one.
+//!
+//! glibc on x86-64 hands calls above a threshold to `rep movsb` and `rep stosb`. On some CPUs that is many times slower
+//! than its own loops, and a variable of the environment, `GLIBC_TUNABLES`, raises the thresholds out of reach, which
+//! newer versions do by themselves. So there are two rows of each function: as installed, and with raised thresholds
+//! (`..._no_rep`). The library reads the variable once, when a process starts: a process has one of the two, and a row
+//! can be verified and timed only in a process that was started for it.
+
+use crate::{Variant, copy, copy_checksum, zero};
+
+/// The thresholds that the C library of a process has for `rep movsb` and `rep stosb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Thresholds {
+    /// Those that programs of this user get.
+    AsInstalled,
+    /// So high that no call reaches them.
+    Raised,
+}
+
+/// The rows of one function: as installed, and with raised thresholds.
+static PAIRS: &[(&Variant, &Variant)] = &[
+    (&zero::libc_memset::VARIANT, &zero::libc_memset_no_rep::VARIANT),
+    (&copy::libc_memcpy::VARIANT, &copy::libc_memcpy_no_rep::VARIANT),
+    (&copy::libc_memmove::VARIANT, &copy::libc_memmove_no_rep::VARIANT),
+    (&copy_checksum::memcpy_then_sum::VARIANT, &copy_checksum::memcpy_then_sum_no_rep::VARIANT),
+];
+
+/// Other variants that end in the C library, which have no second row.
+static CALLERS: &[&Variant] = &[&zero::write_bytes::VARIANT];
+
+impl Variant {
+    /// In which processes it is what its name says; `None` for a variant that does not call the C library, which is
+    /// the same in all.
+    ///
+    /// ```
+    /// use carryline_variants::{Family, c_library::Thresholds, find};
+    /// let thresholds = |name| find(Family::Copy, name).and_then(|variant| variant.thresholds());
+    /// assert_eq!(thresholds("libc_memcpy"), Some(Thresholds::AsInstalled));
+    /// assert_eq!(thresholds("libc_memcpy_no_rep"), Some(Thresholds::Raised));
+    /// assert_eq!(thresholds("carryline"), None);
+    /// ```
+    #[must_use]
+    pub fn thresholds(&self) -> Option<Thresholds> {
+        let is = |other: &&Variant| core::ptr::eq(*other, self);
+        if PAIRS.iter().any(|(_, raised)| is(raised)) {
+            return Some(Thresholds::Raised);
+        }
+        let as_installed = PAIRS.iter().map(|(as_installed, _)| as_installed);
+        as_installed.chain(CALLERS).any(is).then_some(Thresholds::AsInstalled)
+    }
+
+    /// The row of the same function with the other thresholds, if this is a row of the C library.
+    #[must_use]
+    pub fn with_other_thresholds(&self) -> Option<&'static Variant> {
+        PAIRS.iter().find_map(|(as_installed, raised)| {
+            let other = |one: &Variant, other: &'static Variant| core::ptr::eq(one, self).then_some(other);
+            other(as_installed, raised).or_else(|| other(raised, as_installed))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Role, all, find};
+
+    #[test]
+    fn the_rows_of_the_c_library_come_in_pairs() {
+        for variant in all() {
+            let raised = variant.thresholds() == Some(Thresholds::Raised);
+            assert_eq!(variant.name.ends_with("_no_rep"), raised, "{}", variant.name);
+            if variant.name.starts_with("libc_") || variant.name.starts_with("memcpy_then") {
+                assert!(variant.thresholds().is_some(), "{}", variant.name);
+            }
+            let Some(other) = variant.with_other_thresholds() else { continue };
+            assert_ne!(other.thresholds(), variant.thresholds());
+            assert_eq!((other.family(), other.role), (variant.family(), variant.role));
+            assert!(core::ptr::eq(other.with_other_thresholds().expect("a pair"), variant));
+        }
+    }
+
+    #[test]
+    fn a_baseline_that_ends_in_the_c_library_has_two_rows() {
+        for variant in all().filter(|variant| variant.role == Role::Baseline) {
+            assert_eq!(variant.thresholds().is_some(), variant.with_other_thresholds().is_some());
+        }
+        assert!(
+            find(crate::Family::Zero, "write_bytes").is_some_and(|v| v.with_other_thresholds().is_none())
+        );
+    }
+}

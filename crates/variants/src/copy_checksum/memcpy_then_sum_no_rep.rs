@@ -1,0 +1,18 @@
+//! Two passes, where the C library's threshold for `rep movsb` is out of reach. It is that only in a process that was
+//! started so; see [`c_library`](crate::c_library).
+
+use super::memcpy_then_sum;
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "memcpy_then_sum_no_rep",
+    routine: Routine::CopyChecksum(memcpy_then_sum::run),
+    role: Role::Baseline,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "the C library's memcpy, its threshold for rep movsb raised, then one add-with-carry chain",
+    provenance: "as memcpy_then_sum; GLIBC_TUNABLES, glibc.cpu.x86_rep_movsb_threshold (glibc 2.32)",
+    known_bad: None,
+};

@@ -1,0 +1,28 @@
+//! The C library's `memset` where its threshold for `rep stosb` is out of reach: what newer versions do by themselves on many
+//! CPUs. It is that only in a process that was started so; see [`c_library`](crate::c_library).
+
+use crate::landing::Landing;
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "libc_memset_no_rep",
+    routine: Routine::Zero(run),
+    role: Role::Baseline,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "the C library's memset, its threshold for rep stosb raised",
+    provenance: "ISO C, string.h; GLIBC_TUNABLES, glibc.cpu.x86_rep_stosb_threshold (glibc 2.32)",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the caller owns len writable bytes.
+    unsafe { libc::memset(dst.cast(), 0, len) };
+}
+
+/// Where a program's call lands; see [`landing`](crate::landing).
+pub(crate) fn landing() -> Landing {
+    Landing::Set(libc::memset)
+}
