@@ -14,8 +14,9 @@ use std::time::Duration;
 /// The variable that hides CPU features from the measured command.
 pub const MASK: &str = "CARRYLINE_MASK";
 
-/// The least time for the timing itself, in seconds.
+/// The least time for the timing itself, in seconds: of all variants, and of a few.
 const LEAST: f64 = 4.0;
+const LEAST_OF_FEW: f64 = 2.0;
 
 /// The matrices that goals need: cells that differ in their sizes alone stand in one, as long as they take about the
 /// same time, for the command shares its budget out evenly.
@@ -50,10 +51,10 @@ fn seconds_for(cells: &Cells, size: &str) -> f64 {
         _ if is_short => 0.14,
         bytes if bytes >= f64::from(32 << 20) => 8.0,
         bytes if bytes >= f64::from(4 << 20) => 3.5,
-        bytes if bytes > f64::from(512 << 10) => 2.0,
         _ if !cells.condition.cache.is_hot() => 1.5,
         _ if cells.condition.then != Then::Nothing => 1.5,
-        _ => 0.9,
+        bytes if bytes > f64::from(512 << 10) => 2.0,
+        _ => 0.8,
     }
 }
 
@@ -67,8 +68,9 @@ pub fn seconds(cells: &Cells) -> f64 {
         (Family::Zero | Family::Copy, true) => 5.0,
         (Family::Checksum | Family::CopyChecksum, true) => 3.0,
     };
+    let least = if cells.variants.is_empty() { LEAST } else { LEAST_OF_FEW };
     let places = cells.families.len() * (1 + usize::from(cells.also_at.is_some()));
-    cells.families.iter().map(proof).sum::<f64>() + (situations * places as f64).max(LEAST)
+    cells.families.iter().map(proof).sum::<f64>() + (situations * places as f64).max(least)
 }
 
 /// The arguments of `carryline` that measure a matrix.

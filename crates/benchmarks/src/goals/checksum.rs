@@ -20,7 +20,7 @@ const COPIES: &str =
     "copy and sum: twice memcpy followed by the best sum, and within 1.25 times memcpy alone";
 
 /// What a copy with its sum is held against, where all variants would take too long.
-const PAIR: [&str; 3] = ["carryline", "memcpy_then_sum", "libc_memcpy"];
+const PAIR: [&str; 4] = ["carryline", "memcpy_then_sum", "libc_memcpy", "libc_memcpy_no_rep"];
 
 /// How many times the best peer, by size: aligned, and at random offsets.
 const PEERS: [(&str, f64, f64); 9] = [

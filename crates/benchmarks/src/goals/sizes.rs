@@ -9,8 +9,8 @@ pub const SOURCE: &str =
 
 /// What is measured of each family: ours, and peers that are the fastest at some size. All of them would take too long.
 const VARIANTS: [(Family, &[&str]); 3] = [
-    (Zero, &["carryline", "libc_memset", "write_bytes"]),
-    (Copy, &["carryline", "libc_memcpy", "stringzilla"]),
+    (Zero, &["carryline", "libc_memset", "libc_memset_no_rep", "write_bytes"]),
+    (Copy, &["carryline", "libc_memcpy", "libc_memcpy_no_rep", "stringzilla"]),
     (Checksum, &["carryline", "adc_1_stream", "adc_2_streams", "etherparse", "s2n_quic"]),
 ];
 

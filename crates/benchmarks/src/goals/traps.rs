@@ -12,15 +12,15 @@ const SOURCE: &str = "no offset pair and no size up to 128 MiB at which a call t
 /// Sizes on both sides of every threshold that a library is likely to have.
 const SIZES: [&str; 7] = ["1500", "4K", "16K", "64K", "512K", "8M", "128M"];
 
-/// The plain loop and the C library's routines.
+/// The plain loop and the C library's routine, as installed and with its `rep` thresholds raised.
 const fn opponents(family: Family, tier: Tier) -> &'static [&'static str] {
     match (family, tier) {
-        (Zero, Tier::Avx512) => &["avx512", "libc_memset"],
-        (Zero, Tier::Avx2) => &["avx2", "libc_memset"],
-        (Zero, Tier::Sse2) => &["sse2", "libc_memset"],
-        (_, Tier::Avx512) => &["avx512", "libc_memcpy"],
-        (_, Tier::Avx2) => &["avx2", "libc_memcpy"],
-        (_, Tier::Sse2) => &["sse2", "libc_memcpy"],
+        (Zero, Tier::Avx512) => &["avx512", "libc_memset", "libc_memset_no_rep"],
+        (Zero, Tier::Avx2) => &["avx2", "libc_memset", "libc_memset_no_rep"],
+        (Zero, Tier::Sse2) => &["sse2", "libc_memset", "libc_memset_no_rep"],
+        (_, Tier::Avx512) => &["avx512", "libc_memcpy", "libc_memcpy_no_rep"],
+        (_, Tier::Avx2) => &["avx2", "libc_memcpy", "libc_memcpy_no_rep"],
+        (_, Tier::Sse2) => &["sse2", "libc_memcpy", "libc_memcpy_no_rep"],
     }
 }
 

@@ -11,14 +11,10 @@ use carryline_report::listing::{Machine, NotMeasurable, to_json};
 pub fn describe(here: &Here) -> Result<Machine, Failure> {
     let not_measurable =
         here.environment.limits_here().into_iter().map(|(what, why)| NotMeasurable { what, why }).collect();
-    let mut assumed = here.environment.assumed();
-    let profile = carryline::cpu::profile();
-    if !profile.is_measured() {
-        assumed.push(library_here(profile));
-    }
+    let assumed = here.environment.assumed();
     let system = &here.environment.system;
     let c_library = system.rep_thresholds.as_ref().map(|seen| seen.sentence(&system.libc));
-    let notes = c_library.into_iter().chain(profile.is_measured().then(|| library_here(profile))).collect();
+    let notes = c_library.into_iter().chain([library_here(carryline::cpu::profile())]).collect();
     Ok(Machine { environment: serde_json::to_value(&here.environment)?, notes, not_measurable, assumed })
 }
 
