@@ -11,6 +11,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 /// What the instructions so far have left behind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -69,6 +70,47 @@ fn after(mut state: State, instruction: &Instruction, info: &mut InstructionInfo
     state
 }
 
+/// The functions of this program.
+struct Functions {
+    /// Where the library's begin.
+    ours: BTreeSet<usize>,
+    /// Where any end.
+    ends: BTreeSet<usize>,
+}
+
+fn functions() -> &'static Functions {
+    use object::{Object, ObjectSymbol};
+    static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+    FUNCTIONS.get_or_init(|| {
+        let program = std::env::current_exe().expect("the path of the test program");
+        let name = program.to_str().expect("a path in UTF-8");
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("this process' mappings");
+        let first = maps.lines().find(|line| line.ends_with(name)).expect("the program is mapped");
+        let base = first.split('-').next().and_then(|start| usize::from_str_radix(start, 16).ok());
+        let base = base.expect("a mapping begins with its address");
+        let bytes = std::fs::read(&program).expect("the test program");
+        let file = object::File::parse(&*bytes).expect("an executable");
+        let mut found = Functions { ours: BTreeSet::new(), ends: BTreeSet::new() };
+        for symbol in file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text) {
+            let start = base + symbol.address() as usize;
+            found.ends.insert(start + symbol.size() as usize);
+            if symbol.name().is_ok_and(|name| name.contains("carryline")) {
+                found.ours.insert(start);
+            }
+        }
+        found
+    })
+}
+
+/// Where a jump or a call through the table that the dynamic linker has filled leads, if that is a function of the library.
+fn through_table(instruction: &Instruction) -> Option<usize> {
+    let slot =
+        instruction.is_ip_rel_memory_operand().then(|| instruction.ip_rel_memory_address() as usize)?;
+    // SAFETY: the slot of an instruction of this program, which the linker has filled and nobody writes.
+    let target = unsafe { std::ptr::with_exposed_provenance::<usize>(slot).read() };
+    functions().ours.contains(&target).then_some(target)
+}
+
 /// Follows the code from `start` on, in `state`. A call is followed for what it leaves behind, and what comes after
 /// it then begins in each of these states. What has no target in the code, like a jump through a table, is taken for
 /// an exit.
@@ -99,9 +141,19 @@ fn follow(
             FlowControl::Call => {
                 open.extend(follow(target, state, known, all).into_iter().map(|left| (next, left)))
             }
-            // A panic's way out, or the standard library's: nothing of ours.
-            FlowControl::IndirectCall => open.push((next, state)),
-            FlowControl::Return | FlowControl::IndirectBranch => _ = exits.insert(state),
+            // A panic's way out, or the standard library's: nothing of ours. A call at the end of a function never returns.
+            FlowControl::IndirectCall => match through_table(&instruction) {
+                _ if functions().ends.contains(&next) => {}
+                Some(ours) => {
+                    open.extend(follow(ours, state, known, all).into_iter().map(|left| (next, left)));
+                }
+                None => open.push((next, state)),
+            },
+            FlowControl::IndirectBranch => match through_table(&instruction) {
+                Some(ours) => open.push((ours, state)),
+                None => _ = exits.insert(state),
+            },
+            FlowControl::Return => _ = exits.insert(state),
             FlowControl::Interrupt | FlowControl::XbeginXabortXend | FlowControl::Exception => {
                 assert!(
                     matches!(instruction.code(), Code::Ud2 | Code::Int3),
