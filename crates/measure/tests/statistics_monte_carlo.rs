@@ -5,7 +5,7 @@
 //! one that each cell has for itself. The floor comes from one to three A/A pairs of the same situation.
 
 use carryline_measure::statistics::{
-    Order, Standing, compare, compare_samples, estimate, noise_floor, paired_ratio, rank,
+    Order, Standing, compare, compare_samples, estimate, noise_floor, paired_ratio, rank, unpaired_ratio,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -230,4 +230,33 @@ fn equals_tie_with_the_winner_and_two_runs_agree() {
     }
     assert!(lost * 100 <= 4 * EQUALS * TRIALS as usize, "{lost} equals called slower than the winner");
     assert!(agreements * 100 >= 95 * (TRIALS - 1), "{agreements} of {} runs agree", TRIALS - 1);
+}
+
+#[test]
+fn the_interval_of_an_unpaired_ratio_covers_the_truth() {
+    const TRIALS: u64 = 200;
+    const TRUTH: f64 = 1.05;
+    let mut chance = Chance::seeded(11);
+    let (mut covered, mut wider) = (0, 0);
+    for trial in 0..TRIALS {
+        let each = chance.whole(4, 6);
+        let setting = Setting { replicates: 2 * each, ..Setting::drawn(&mut chance) };
+        let cells = situation(&mut chance, setting, &[TRUTH * 100.0, 100.0]);
+        // Each of the two in every second process.
+        let half = |cell: &Samples, kind: usize| -> Samples {
+            let here = |(number, rounds): (usize, &Vec<f64>)| {
+                if number % 2 == kind { rounds.clone() } else { vec![f64::NAN; rounds.len()] }
+            };
+            cell.iter().enumerate().map(here).collect()
+        };
+        let (a, b) = (half(&cells[0], 0), half(&cells[1], 1));
+        assert!(paired_ratio(&a, &b, trial).is_none());
+        let ratio = unpaired_ratio(&a, &b, trial).expect("samples on both sides");
+        covered += u64::from(ratio.low <= TRUTH && TRUTH <= ratio.high);
+        let paired = paired_ratio(&cells[0], &cells[1], trial).expect("full rounds");
+        wider += u64::from(ratio.high / ratio.low > paired.high / paired.low);
+    }
+    let share = covered as f64 / TRIALS as f64;
+    assert!(share >= 0.93, "{share}");
+    assert!(wider > TRIALS * 9 / 10, "only {wider} of {TRIALS} are wider than a paired one of all processes");
 }

@@ -405,10 +405,10 @@ mod tests {
         What to use here
 
         zero, independent calls
-        situation                  use        speed  compared with
-        ───────────────────────────────────────────────────────────────
-        40 bytes, offset 0, hot    carryline  2.67x  libc_memset
-        1500 bytes, offset 0, hot  carryline  2.67x  libc_memset_no_rep
+        situation                  use              speed  compared with
+        ─────────────────────────────────────────────────────────────────────
+        40 bytes, offset 0, hot    carryline        2.67x  libc_memset
+        1500 bytes, offset 0, hot  carryline        2.67x  libc_memset_no_rep
         One choice does for both situations: carryline is fastest or tied in each.
         ");
     }

@@ -140,7 +140,7 @@ pub fn run(
         let left = time.mul_f64(schedule.share(number, until));
         let begin = Instant::now();
         let kind = schedule.kind(number);
-        let time = left.saturating_sub(overheads.get(&kind).copied().unwrap_or(guess));
+        let time = left.saturating_sub(overheads.get(&kind).copied().unwrap_or(guess.min(left / 2)));
         run.replicate(kind, number, rng.next_u64(), time, arrived)?;
         overheads.insert(kind, begin.elapsed().saturating_sub(time).min(left));
         longest = longest.max(begin.elapsed());
