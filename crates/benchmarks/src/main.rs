@@ -170,6 +170,13 @@ fn run(args: &Run) -> anyhow::Result<ExitCode> {
     let measured = measured.unwrap_or_else(|error| unusable("--tier", &error));
     let planned: Vec<(Measured, Vec<Goal>)> =
         measured.into_iter().map(|one| (one.clone(), selected(&args.which, one.tier))).collect();
+    if planned.iter().all(|(_, goals)| goals.is_empty()) {
+        let tiers: Vec<&str> = planned.iter().map(|(one, _)| one.tier.word()).collect();
+        unusable(
+            "--only",
+            &format!("no such goal in {}; 'benchmarks goals' lists them by tier", tiers.join(", ")),
+        );
+    }
     let db = std::path::absolute(database(args.which.db.as_deref()))?;
     if args.plan {
         for (one, goals) in &planned {

@@ -15,6 +15,7 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
         (&["run", "--budget", "0"], "between a second and a day"),
         (&["show", "--tier", "avx3"], "'avx3' is no tier; there are avx512, avx2, sse2"),
         (&["write", "--out", "x"], "needs an ending"),
+        (&["run", "--tier", "sse2", "--only", "checksum-latency-40"], "no such goal in sse2"),
         (&["measure"], "measure"),
     ] {
         let output = benchmarks(arguments);

@@ -80,7 +80,8 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
                     .zip(ticks_per_cycle)
                     .filter(|(gross, _)| gross.median > 0.0)
                     .map(|(gross, ticks)| bytes_per_call / (gross.median / ticks)),
-                limit_share: estimate.zip(limit_ticks).map(|(gross, limit)| limit / gross.median),
+                // What is at the limit is not above it by a rounding.
+                limit_share: estimate.zip(limit_ticks).map(|(gross, limit)| (limit / gross.median).min(1.0)),
                 ratio_to_baseline: to_baseline.as_ref().map(|(ratio, _)| *ratio),
                 baseline: to_baseline.map(|(_, name)| name),
                 rank: None,
