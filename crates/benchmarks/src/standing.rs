@@ -25,7 +25,7 @@ pub fn heading(results: &Results) -> String {
     format!("{cpu}: {}{masked}", results.tier.title())
 }
 
-/// The paragraph about a machine.
+/// What is to be said first about a machine: a line, and a list.
 #[must_use]
 pub fn paragraph(results: &Results) -> String {
     let reached = results.goals.iter().filter(|goal| goal.outcome == Outcome::Reached).count();
@@ -37,14 +37,11 @@ pub fn paragraph(results: &Results) -> String {
     if unmeasured > 0 {
         let _ = write!(out, " {unmeasured} more were not measured.");
     }
-    for (family, words) in FAMILIES {
-        out.extend(about(results, family, words));
-    }
-    out.extend(mixes(results));
-    out.extend(sizes(results));
-    out.extend(traps(results));
-    for note in &results.notes {
-        let _ = write!(out, " {note}");
+    let families = FAMILIES.iter().filter_map(|(family, words)| about(results, family, *words));
+    let others = [mixes(results), sizes(results), traps(results)].into_iter().flatten();
+    out.push('\n');
+    for sentence in families.chain(others).chain(results.notes.iter().cloned()) {
+        let _ = write!(out, "\n- {sentence}");
     }
     out
 }
@@ -72,13 +69,13 @@ fn about(results: &Results, family: &str, [win, lose]: [&str; 2]) -> Option<Stri
     let mut sentence = match with(Order::Faster).max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
         _ if all.is_empty() => return None,
         Some(best) => format!(
-            " {win} in {} of {} cells, by up to {} times ({})",
+            "{win} in {} of {} cells, by up to {} times ({})",
             with(Order::Faster).count(),
             all.len(),
             factor(best.1.ratio),
             place(best)
         ),
-        None => format!(" {win} in none of {} cells", all.len()),
+        None => format!("{win} in none of {} cells", all.len()),
     };
     match with(Order::Slower).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
         Some(worst) => {
@@ -108,7 +105,7 @@ fn mixes(results: &Results) -> Option<String> {
     let (drawn, learnt) = (means("fleet"), means("learnt"));
     let (first, _) = drawn.first()?;
     let mut sentence =
-        format!(" A fleet's size mixes against libc in the mean ({}): {}", first.condition, words(&drawn));
+        format!("A fleet's size mixes against libc in the mean ({}): {}", first.condition, words(&drawn));
     if !learnt.is_empty() {
         let _ = write!(sentence, "; with sizes that a branch predictor has learnt {}", words(&learnt));
     }
@@ -129,7 +126,7 @@ fn sizes(results: &Results) -> Option<String> {
         })
         .collect();
     (!words.is_empty())
-        .then(|| format!(" Sizes from 0 to 4096 that are over 5 % behind: {}.", words.join("; ")))
+        .then(|| format!("Sizes from 0 to 4096 that are over 5 % behind: {}.", words.join("; ")))
 }
 
 /// Cells that are far behind the plain loop or libc.
@@ -143,7 +140,7 @@ fn traps(results: &Results) -> Option<String> {
         .collect();
     let cells: usize = of_kind(results, Kind::Trap).map(|goal| goal.count.cells).sum();
     (cells > 0).then(|| match found.is_empty() {
-        true => format!(" None of {cells} cells up to 128 MiB is a trap."),
-        false => format!(" Over 5 % behind the plain loop or libc up to 128 MiB: {}.", found.join(", ")),
+        true => format!("None of {cells} cells up to 128 MiB is a trap."),
+        false => format!("Over 5 % behind the plain loop or libc up to 128 MiB: {}.", found.join(", ")),
     })
 }

@@ -6,7 +6,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use carryline::cpu::features;
-use carryline::{copy, zero};
+use carryline::{checksum, copy, zero};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
 };
@@ -242,4 +242,31 @@ fn a_missing_fence_and_a_missing_vzeroupper_are_seen() {
     assert_eq!(left(fence_on_one_of_two_ways), BTreeSet::from([state(false, false), state(true, false)]));
     assert_eq!(left(dirty_after_a_call), BTreeSet::from([state(false, true)]));
     assert_eq!(left(clean), BTreeSet::from([state(false, false)]));
+}
+
+/// What a slow path saves must not be saved by every small call: a compiler that inlines the one into the other moves its
+/// pushes to the front.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "overflow checks take registers: cargo test --release")]
+fn small_calls_save_no_register() {
+    let zeros = zero::KERNELS.iter().filter(|kernel| features().contains(kernel.needs));
+    let copies = copy::KERNELS.iter().filter(|kernel| features().contains(kernel.needs));
+    let sums = checksum::KERNELS.iter().filter(|kernel| features().contains(kernel.needs));
+    let entries = zeros
+        .flat_map(|kernel| {
+            [kernel.function.zero as usize, kernel.function.read_here as usize].map(|at| (kernel.name, at))
+        })
+        .chain(copies.flat_map(|kernel| {
+            let code = kernel.function;
+            [code.copy as usize, code.read_here as usize, code.overlapping as usize]
+                .map(|at| (kernel.name, at))
+        }))
+        .chain(
+            sums.filter(|kernel| kernel.name.starts_with("avx"))
+                .map(|kernel| (kernel.name, kernel.function as usize)),
+        );
+    for (name, start) in entries {
+        let first = decode(start);
+        assert_ne!(first.mnemonic(), Mnemonic::Push, "{name} at {start:#x} begins with {first:?}");
+    }
 }

@@ -14,14 +14,13 @@ macro_rules! above_small {
         /// The CPU has the level; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
-            use $crate::intent::{Next, Plan};
-            // SAFETY: the same contract; `kept` gets more bytes than it asks for.
+            // SAFETY: the same contract; `large_read_here` gets more bytes than it asks for.
             unsafe {
                 match len {
                     ..LOOPS_BELOW_BYTES => short_read_here(dst, len),
                     _ => {
                         $crate::blocks::begin_on_a_line();
-                        kept(dst, len, Plan::of_zero(Next::ReadHere.into(), len));
+                        large_read_here(dst, len);
                     }
                 }
             }
@@ -93,15 +92,31 @@ macro_rules! above_small {
             }
         }
 
-        /// The upper part of the ladder for a caller without an intent.
+        /// The upper part of the ladder for a caller without an intent, and out of the way: inlined, its registers would be saved
+        /// at every small call.
         ///
         /// # Safety
         /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
+        #[cold]
+        #[inline(never)]
         unsafe extern "C" fn large_by_size(dst: *mut u8, len: usize) {
             use $crate::intent::{Intent, Plan};
             // SAFETY: the same contract.
             unsafe { large(dst, len, Plan::of_zero(Intent::default(), len)) }
+        }
+
+        /// The upper part of the ladder for a caller who reads the bytes at once, out of the way as `large_by_size`.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        $(#[$level])*
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C" fn large_read_here(dst: *mut u8, len: usize) {
+            use $crate::intent::{Next, Plan};
+            // SAFETY: the same contract.
+            unsafe { kept(dst, len, Plan::of_zero(Next::ReadHere.into(), len)) }
         }
 
         /// # Safety
