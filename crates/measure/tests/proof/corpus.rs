@@ -50,6 +50,7 @@ fn kernels(source: &str, object: &Path) -> Vec<Kernel> {
         }
         let head = lines.by_ref().find(|line| !line.starts_with("//")).expect("a function");
         let name = head.split('(').next().and_then(|before| before.split(' ').next_back()).expect("its name");
+        let name = name.trim_start_matches('*');
         let spec = PluginSpec::parse(&format!("{}:{name}:{family}", object.display())).expect("a spec");
         if features().contains(needs) {
             found.push(Kernel { spec, kinds, smallest });
