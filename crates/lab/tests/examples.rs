@@ -38,7 +38,7 @@ fn examples_in_readme() -> Vec<String> {
 fn shorter(command: &str) -> &'static str {
     match command.split_whitespace().nth(1) {
         _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => "",
-        Some("watch") => "--budget 2s",
+        Some("watch") => "--budget 5s",
         Some("run" | "measure") => "--budget 1s --replicates 1",
         Some("reproduce") => "--budget 2s",
         Some("critical") if !command.contains("--no-measure") => "--budget 1s --replicates 1",
