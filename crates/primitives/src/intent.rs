@@ -139,8 +139,8 @@ pub enum Way {
 
 /// What an [`Intent`] comes to for one call on this machine; what kernels are given.
 ///
-/// This is the one place where the way is chosen: by the intent, the length, the caches ([`SHARE_BYTES`] bounds what is
-/// believed of them) and the CPU's [`Profile`](crate::cpu::Profile). A kernel is right for every plan at every length.
+/// This is the one place where the way is chosen: by the intent, the length, the caches (what is
+/// believed of them is bounded) and the CPU's [`Profile`](crate::cpu::Profile). A kernel is right for every plan at every length.
 ///
 /// ```
 /// use carryline::intent::{Intent, Next, Plan, Way};

@@ -41,7 +41,7 @@ pub struct Profile {
     pub rep_stosb_read_here_from_bytes: usize,
     /// The same for bytes that nobody reads soon: destinations that are not cached.
     pub rep_stosb_not_soon_from_bytes: usize,
-    /// `rep movsb` in place of a loop of moves, at distances of the buffers that allow it ([`is_rep_movsb_safe`]).
+    /// `rep movsb` in place of a loop of moves, at distances of the buffers at which no CPU was seen to be slow.
     pub rep_movsb_from_bytes: usize,
     /// The same for copies that nobody reads soon.
     pub rep_movsb_not_soon_from_bytes: usize,
