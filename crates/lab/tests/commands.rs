@@ -343,6 +343,7 @@ fn the_peak_of_memory_is_the_largest_buffer_and_two_hundred_megabytes() {
     let place = Place::new();
     let mut command = place.command(&short(&["measure", "--variants", "copy/avx2", "--sizes", "64M"]));
     let quiet = std::process::Stdio::null;
+    #[expect(clippy::zombie_processes, reason = "wait4 waits for it, and says what it used")]
     let child = command.stdout(quiet()).stderr(quiet()).spawn().expect("the command starts");
     // Of this child and its own alone: other tests have children too.
     // SAFETY: fills two values of this function's own; nobody else waits for the child.
