@@ -164,7 +164,7 @@ static PROFILES: &[(Models, Profile)] = &[
         Models { vendor: Vendor::Intel, family: 6, models: 0x8f..=0x8f },
         Profile {
             name: "Intel Sapphire Rapids",
-            source: "docs/benchmarks.md, Sapphire Rapids. Ticks by the 64-byte loop and by rep movsb: 16 KiB 266 and 271, 24 KiB \
+            source: "a harness of its own on one machine, 2026-11-22; the library there: docs/benchmarks.md. Ticks by the 64-byte loop and by rep movsb: 16 KiB 266 and 271, 24 KiB \
                      841 and 501, 64 KiB 4295 and 4123, 1 MiB 95,800 and 84,900, not cached 16 KiB 6745 and 5141; at \
                      distances of 1 to 63 modulo 4096 within 3 % of each other up to 512 KiB. By rep stosb: 16 KiB 220 \
                      and 223, 48 KiB 1092 and 698, 16 MiB 2.80 and 1.65 million, not cached 16 KiB 4096 and 3706. Around the \
