@@ -1,7 +1,7 @@
 //! Filling with a byte other than zero: `memset`'s other half, in the same size classes as the library's zeroing.
 //!
 //! The byte is spread over a block once; then it is two overlapping stores for the small sizes and an aligned loop. For
-//! large sizes the library's own plan of zeroing decides between the loop, `rep stosb` and stores past the caches.
+//! large sizes the library's own plan of zeroing decides between the loop, `rep stosb` and non-temporal stores.
 
 use carryline::cpu::Features;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -193,7 +193,7 @@ mod x86_64 {
                 _ => match Plan::of_zero(Intent::default(), len).way {
                     Way::Loop => fill_loop::<__m256i>(dst, byte, len),
                     Way::String => rep_stosb(dst, byte, len),
-                    Way::Around => {
+                    Way::NonTemporal => {
                         let block = __m256i::splat(byte);
                         lines_past_the_caches(dst, byte, len, |line| {
                             _mm256_stream_si256(line.cast(), block);
@@ -228,7 +228,7 @@ mod x86_64 {
                 _ => match Plan::of_zero(Intent::default(), len).way {
                     Way::Loop => fill_loop::<__m512i>(dst, byte, len),
                     Way::String => rep_stosb(dst, byte, len),
-                    Way::Around => {
+                    Way::NonTemporal => {
                         let block = __m512i::splat(byte);
                         lines_past_the_caches(dst, byte, len, |line| _mm512_stream_si512(line.cast(), block));
                     }

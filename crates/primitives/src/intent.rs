@@ -133,8 +133,8 @@ pub enum Way {
     Loop,
     /// By `rep stosb` or `rep movsb`. A kernel without them loops.
     String,
-    /// By stores that go around the caches, if the kernel has them and the call has whole lines enough.
-    Around,
+    /// By non-temporal stores, if the kernel has them and the call has whole lines enough.
+    NonTemporal,
 }
 
 /// What an [`Intent`] comes to for one call on this machine; what kernels are given.
@@ -145,7 +145,7 @@ pub enum Way {
 /// ```
 /// use carryline::intent::{Intent, Next, Plan, Way};
 /// let far = Plan::of_zero(Next::NotSoon.into(), 1 << 20);
-/// assert!(far.way == Way::Around && !far.source_done);
+/// assert!(far.way == Way::NonTemporal && !far.source_done);
 /// let (dst, src) = (0x20_0000 as *const u8, 0x10_0000 as *const u8);
 /// let near = Plan::of_copy(Intent::new(Next::ReadHere).source_done(), dst, src, 1 << 20);
 /// assert!(near.way == Way::Loop && near.source_done);
@@ -185,13 +185,13 @@ impl Plan {
         Plan::of(intent, len, job, Machine::here(), caches)
     }
 
-    /// The same call with its stores left unfenced: without a wait for memory, bytes that nobody reads soon go around the
-    /// caches whatever their number.
+    /// The same call with its stores left unfenced: without a wait for memory, bytes that nobody reads soon get
+    /// non-temporal stores whatever their number.
     #[must_use]
     #[inline(always)]
     pub(crate) fn unfenced(self, intent: Intent) -> Plan {
         match intent.next {
-            Next::NotSoon | Next::Device => Plan { way: Way::Around, ..self },
+            Next::NotSoon | Next::Device => Plan { way: Way::NonTemporal, ..self },
             _ => self,
         }
     }
@@ -209,7 +209,7 @@ impl Plan {
                     Next::NotSoon | Next::Device => profile.rep_stosb_not_soon_from_bytes,
                     Next::Unknown | Next::ReadElsewhere => profile.rep_stosb_from_bytes,
                 };
-                (1, profile.zero_around_from_bytes, string_from_bytes, has_erms)
+                (1, profile.zero_non_temporal_from_bytes, string_from_bytes, has_erms)
             }
             Job::Copy { is_string_safe } => {
                 let is_read_once = intent.source_done && len >= READ_ONCE_FROM_BYTES;
@@ -218,7 +218,7 @@ impl Plan {
                     Next::ReadHere | Next::Unknown | Next::ReadElsewhere => profile.rep_movsb_from_bytes,
                 };
                 let is_string_safe = has_erms && is_string_safe && !is_read_once;
-                (2, profile.copy_around_from_bytes, string_from_bytes, is_string_safe)
+                (2, profile.copy_non_temporal_from_bytes, string_from_bytes, is_string_safe)
             }
         };
         let in_caches_bytes = job_bytes.saturating_mul(buffers);
@@ -230,7 +230,7 @@ impl Plan {
             Next::NotSoon | Next::Device => job_bytes >= around_from_bytes,
         };
         let way = match () {
-            () if is_around => Way::Around,
+            () if is_around => Way::NonTemporal,
             () if is_string_safe && len >= string_from_bytes => Way::String,
             () => Way::Loop,
         };
@@ -281,15 +281,15 @@ mod tests {
                 (Next::Unknown, COPY, 1 << 20),
                 (Next::ReadElsewhere, Job::Zero, 8 << 20),
                 (Next::ReadElsewhere, COPY, 4 << 20),
-                (Next::NotSoon, Job::Zero, profile.zero_around_from_bytes),
-                (Next::NotSoon, COPY, profile.copy_around_from_bytes),
-                (Next::Device, COPY, profile.copy_around_from_bytes),
+                (Next::NotSoon, Job::Zero, profile.zero_non_temporal_from_bytes),
+                (Next::NotSoon, COPY, profile.copy_non_temporal_from_bytes),
+                (Next::Device, COPY, profile.copy_non_temporal_from_bytes),
             ] {
-                let is_around = |len| way(profile, next, len, job) == Way::Around;
+                let is_around = |len| way(profile, next, len, job) == Way::NonTemporal;
                 assert!(!is_around(0) && !is_around(from - 1), "{} {next:?} {job:?}", profile.name);
                 assert!(is_around(from) && is_around(usize::MAX), "{} {next:?} {job:?}", profile.name);
             }
-            assert_ne!(way(profile, Next::ReadHere, usize::MAX, COPY), Way::Around);
+            assert_ne!(way(profile, Next::ReadHere, usize::MAX, COPY), Way::NonTemporal);
         }
     }
 
@@ -354,22 +354,22 @@ mod tests {
 
     #[test]
     fn a_part_counts_as_its_job() {
-        let from = profile::UNMEASURED.zero_around_from_bytes;
+        let from = profile::UNMEASURED.zero_non_temporal_from_bytes;
         for (len, job, expected) in
             [(1, 1 << 20, true), (600, from - 1, false), (1 << 16, 1, true), (0, 0, false)]
         {
             let way = way(&profile::UNMEASURED, Intent::new(Next::NotSoon).part_of(job), len, Job::Zero);
-            assert_eq!(way == Way::Around, expected, "{len} of {job}");
+            assert_eq!(way == Way::NonTemporal, expected, "{len} of {job}");
         }
         let large = Intent::default().part_of(2 << 20);
-        assert_eq!(way(&profile::UNMEASURED, large, 64, Job::Zero), Way::Around);
+        assert_eq!(way(&profile::UNMEASURED, large, 64, Job::Zero), Way::NonTemporal);
     }
 
     #[test]
     fn without_a_fence_everything_for_nobody_goes_around() {
         for next in EVERY_NEXT {
             let plan = Plan::default().unfenced(next.into());
-            assert_eq!(plan.way == Way::Around, matches!(next, Next::NotSoon | Next::Device));
+            assert_eq!(plan.way == Way::NonTemporal, matches!(next, Next::NotSoon | Next::Device));
         }
     }
 
@@ -388,7 +388,7 @@ mod tests {
             let absurd = Caches { core_share_bytes: threshold, last_level_bytes: threshold };
             for next in [Next::Unknown, Next::ReadElsewhere] {
                 let is_around = |len| {
-                    Plan::of(next.into(), len, Job::Zero, Machine::here(), || absurd).way == Way::Around
+                    Plan::of(next.into(), len, Job::Zero, Machine::here(), || absurd).way == Way::NonTemporal
                 };
                 assert!(!is_around(0));
                 assert_eq!(is_around(1 << 40), threshold <= 1 << 40);

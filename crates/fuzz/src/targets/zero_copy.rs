@@ -12,9 +12,9 @@ use carryline::{copy, zero};
 const PLANS: [Plan; 5] = [
     Plan { way: Way::String, source_done: false },
     Plan { way: Way::Loop, source_done: false },
-    Plan { way: Way::Around, source_done: false },
+    Plan { way: Way::NonTemporal, source_done: false },
     Plan { way: Way::Loop, source_done: true },
-    Plan { way: Way::Around, source_done: true },
+    Plan { way: Way::NonTemporal, source_done: true },
 ];
 
 type Zero<'a> = &'a dyn Fn(*mut u8, usize);

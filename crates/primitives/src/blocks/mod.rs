@@ -1,5 +1,5 @@
 //! Small building blocks of the kernels: moves of one block, overlapping moves at both ends, and in the modules
-//! below small moves of mixed sizes, loops, stores around the caches, string instructions and looking before writing.
+//! below small moves of mixed sizes, loops, non-temporal stores, string instructions and looking before writing.
 //!
 //! A block `B` is any plain type of 1 to 64 bytes: an integer or a vector. The blocks carry no
 //! `#[target_feature]` of their own: they are always inlined and so take on the features of the kernel that

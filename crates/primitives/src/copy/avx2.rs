@@ -1,12 +1,10 @@
 //! Copying with 32-byte moves; `rep movsb` and non-temporal stores for the sizes where these win.
 
-use super::ladder::above_small;
-use crate::blocks::copy_mixed_up_to_64 as smallest;
-use crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32};
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
+use super::ladder::ladder;
+use crate::blocks::{copy_head_tail, copy_mixed_up_to_64 as smallest, copy_up_to_32};
 use core::arch::x86_64::__m256i;
 
-above_small!(
+ladder!(
     #[target_feature(enable = "avx2")]
     __m256i
 );
@@ -16,27 +14,6 @@ const SMALLEST_MOST_BYTES: usize = 64;
 
 /// Half of the sixteen registers hold so many bytes; head and tail of a size just above would take all.
 const SMALL_MOST_BYTES: usize = 256;
-
-/// The ladder.
-///
-/// # Safety
-/// The CPU has AVX2; otherwise as [`copy_raw`](super::copy_raw).
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: len is in the bounds that each path asks for.
-    unsafe {
-        match len {
-            ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
-            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-            _ if len < LOOPS_BELOW_BYTES => copy_forward::<__m256i, READ_KEPT>(dst, src, len),
-            _ => {
-                begin_on_a_line();
-                large_by_size(dst, src, len);
-            }
-        }
-    }
-}
 
 /// Both ends, which overlap in the middle. Loads all before it stores.
 ///

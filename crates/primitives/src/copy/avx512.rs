@@ -1,13 +1,10 @@
 //! Copying with 64-byte moves: one line each, masked for the smallest sizes.
 
-use super::ladder::above_small;
-use crate::blocks::{
-    READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, copy_up_to_32, is_mask_slow_at_either,
-};
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
+use super::ladder::ladder;
+use crate::blocks::{copy_head_tail, copy_up_to_32, is_mask_slow_at_either};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
-above_small!(
+ladder!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     __m512i
 );
@@ -17,24 +14,6 @@ const SMALLEST_MOST_BYTES: usize = 128;
 
 /// Head and tail of so many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
-
-/// The ladder.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: len is in the bounds that each path asks for.
-    unsafe {
-        match len {
-            ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
-            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-            _ if len < LOOPS_BELOW_BYTES => copy_forward::<__m512i, READ_KEPT>(dst, src, len),
-            _ => large_by_size(dst, src, len),
-        }
-    }
-}
 
 /// Loads all before it stores.
 ///
@@ -47,7 +26,6 @@ unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract.
     unsafe {
         if is_mask_slow_at_either(dst, src) {
-            begin_on_a_line();
             away_from_page_end(dst, src, len);
         } else {
             two_masked(dst, src, len);
@@ -117,7 +95,7 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, le
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn away_from_page_end(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe extern "C" fn away_from_page_end(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract.
     unsafe { unmasked(dst, src, len) }
 }
@@ -129,7 +107,7 @@ unsafe extern "C" fn away_from_page_end(dst: *mut u8, src: *const u8, len: usize
 /// [`overlapping_raw`](super::overlapping_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(super) unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {

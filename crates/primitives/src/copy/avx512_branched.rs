@@ -5,13 +5,12 @@
 //! 8.2; sizes of the fleet's memcpy sets that no predictor can learn 19.6 / 18.3 / 27.9 / 11.9 / 16.8 / 9.1 here and 18.8 / 15.8
 //! / 26.0 / 12.5 / 14.7 / 10.7 there.
 
-use super::avx512::{short_read_here, unmasked};
-use super::ladder::above_small;
-use crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, copy_head_tail, is_mask_slow_at_either};
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
+use super::avx512::{away_from_page_end, short_read_here};
+use super::ladder::ladder;
+use crate::blocks::{copy_head_tail, is_mask_slow_at_either};
 use core::arch::x86_64::{__m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
-above_small!(
+ladder!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     __m512i
 );
@@ -21,24 +20,6 @@ const SMALLEST_MOST_BYTES: usize = 64;
 
 /// Head and tail of so many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
-
-/// The ladder.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: len is in the bounds that each path asks for.
-    unsafe {
-        match len {
-            ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
-            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-            _ if len < LOOPS_BELOW_BYTES => copy_forward::<__m512i, READ_KEPT>(dst, src, len),
-            _ => large_by_size(dst, src, len),
-        }
-    }
-}
 
 /// One masked move.
 ///
@@ -51,7 +32,6 @@ unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the first `len` lanes are active, which is all that may be touched.
     unsafe {
         if is_mask_slow_at_either(dst, src) {
-            begin_on_a_line();
             away_from_page_end(dst, src, len);
         } else {
             let mask = _bzhi_u64(u64::MAX, len as u32);
@@ -76,17 +56,4 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
             _ => copy_head_tail::<__m512i, 4>(dst, src, len),
         }
     }
-}
-
-/// The way around masked moves, out of the way.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 64`; otherwise as
-/// [`overlapping_raw`](super::overlapping_raw).
-#[cold]
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn away_from_page_end(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the same contract.
-    unsafe { unmasked(dst, src, len) }
 }

@@ -1,13 +1,37 @@
 //! The upper part of the ladder, the same for all levels of vectors: what a [`Plan`](crate::intent::Plan) says is done.
 
-/// Makes `CODE` out of a level's own `copy`, `short_read_here` and `small`, and `large`, the upper part of its ladder. The
-/// arguments are the attributes of the level and its block. Of the module come sizes too: `small` takes up to
-/// `SMALL_MOST_BYTES`, at least 5 blocks, and loads all before it stores.
-macro_rules! above_small {
+/// Makes `copy`, the ladder, out of a level's own `smallest` and `small`, and `CODE` out of that and `short_read_here`. The
+/// arguments are the attributes of the level and its block. Of the module come sizes too: `smallest` takes up to
+/// `SMALLEST_MOST_BYTES`, `small` up to `SMALL_MOST_BYTES`, at least 5 blocks; both load all before they store.
+macro_rules! ladder {
     ($(#[$level:meta])* $block:ty) => {
         /// The code of this kernel.
         pub(super) const CODE: $crate::dispatch::CopyCode =
             $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
+
+        /// The ladder.
+        ///
+        /// # Safety
+        /// The CPU has the level; otherwise as [`copy_raw`](super::copy_raw).
+        #[inline]
+        $(#[$level])*
+        pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
+            use $crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward};
+            // SAFETY: len is in the bounds that each path asks for.
+            unsafe {
+                match len {
+                    ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
+                    _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
+                    _ if len < $crate::cpu::LOOPS_BELOW_BYTES => {
+                        copy_forward::<$block, READ_KEPT>(dst, src, len)
+                    }
+                    _ => {
+                        begin_on_a_line();
+                        large_by_size(dst, src, len);
+                    }
+                }
+            }
+        }
 
         /// The ladder for a caller who reads the bytes at once.
         ///
@@ -18,7 +42,7 @@ macro_rules! above_small {
             // SAFETY: the same contract; `large_read_here` gets more bytes than it asks for.
             unsafe {
                 match len {
-                    ..LOOPS_BELOW_BYTES => short_read_here(dst, src, len),
+                    ..$crate::cpu::LOOPS_BELOW_BYTES => short_read_here(dst, src, len),
                     _ => {
                         $crate::blocks::begin_on_a_line();
                         large_read_here(dst, src, len);
@@ -51,7 +75,7 @@ macro_rules! above_small {
         unsafe extern "C" fn large(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: len is more than what each path asks for; no overlap and the level by contract.
             unsafe {
-                if plan.way == $crate::intent::Way::Around {
+                if plan.way == $crate::intent::Way::NonTemporal {
                     around(dst, src, len, plan);
                     $crate::blocks::fence();
                 } else {
@@ -108,7 +132,7 @@ macro_rules! above_small {
         unsafe extern "C" fn unfenced(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is what `around` asks for where it is called.
             unsafe {
-                if plan.way == $crate::intent::Way::Around && len >= $crate::intent::AROUND_LEAST_BYTES {
+                if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::AROUND_LEAST_BYTES {
                     around(dst, src, len, plan);
                 } else {
                     planned(dst, src, len, plan);
@@ -132,8 +156,9 @@ macro_rules! above_small {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    LOOPS_BELOW_BYTES.. if above >= len && above.wrapping_neg() >= len => {
-                        large_by_size(dst, src, len)
+                    $crate::cpu::LOOPS_BELOW_BYTES.. if above >= len && above.wrapping_neg() >= len => {
+                        $crate::blocks::begin_on_a_line();
+                        large_by_size(dst, src, len);
                     }
                     _ if above >= len => copy_forward::<$block, READ_KEPT>(dst, src, len),
                     _ => copy_backward::<$block>(dst, src, len),
@@ -170,4 +195,4 @@ macro_rules! above_small {
     };
 }
 
-pub(super) use above_small;
+pub(super) use ladder;

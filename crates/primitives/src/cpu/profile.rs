@@ -1,11 +1,11 @@
-//! What depends on the CPU's model and on no feature bit: where string instructions and stores around the caches win, and
+//! What depends on the CPU's model and on no feature bit: where string instructions and non-temporal stores win, and
 //! which of two kernels of the same features.
 //!
 //! A feature bit says that an instruction is there, never that it is fast. `rep movsb` copies 64 KiB on a Zen 3 in 3,200
 //! ticks or in 52,900, depending on the distance between the buffers, and both that CPU and one on which it wins at every
 //! distance report ERMS. So every decision of this kind stands in [`PROFILES`], one row for each CPU that was measured, and
 //! each row says where the figures are. A CPU that nobody measured gets [`UNMEASURED`]: loops, never a string
-//! instruction, and stores around the caches only from sizes at which they won on every CPU so far.
+//! instruction, and non-temporal stores only from sizes at which they won on every CPU so far.
 
 use super::Features;
 use core::ops::RangeInclusive;
@@ -45,10 +45,10 @@ pub struct Profile {
     pub rep_movsb_from_bytes: usize,
     /// The same for copies that nobody reads soon.
     pub rep_movsb_not_soon_from_bytes: usize,
-    /// Zeroing for nobody goes around the caches. Below, the wait for the stores costs more than they save.
-    pub zero_around_from_bytes: usize,
-    /// Copies for nobody go around the caches.
-    pub copy_around_from_bytes: usize,
+    /// Zeroing that nobody reads soon uses non-temporal stores. Below, the fence costs more than they save.
+    pub zero_non_temporal_from_bytes: usize,
+    /// Copies that nobody reads soon use non-temporal stores.
+    pub copy_non_temporal_from_bytes: usize,
 }
 
 impl Profile {
@@ -106,9 +106,9 @@ impl Model {
 /// What every CPU gets that is in no row.
 ///
 /// Loops lose to string instructions by at most 1.7 times where those win (Sapphire Rapids, copies of 24 KiB that the first
-/// level just does not hold), string instructions to loops by 16 times where they lose. Stores around the caches won from
+/// level just does not hold), string instructions to loops by 16 times where they lose. Non-temporal stores won from
 /// 16 KiB on, on all three CPUs of the table, against loops on lines that are not cached.
-pub(crate) static UNMEASURED: Profile = Profile {
+pub(crate) const UNMEASURED: Profile = Profile {
     name: "a CPU that nobody measured",
     source: "no measurement: what was never far from the best on the CPUs that were measured",
     kernel: None,
@@ -117,8 +117,8 @@ pub(crate) static UNMEASURED: Profile = Profile {
     rep_stosb_not_soon_from_bytes: NEVER,
     rep_movsb_from_bytes: NEVER,
     rep_movsb_not_soon_from_bytes: NEVER,
-    zero_around_from_bytes: 16 << 10,
-    copy_around_from_bytes: 16 << 10,
+    zero_non_temporal_from_bytes: 16 << 10,
+    copy_non_temporal_from_bytes: 16 << 10,
 };
 
 /// The CPUs that were measured. A row's models are those of which one was measured, no more.
@@ -130,7 +130,7 @@ static PROFILES: &[(Models, Profile)] = &[
             name: "AMD Zen 5 (EPYC 9005)",
             source: "docs/benchmarks.md, Zen 5. Ticks by the loop and by rep stosb: 32 KiB in the first level 318 and 507, in \
                      no cache 3709 and 1898; 16 KiB 159 and 261, 2125 and 1039; zeroing 32 KiB and reading it 646 and 901. \
-                     Around the caches against rep stosb: 16 KiB 1.07 times slower, 64 KiB 1.08 times faster; against rep \
+                     Non-temporal against rep stosb: 16 KiB 1.07 times slower, 64 KiB 1.08 times faster; against rep \
                      movsb: 4 KiB 1.05 times slower, 16 KiB 1.03 times faster",
             kernel: None,
             rep_stosb_from_bytes: 24 << 10,
@@ -138,8 +138,8 @@ static PROFILES: &[(Models, Profile)] = &[
             rep_stosb_not_soon_from_bytes: 512,
             rep_movsb_from_bytes: 25 << 10,
             rep_movsb_not_soon_from_bytes: 512,
-            zero_around_from_bytes: 48 << 10,
-            copy_around_from_bytes: 16 << 10,
+            zero_non_temporal_from_bytes: 48 << 10,
+            copy_non_temporal_from_bytes: 16 << 10,
         },
     ),
     (
@@ -148,16 +148,11 @@ static PROFILES: &[(Models, Profile)] = &[
             name: "AMD Zen 3 (EPYC 7003)",
             source: "a second harness on one machine, 2026-11-22, not yet this project's own. Copies of 64 KiB with the \
                      destination 1 to 31 bytes above the source modulo 4096: rep movsb 52,900 ticks, a loop 3,200; at other \
-                     distances no difference. Zeroing lines that are not cached, around the caches against a loop: 4 KiB 1.6 \
+                     distances no difference. Zeroing lines that are not cached, non-temporal against a loop: 4 KiB 1.6 \
                      times faster, 16 KiB 2.4 times, 32 KiB 3 times; copies of 4 to 12 KiB 1.2 to 1.4 times",
-            kernel: None,
-            rep_stosb_from_bytes: NEVER,
-            rep_stosb_read_here_from_bytes: NEVER,
-            rep_stosb_not_soon_from_bytes: NEVER,
-            rep_movsb_from_bytes: NEVER,
-            rep_movsb_not_soon_from_bytes: NEVER,
-            zero_around_from_bytes: 4 << 10,
-            copy_around_from_bytes: 4 << 10,
+            zero_non_temporal_from_bytes: 4 << 10,
+            copy_non_temporal_from_bytes: 4 << 10,
+            ..UNMEASURED
         },
     ),
     (
@@ -167,8 +162,8 @@ static PROFILES: &[(Models, Profile)] = &[
             source: "a harness of its own on one machine, 2026-11-22; the library there: docs/benchmarks.md. Ticks by the 64-byte loop and by rep movsb: 16 KiB 266 and 271, 24 KiB \
                      841 and 501, 64 KiB 4295 and 4123, 1 MiB 95,800 and 84,900, not cached 16 KiB 6745 and 5141; at \
                      distances of 1 to 63 modulo 4096 within 3 % of each other up to 512 KiB. By rep stosb: 16 KiB 220 \
-                     and 223, 48 KiB 1092 and 698, 16 MiB 2.80 and 1.65 million, not cached 16 KiB 4096 and 3706. Around the \
-                     caches, not cached: zero 8 KiB 2072 against 2010, 16 KiB 3003 against 3706; copy 16 KiB 5167 against \
+                     and 223, 48 KiB 1092 and 698, 16 MiB 2.80 and 1.65 million, not cached 16 KiB 4096 and 3706. Non-temporal, \
+                     not cached: zero 8 KiB 2072 against 2010, 16 KiB 3003 against 3706; copy 16 KiB 5167 against \
                      5141, 32 KiB 9247 against 9875",
             kernel: Some("avx512_branched"),
             rep_stosb_from_bytes: 24 << 10,
@@ -176,8 +171,8 @@ static PROFILES: &[(Models, Profile)] = &[
             rep_stosb_not_soon_from_bytes: 8 << 10,
             rep_movsb_from_bytes: 16 << 10,
             rep_movsb_not_soon_from_bytes: 2 << 10,
-            zero_around_from_bytes: 12 << 10,
-            copy_around_from_bytes: 24 << 10,
+            zero_non_temporal_from_bytes: 12 << 10,
+            copy_non_temporal_from_bytes: 24 << 10,
         },
     ),
 ];
@@ -251,7 +246,7 @@ pub fn profile() -> &'static Profile {
     }
 }
 
-/// What the choice between loops, string instructions and stores around the caches rests on.
+/// What the choice between loops, string instructions and non-temporal stores rests on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine {
     pub(crate) profile: &'static Profile,

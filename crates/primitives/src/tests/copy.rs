@@ -23,8 +23,8 @@ fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
         (intent::Way::Loop, false),
         (intent::Way::Loop, true),
         (intent::Way::String, false),
-        (intent::Way::Around, false),
-        (intent::Way::Around, true),
+        (intent::Way::NonTemporal, false),
+        (intent::Way::NonTemporal, true),
     ] {
         let plan = Plan { way, source_done };
         // SAFETY: as above.

@@ -65,7 +65,7 @@ fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8
 
 const ROUNDS: usize = 3000;
 const BYTES: usize = 5000;
-const AROUND: Plan = Plan { way: Way::Around, source_done: true };
+const AROUND: Plan = Plan { way: Way::NonTemporal, source_done: true };
 
 #[test]
 fn zeros_around_the_caches_are_seen_before_a_later_store() {

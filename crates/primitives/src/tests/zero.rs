@@ -11,7 +11,7 @@ use crate::zero::{self, KERNELS};
 /// Zeroes `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);
 
-const AROUND: Plan = Plan { way: intent::Way::Around, source_done: false };
+const AROUND: Plan = Plan { way: intent::Way::NonTemporal, source_done: false };
 const BY_LOOP: Plan = Plan { way: intent::Way::Loop, source_done: false };
 const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false };
 

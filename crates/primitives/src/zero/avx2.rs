@@ -1,11 +1,11 @@
 //! Zeroing with 32-byte stores; `rep stosb` and non-temporal stores for the sizes where these win.
 
-use super::ladder::above_small;
+use super::ladder::ladder;
 use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64, zero_up_to_32};
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::__m256i;
 
-above_small!(
+ladder!(
     #[target_feature(enable = "avx2")]
     __m256i,
     zero_aligned_loop::<__m256i>

@@ -1,12 +1,12 @@
 //! Zeroing with 64-byte stores: one line each, masked for the smallest sizes.
 
-use super::ladder::above_small;
+use super::ladder::ladder;
 use crate::blocks::{LINE_BYTES, begin_on_a_line, is_mask_slow, store, zero_head_tail, zero_up_to_32};
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
 use core::sync::atomic::{Ordering, compiler_fence};
 
-above_small!(
+ladder!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     __m512i,
     lines
@@ -135,7 +135,7 @@ pub(super) unsafe fn lines(dst: *mut u8, len: usize) {
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn away_from_page_end(dst: *mut u8, len: usize) {
+pub(super) unsafe extern "C" fn away_from_page_end(dst: *mut u8, len: usize) {
     // SAFETY: the same contract.
     unsafe { unmasked(dst, len) }
 }
@@ -147,7 +147,7 @@ unsafe extern "C" fn away_from_page_end(dst: *mut u8, len: usize) {
 /// [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(super) unsafe fn unmasked(dst: *mut u8, len: usize) {
+unsafe fn unmasked(dst: *mut u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
         match len {

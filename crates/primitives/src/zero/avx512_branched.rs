@@ -5,13 +5,13 @@
 //! 13.7, 200 bytes 8.3 and 13.7; sizes of the fleet's memset sets that no predictor can learn 14.6 / 9.8 / 28.0 / 13.2 / 21.2 /
 //! 17.9 here and 12.1 / 12.5 / 21.1 / 11.7 / 16.5 / 14.4 there.
 
-use super::avx512::{lines, short_read_here, unmasked};
-use super::ladder::above_small;
+use super::avx512::{away_from_page_end, lines, short_read_here};
+use super::ladder::ladder;
 use crate::blocks::{begin_on_a_line, is_mask_slow, zero_head_tail};
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::{__m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
 
-above_small!(
+ladder!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     __m512i,
     lines
@@ -42,17 +42,4 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             _ => large_by_size(dst, len),
         }
     }
-}
-
-/// The way around masked stores, out of the way.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 64`; otherwise as
-/// [`fill_raw`](super::fill_raw).
-#[cold]
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn away_from_page_end(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract.
-    unsafe { unmasked(dst, len) }
 }

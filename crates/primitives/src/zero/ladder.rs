@@ -2,7 +2,7 @@
 
 /// Makes `CODE` out of a level's own `zero` and `short_read_here`, and `large`, the upper part of its ladder. The arguments
 /// are the attributes of the level, its block and its loop of stores.
-macro_rules! above_small {
+macro_rules! ladder {
     ($(#[$level:meta])* $block:ty, $stores:path) => {
         /// The code of this kernel.
         pub(super) const CODE: $crate::dispatch::ZeroCode =
@@ -17,7 +17,7 @@ macro_rules! above_small {
             // SAFETY: the same contract; `large_read_here` gets more bytes than it asks for.
             unsafe {
                 match len {
-                    ..LOOPS_BELOW_BYTES => short_read_here(dst, len),
+                    ..$crate::cpu::LOOPS_BELOW_BYTES => short_read_here(dst, len),
                     _ => {
                         $crate::blocks::begin_on_a_line();
                         large_read_here(dst, len);
@@ -50,7 +50,7 @@ macro_rules! above_small {
         unsafe extern "C" fn large(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: len is more than what each path asks for; the level by contract.
             unsafe {
-                if plan.way == $crate::intent::Way::Around {
+                if plan.way == $crate::intent::Way::NonTemporal {
                     $crate::blocks::zero_around::<$block>(dst, len);
                     $crate::blocks::fence();
                 } else {
@@ -84,7 +84,7 @@ macro_rules! above_small {
         unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is more than what `zero_around` asks for where it is called.
             unsafe {
-                if plan.way == $crate::intent::Way::Around && len >= $crate::intent::AROUND_LEAST_BYTES {
+                if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::AROUND_LEAST_BYTES {
                     $crate::blocks::zero_around::<$block>(dst, len);
                 } else {
                     planned(dst, len, plan);
@@ -129,4 +129,4 @@ macro_rules! above_small {
     };
 }
 
-pub(super) use above_small;
+pub(super) use ladder;

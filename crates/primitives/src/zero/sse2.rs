@@ -1,13 +1,13 @@
 //! Zeroing with 16-byte stores, `rep stosb` and non-temporal stores: what every CPU of the architecture can do.
 
-use super::ladder::above_small;
+use super::ladder::ladder;
 use super::portable;
 use crate::blocks::{Block16, zero_aligned_loop};
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 
 use super::portable::read_here as short_read_here;
 
-above_small!(Block16, zero_aligned_loop::<Block16>);
+ladder!(Block16, zero_aligned_loop::<Block16>);
 
 /// The ladder.
 ///
