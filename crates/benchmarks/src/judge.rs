@@ -38,7 +38,7 @@ pub struct CellFinding {
 /// What became of a goal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Surely at least as fast as wanted.
+    /// Significantly at least as fast as wanted.
     Reached,
     /// Not to be told from what is wanted.
     Tie,

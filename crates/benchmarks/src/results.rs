@@ -131,7 +131,7 @@ pub struct GoalResult {
     /// The cell with the highest ratio, where it is not the last of those.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub best: Option<CellResult>,
-    /// How many cells there are, and how many of them are surely slower than the opponent, surely faster, and below what is
+    /// How many cells there are, and how many of them are significantly slower than the opponent, significantly faster, and below what is
     /// wanted.
     pub count: Count,
     /// When it was measured, if not with the others.
@@ -165,7 +165,7 @@ pub struct CellResult {
     /// The opponent's gross ticks.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub theirs: Option<f64>,
-    /// Which of the two is surely faster.
+    /// Which of the two is significantly faster.
     pub order: Order,
 }
 
@@ -186,9 +186,9 @@ pub enum Order {
 pub struct Count {
     /// All.
     pub cells: usize,
-    /// Surely faster than the opponent.
+    /// Significantly faster than the opponent.
     pub faster: usize,
-    /// Surely slower.
+    /// Significantly slower.
     pub slower: usize,
     /// With a median below what is wanted.
     pub below: usize,
@@ -198,7 +198,7 @@ pub struct Count {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Surely at least as fast as wanted.
+    /// Significantly at least as fast as wanted.
     Reached,
     /// Not to be told from what is wanted.
     Tie,

@@ -1,7 +1,7 @@
-//! What the hardware allows: bytes per tick that one core loads, stores, and stores past the caches, by cache level.
+//! What the hardware allows: bytes per tick that one core loads, stores, and stores non-temporally, by cache level.
 //!
 //! Several plain loops are tried at each level: loads in one stream and in four, with and without a prefetch ahead, in
-//! the widest registers and in those of 256 bits; stores of the same widths, by `rep stosb`, and past the caches. The
+//! the widest registers and in those of 256 bits; stores of the same widths, by `rep stosb`, and non-temporal. The
 //! best sample of the best loop is the limit, for it is a ceiling. Where a variant of the run moves more than that, its
 //! rate is the limit ([`raise`]): a bound that is exceeded was a guess.
 

@@ -152,7 +152,7 @@ fn counted_factor(cell: &Cell) -> Option<f64> {
     Some(cell.gross?.median / gross_cycles).filter(|factor| factor.is_finite() && *factor > 0.0)
 }
 
-/// Whom the speeds of cells of one situation compare with: what the cells say, or the family's baseline where they were
+/// The baseline of the cells of one situation: what the cells say, or the family's baseline where they were
 /// stored before they said it; `None` without a ratio.
 #[must_use]
 pub fn baseline<'a>(cells: impl IntoIterator<Item = &'a Cell>, roles: &'a Roles) -> Option<&'a str> {

@@ -95,7 +95,7 @@ pub struct Ranking {
     pub dependence: Dependence,
     /// How the figures were made.
     pub scale: Scale,
-    /// Whom ratios compare with, if it was measured here.
+    /// The baseline of the ratios, if it was measured here.
     pub baseline: Option<String>,
     /// Difference within which everything is a tie, in this situation or else in the run.
     pub noise_floor: Option<f64>,

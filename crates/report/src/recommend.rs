@@ -30,7 +30,7 @@ pub struct Recommendation {
 pub struct FamilyAdvice {
     /// The family's name.
     pub family: String,
-    /// Whom speeds compare with, each once, in the order of the situations; empty where it was not measured.
+    /// The baselines of the speeds, each once, in the order of the situations; empty where it was not measured.
     pub baselines: Vec<String>,
     /// The situations, apart by dependence.
     pub tables: Vec<(Dependence, Vec<Choice>)>,
@@ -47,7 +47,7 @@ pub struct Choice {
     pub winners: Vec<String>,
     /// How many times as fast as the baseline the first winner is.
     pub speed: Option<f64>,
-    /// Whom that compares with.
+    /// The baseline of that speed.
     pub baseline: Option<String>,
 }
 
@@ -311,7 +311,7 @@ impl FamilyAdvice {
 }
 
 impl Choice {
-    /// Situation, winners (ties joined by `=`), speed, whom that compares with; a table takes as many as it has
+    /// Situation, winners (ties joined by `=`), speed, its baseline; a table takes as many as it has
     /// [headers](FamilyAdvice::headers).
     #[must_use]
     pub fn cells(&self) -> [String; 4] {

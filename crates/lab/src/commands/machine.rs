@@ -22,19 +22,19 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
 fn library_here(profile: &Profile) -> String {
     if !profile.is_measured() {
         return format!(
-            "nobody has measured the library on this CPU model: it loops, never takes 'rep stosb' or 'rep movsb', and goes \
-             around the caches for bytes that are not read soon from {} on",
-            from(profile.zero_around_from_bytes)
+            "the library has not been measured on this CPU model: it uses loops, never 'rep stosb' or 'rep movsb', and \
+             non-temporal stores from {} on where the caller says that nobody reads the bytes soon",
+            from(profile.zero_non_temporal_from_bytes)
         );
     }
     format!(
-        "the library knows this CPU as {}: 'rep stosb' {}, 'rep movsb' {}; bytes that are not read soon go around the caches \
-         from {} (zero) and {} (copy) on",
+        "the library knows this CPU as {}: 'rep stosb' {}, 'rep movsb' {}; where the caller says that nobody reads the bytes \
+         soon, non-temporal stores from {} (zero) and {} (copy) on",
         profile.name,
         string(profile.rep_stosb_from_bytes),
         string(profile.rep_movsb_from_bytes),
-        from(profile.zero_around_from_bytes),
-        from(profile.copy_around_from_bytes)
+        from(profile.zero_non_temporal_from_bytes),
+        from(profile.copy_non_temporal_from_bytes)
     )
 }
 
@@ -62,10 +62,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cpu_that_nobody_measured_is_said_to_be_one() {
+    fn a_cpu_that_was_not_measured_is_said_to_be_one() {
         let here = carryline::cpu::profile();
         let sentence = library_here(here);
-        assert_eq!(sentence.contains("nobody has measured"), !here.is_measured(), "{sentence}");
+        assert_eq!(sentence.contains("not been measured"), !here.is_measured(), "{sentence}");
         assert!(sentence.contains("KiB") && !sentence.contains(&usize::MAX.to_string()), "{sentence}");
         assert_eq!((string(usize::MAX), string(24 << 10)), ("never".to_owned(), "from 24 KiB on".to_owned()));
     }

@@ -16,7 +16,7 @@ pub(crate) struct Kernels {
     pub stores: Vec<Kernel>,
     /// By a string instruction, where the CPU has a fast one.
     pub string_store: Option<Kernel>,
-    /// Past the caches, the widest registers first.
+    /// Non-temporal, the widest registers first.
     pub nt_stores: Vec<Kernel>,
 }
 
@@ -267,7 +267,7 @@ pub(crate) fn kernels() -> Kernels {
             unsafe { base.add(at).cast::<u64>().write_volatile(0) };
         }
     }
-    // No portable store past the caches: the plain store stands for it.
+    // No portable non-temporal store: the plain store stands for it.
     Kernels { loads: vec![load], stores: vec![store], string_store: None, nt_stores: vec![store] }
 }
 

@@ -135,7 +135,7 @@ mod tests {
         assert_eq!((limits[0].store, &limits[0].store_by), (60.0, &None), "sums store nothing");
 
         raise(&mut limits, &[gathered(Family::Zero, "L2", false, &[12.5])]);
-        assert_eq!(limits[0].store_by, None, "no more than what goes past the caches");
+        assert_eq!(limits[0].store_by, None, "no more than the non-temporal stores");
         raise(&mut limits, &[gathered(Family::Copy, "L2", false, &[10.0])]);
         assert_eq!((limits[0].store, limits[0].store_by.as_deref()), (100.0, Some("copy/v0")));
         assert_eq!(limits[0].load, 125.0);

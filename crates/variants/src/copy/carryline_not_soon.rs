@@ -1,5 +1,5 @@
-//! The `carryline` crate's copy for callers who do not read the result soon: from a size on that depends on the CPU it goes around the caches,
-//! with one fence at the end.
+//! The `carryline` crate's copy for callers who do not read the result soon: from a length on that depends on the CPU by
+//! non-temporal stores, with one fence at the end.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::Next;

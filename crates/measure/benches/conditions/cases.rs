@@ -1,0 +1,79 @@
+//! The conditions that are checked, and how the second harness makes each.
+
+use crate::harness::{LINE, World, anywhere, near};
+use carryline_variants::Family;
+
+/// A condition, and how the own harness makes it.
+pub struct Case {
+    pub family: Family,
+    pub variant: &'static str,
+    pub sizes: &'static str,
+    pub offsets: &'static str,
+    pub cache: &'static str,
+    pub segments: &'static [u32],
+    pub then: &'static str,
+    pub beside: &'static str,
+    /// Ticks per call; the second argument is the number of calls that the sampler's batch states.
+    pub own: fn(&mut World, usize) -> f64,
+}
+
+fn case(
+    family: Family,
+    variant: &'static str,
+    words: [&'static str; 3],
+    own: fn(&mut World, usize) -> f64,
+) -> Case {
+    let [sizes, offsets, cache] = words;
+    Case { family, variant, sizes, offsets, cache, segments: &[], then: "nothing", beside: "nothing", own }
+}
+
+pub fn cases() -> Vec<Case> {
+    use Family::{Checksum, Copy, Zero};
+    const STREAM: fn(&mut World, usize) -> f64 = |world, calls| world.flushed(4096, calls);
+    const SINGLE: fn(&mut World, usize) -> f64 = |world, _| world.flushed(4096, 1);
+    vec![
+        case(Zero, "carryline", ["4K", "0", "hot"], |world, _| world.hot(4096, |_| (0, 0))),
+        case(Copy, "carryline", ["4K", "0", "hot"], |world, _| world.hot(4096, |_| (0, 0))),
+        case(Checksum, "carryline", ["1500", "0", "hot"], |world, _| world.hot(1500, |_| (0, 0))),
+        case(Copy, "libc_memcpy", ["16K", "0", "hot"], |world, _| world.hot(16_384, |_| (0, 0))),
+        case(Copy, "libc_memcpy", ["16K", "random", "hot"], |world, _| world.hot(16_384, anywhere)),
+        case(Copy, "libc_memcpy", ["16K", "alias", "hot"], |world, _| world.hot(16_384, near)),
+        case(Copy, "libc_memcpy", ["16K", "random-line", "hot"], |world, _| {
+            world.hot(16_384, |random| (random.below(LINE), random.below(LINE)))
+        }),
+        case(Copy, "libc_memcpy", ["1500", "alias", "hot"], |world, _| world.hot(1500, near)),
+        case(Copy, "libc_memcpy", ["1500", "random", "hot"], |world, _| world.hot(1500, anywhere)),
+        case(Checksum, "carryline", ["1..1500", "random", "hot"], |world, _| world.mixed_sizes(None)),
+        case(Checksum, "carryline", ["1..1500/period:100", "random", "hot"], |world, _| {
+            world.mixed_sizes(Some(100))
+        }),
+        case(Zero, "carryline", ["4K", "0", "cold:clflush"], STREAM),
+        case(Zero, "carryline", ["4K", "0", "cold:clflush:single"], SINGLE),
+        case(Zero, "libc_memset", ["4K", "0", "cold:clflush"], STREAM),
+        case(Zero, "libc_memset", ["4K", "0", "cold:clflush:single"], SINGLE),
+        case(Checksum, "carryline", ["1500", "0", "cold:clflush"], |world, calls| world.flushed(1500, calls)),
+        case(Checksum, "carryline", ["1500", "0", "cold:clflush:single"], |world, _| world.flushed(1500, 1)),
+        case(Checksum, "carryline", ["1500", "0", "cold:arena"], |world, calls| world.arena(1500, calls)),
+        case(Copy, "carryline", ["4K", "random", "cold:arena"], |world, calls| world.arena(4096, calls)),
+        case(Copy, "carryline", ["4K", "random", "cold:arena:single"], |world, _| world.arena(4096, 1)),
+        case(Checksum, "carryline", ["1500", "0", "cold:evict"], |world, calls| world.evicted(1500, calls)),
+        case(Checksum, "carryline", ["1500", "0", "cold:evict:single"], |world, _| world.evicted(1500, 1)),
+        case(Copy, "carryline", ["4K", "random", "mixed:50"], |world, calls| world.sometimes(4096, calls)),
+        Case {
+            segments: &[512, 1024, 64],
+            ..case(Checksum, "carryline", ["1600", "random", "hot"], |world, _| {
+                world.segments(&[512, 1024, 64])
+            })
+        },
+        Case {
+            then: "victim:16K",
+            ..case(Copy, "carryline", ["1500", "0", "hot"], |world, _| world.with_victim(1500, 16_384))
+        },
+        Case {
+            beside: "stream",
+            ..case(Copy, "carryline", ["4K", "random", "cold:arena"], |world, calls| {
+                world.in_company(|world| world.arena(4096, calls))
+            })
+        },
+    ]
+}
