@@ -1,4 +1,4 @@
-//! See `crates/fuzz/src/targets/update.rs`.
+//! See `library/fuzz/src/targets/update.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| carryline_fuzz::check("update", data));

@@ -1,4 +1,4 @@
-//! See `crates/fuzz/src/targets/zero_copy.rs`.
+//! See `library/fuzz/src/targets/zero_copy.rs`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| carryline_fuzz::check("zero_copy", data));

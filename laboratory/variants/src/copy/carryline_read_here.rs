@@ -1,0 +1,30 @@
+//! The `carryline` crate's copy for callers who read the copy at once: no masked stores, as a load would wait for them.
+
+use crate::landing::{self, Landing};
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::Next;
+use carryline::cpu::Features;
+use carryline::dispatch::Function;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "carryline_read_here",
+    routine: Routine::Copy(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "this project's library, told that the copy is read at once",
+    provenance: "library/carryline",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the family's contract is this function's obligation.
+    unsafe { carryline::copy::copy_raw_with(dst, src, len, Next::ReadHere) }
+}
+
+/// Where a program's call lands; see [`landing`](crate::landing).
+pub(crate) fn landing() -> Landing {
+    let kernel = landing::kernel(Function::Copy, carryline::copy::KERNELS);
+    Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Copy(code.read_here)))
+}

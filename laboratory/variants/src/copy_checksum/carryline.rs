@@ -1,0 +1,29 @@
+//! The `carryline` crate's own public function, dispatch included.
+
+use crate::landing::{self, Landing};
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+use carryline::dispatch::Function;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "carryline",
+    routine: Routine::CopyChecksum(run),
+    role: Role::Ours,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "this project's library, through its run-time dispatch",
+    provenance: "library/carryline",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the family's contract is this function's obligation.
+    unsafe { carryline::checksum::copy_and_sum_raw(dst, src, len, seed) }
+}
+
+/// Where a program's call lands; see [`landing`](crate::landing).
+pub(crate) fn landing() -> Landing {
+    let kernel = landing::kernel(Function::CopyAndSum, carryline::checksum::COPY_AND_SUM_KERNELS);
+    Landing::Routine(kernel.map_or(VARIANT.routine, Routine::CopyChecksum))
+}

@@ -1,0 +1,29 @@
+//! The `carryline` crate's own public function, dispatch included.
+
+use crate::landing::{self, Landing};
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::cpu::Features;
+use carryline::dispatch::Function;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "carryline",
+    routine: Routine::Zero(run),
+    role: Role::Ours,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "this project's library, through its run-time dispatch",
+    provenance: "library/carryline",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the family's contract is this function's obligation.
+    unsafe { carryline::zero::fill_raw(dst, len) }
+}
+
+/// Where a program's call lands; see [`landing`](crate::landing).
+pub(crate) fn landing() -> Landing {
+    let kernel = landing::kernel(Function::Zero, carryline::zero::KERNELS);
+    Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Zero(code.zero)))
+}

@@ -1,0 +1,23 @@
+//! The `carryline` crate's zeroing for callers who do not read the result soon: from a length on that depends on the CPU by
+//! non-temporal stores, with one fence at the end.
+
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::Next;
+use carryline::cpu::Features;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "carryline_not_soon",
+    routine: Routine::Zero(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "this project's library, told that nobody reads the result soon",
+    provenance: "library/carryline",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the family's contract is this function's obligation.
+    unsafe { carryline::zero::fill_raw_with(dst, len, Next::NotSoon) }
+}

@@ -1,0 +1,31 @@
+//! The `carryline` crate's zeroing for callers who read the bytes at once: no masked stores, as a load would wait for
+//! them.
+
+use crate::landing::{self, Landing};
+use crate::{Lengths, Role, Routine, Variant};
+use carryline::Next;
+use carryline::cpu::Features;
+use carryline::dispatch::Function;
+
+/// See the module.
+pub static VARIANT: Variant = Variant {
+    name: "carryline_read_here",
+    routine: Routine::Zero(run),
+    role: Role::Technique,
+    needs: Features::NONE,
+    lengths: Lengths::Any,
+    summary: "this project's library, told that the bytes are read at once",
+    provenance: "library/carryline",
+    known_bad: None,
+};
+
+unsafe extern "C" fn run(dst: *mut u8, len: usize) {
+    // SAFETY: the family's contract is this function's obligation.
+    unsafe { carryline::zero::fill_raw_with(dst, len, Next::ReadHere) }
+}
+
+/// Where a program's call lands; see [`landing`](crate::landing).
+pub(crate) fn landing() -> Landing {
+    let kernel = landing::kernel(Function::Zero, carryline::zero::KERNELS);
+    Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Zero(code.read_here)))
+}

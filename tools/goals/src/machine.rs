@@ -1,0 +1,91 @@
+//! What names a machine: its CPU, from the environment that a run was kept with.
+
+use crate::tier::Tier;
+use serde_json::Value;
+
+/// The name of a machine in file names: `zen5-family26-model2`, `intel-family6-model143`. Machines with one CPU model
+/// share it.
+///
+/// ```
+/// use carryline_goals::machine::name;
+/// let cpu = |vendor, family, model| serde_json::json!({"cpu": {"vendor": vendor, "family": family, "model": model}});
+/// assert_eq!(name(&cpu("AuthenticAMD", 26, 2)), "zen5-family26-model2");
+/// assert_eq!(name(&cpu("GenuineIntel", 6, 143)), "intel-family6-model143");
+/// assert_eq!(name(&serde_json::json!({})), "unknown");
+/// ```
+#[must_use]
+pub fn name(environment: &Value) -> String {
+    let cpu = &environment["cpu"];
+    let number = |key: &str| cpu[key].as_u64();
+    let maker = match (cpu["vendor"].as_str(), number("family"), number("model")) {
+        (Some("AuthenticAMD"), Some(family), Some(model)) => zen(family, model).unwrap_or("amd").to_owned(),
+        (Some("AuthenticAMD"), ..) => "amd".to_owned(),
+        (Some("GenuineIntel"), ..) => "intel".to_owned(),
+        (Some(other), ..) => word(other),
+        // Where there is no CPUID the CPU may still have a name.
+        (None, ..) => cpu["brand"].as_str().map(word).unwrap_or_default(),
+    };
+    let maker = if maker.is_empty() { "unknown".to_owned() } else { maker };
+    let part = |key: &str| number(key).map(|number| format!("-{key}{number}")).unwrap_or_default();
+    format!("{maker}{}{}", part("family"), part("model"))
+}
+
+/// AMD's generation, where the numbers tell.
+const fn zen(family: u64, model: u64) -> Option<&'static str> {
+    Some(match (family, model) {
+        (23, 0x00..=0x2f) => "zen",
+        (23, _) => "zen2",
+        (25, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => "zen4",
+        (25, _) => "zen3",
+        (26, _) => "zen5",
+        _ => return None,
+    })
+}
+
+/// Letters and digits alone, in lower case.
+fn word(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+}
+
+/// The tier that an environment's features make.
+#[must_use]
+pub fn tier(environment: &Value) -> Tier {
+    Tier::of(&names(&environment["cpu"]["features"]))
+}
+
+/// Features that the CPU has and the run was told not to use.
+#[must_use]
+pub fn masked(environment: &Value) -> Vec<String> {
+    names(&environment["cpu"]["masked_features"])
+}
+
+fn names(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|name| Some(name.as_str()?.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_name_is_fit_for_a_file() {
+        let cpu = |vendor: &str, family: u64, model: u64| {
+            name(&json!({"cpu": {"vendor": vendor, "family": family, "model": model}}))
+        };
+        assert_eq!(cpu("AuthenticAMD", 25, 1), "zen3-family25-model1");
+        assert_eq!(cpu("AuthenticAMD", 25, 97), "zen4-family25-model97");
+        assert_eq!(cpu("AuthenticAMD", 23, 49), "zen2-family23-model49");
+        assert_eq!(cpu("AuthenticAMD", 27, 0), "amd-family27-model0");
+        assert_eq!(cpu("../evil vendor", 1, 2), "evilvendor-family1-model2");
+        assert_eq!(name(&json!({"cpu": {"brand": "Some ARM (core)"}})), "somearmcore");
+        assert_eq!(name(&json!({"cpu": {"vendor": "///"}})), "unknown");
+    }
+
+    #[test]
+    fn a_masked_run_is_of_the_tier_that_is_left() {
+        let run = json!({"cpu": {"features": ["sse2", "avx2"], "masked_features": ["avx512f"]}});
+        assert_eq!((tier(&run), masked(&run)), (Tier::Avx2, vec!["avx512f".to_owned()]));
+        assert_eq!(tier(&Value::Null), Tier::Sse2);
+    }
+}

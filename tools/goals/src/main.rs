@@ -1,0 +1,306 @@
+//! `cargo xtask benchmarks`: measure what the goals need, and write the document.
+//!
+//! Exit status: 0 done, whatever the figures; 1 a measurement or something else failed; 2 unusable arguments.
+
+use anyhow::Context;
+use carryline_goals::goal::{Cells, Goal};
+use carryline_goals::results::{self, Results};
+use carryline_goals::stored::{Group, Stored};
+use carryline_goals::tier::{Measured, Tier, to_measure};
+use carryline_goals::{document, drive, goals, judge, table};
+use carryline_measure::environment::Environment;
+use carryline_report::table::Style;
+use clap::{Args, Parser, Subcommand};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The library's goals, measured by the release command, judged, and written down.
+#[derive(Parser)]
+#[command(name = "benchmarks", bin_name = "cargo xtask benchmarks")]
+#[command(disable_help_subcommand = true, max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  cargo xtask benchmarks run --only checksum-1500       what tuning at 1500 bytes needs, in seconds
+  cargo xtask benchmarks run                            everything, in under eight minutes a tier
+  cargo xtask benchmarks run --tier avx2                one tier; on a stronger machine by CARRYLINE_MASK
+  cargo xtask benchmarks show --only memory             the goals again, from stored results
+  cargo xtask benchmarks write                          this machine's results, and docs/benchmarks.md from all")]
+struct Cli {
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(Subcommand)]
+enum Job {
+    /// Measure the cells that the goals of this machine's tier need, keep the results, print the goals
+    Run(Run),
+    /// Print the goals from stored results
+    Show(Which),
+    /// Write this machine's results to a file that can be committed, and the document from all such files
+    Write(WriteArgs),
+    /// List the goals
+    Goals(Which),
+}
+
+#[derive(Args)]
+struct Which {
+    /// Goals to take: checksum, memory, a goal, or the beginning of several goals' names [default: all].
+    #[arg(long, value_name = "GOAL", num_args = 1.., value_delimiter = ',')]
+    only: Vec<String>,
+    /// The tier: avx512, avx2 or sse2 [default: for `run` that of the machine, and on an AVX-512 machine also avx2; else
+    /// every tier].
+    #[arg(long, value_name = "TIER")]
+    tier: Option<Tier>,
+    /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct Run {
+    #[command(flatten)]
+    which: Which,
+    /// Time for everything that is measured of a tier, 60s or 5m [default: as much as the cells need].
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    budget: Option<Duration>,
+    /// The command to measure with, in place of a fresh release build.
+    #[arg(long, value_name = "PATH")]
+    carryline: Option<PathBuf>,
+    /// Print what would be run, and stop.
+    #[arg(long)]
+    plan: bool,
+}
+
+#[derive(Args)]
+struct WriteArgs {
+    /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// The document [default: docs/benchmarks.md of the workspace]. The results lie in a folder of the same name
+    /// without its ending.
+    #[arg(long, value_name = "FILE.md")]
+    out: Option<PathBuf>,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.strip_suffix('m') {
+        Some(minutes) => (minutes, 60.0),
+        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
+    };
+    match number.parse::<f64>().map(|number| number * unit) {
+        Ok(seconds) if (1.0..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        Ok(_) => Err(format!("'{text}' is not between a second and a day")),
+        Err(_) => Err(format!("'{text}' is not a time: write 60s or 5m")),
+    }
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().job {
+        Job::Run(args) => run(&args),
+        Job::Show(args) => show(&args),
+        Job::Write(args) => write(&args),
+        Job::Goals(args) => list(&args),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Ends the program as any unusable argument does.
+fn unusable(argument: &str, error: &dyn std::fmt::Display) -> ! {
+    eprintln!("error: {argument}: {error}");
+    std::process::exit(2)
+}
+
+/// The goals of a tier that were asked for.
+fn selected(which: &Which, tier: Tier) -> Vec<Goal> {
+    goals::only(&which.only, tier).unwrap_or_else(|error| unusable("--only", &error))
+}
+
+/// The tier asked for, or else all.
+fn tiers(which: &Which) -> Vec<Tier> {
+    which.tier.map_or_else(|| Tier::ALL.to_vec(), |tier| vec![tier])
+}
+
+fn list(which: &Which) -> anyhow::Result<ExitCode> {
+    for tier in tiers(which) {
+        let lines = selected(which, tier).into_iter().map(|goal| format!("  {}: {}\n", goal.id, goal.source));
+        print(&format!("{}\n{}", tier.title(), lines.collect::<String>()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(which: &Which) -> anyhow::Result<ExitCode> {
+    let tiers = tiers(which);
+    // Words are checked before a database is looked for.
+    let goals: Vec<(Tier, Vec<Goal>)> = tiers.into_iter().map(|tier| (tier, selected(which, tier))).collect();
+    for group in Stored::load(&database(which.db.as_deref()))? {
+        if let Some((_, goals)) = goals.iter().find(|(tier, _)| *tier == group.tier) {
+            print(&verdicts(&group, goals))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The goals of a group with what became of them, and the worst sizes.
+fn verdicts(group: &Group, goals: &[Goal]) -> String {
+    let findings = judge::judge(goals, &group.stored);
+    let results = Results::of(group, &findings);
+    let masked = if results.masked.is_empty() {
+        String::new()
+    } else {
+        format!(", masked: {}", results.masked.join(", "))
+    };
+    format!(
+        "{}, {}{masked}\n{}{}\n",
+        group.machine,
+        group.tier.title(),
+        table::render(&findings, style()),
+        table::worst_sizes(&results, style())
+    )
+}
+
+fn run(args: &Run) -> anyhow::Result<ExitCode> {
+    let here = Environment::here();
+    let masked = std::env::var(drive::MASK).ok();
+    let measured = to_measure(Tier::of(&here.cpu.features), args.which.tier, masked.as_deref());
+    let measured = measured.unwrap_or_else(|error| unusable("--tier", &error));
+    let planned: Vec<(Measured, Vec<Goal>)> =
+        measured.into_iter().map(|one| (one.clone(), selected(&args.which, one.tier))).collect();
+    if planned.iter().all(|(_, goals)| goals.is_empty()) {
+        let tiers: Vec<&str> = planned.iter().map(|(one, _)| one.tier.word()).collect();
+        unusable(
+            "--only",
+            &format!("no such goal in {}; 'benchmarks goals' lists them by tier", tiers.join(", ")),
+        );
+    }
+    let db = std::path::absolute(database(args.which.db.as_deref()))?;
+    if args.plan {
+        for (one, goals) in &planned {
+            plan(args, one, goals, &db)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let program = match &args.carryline {
+        Some(path) => path.canonicalize().with_context(|| path.display().to_string())?,
+        None => drive::build(&workspace())?,
+    };
+    if let Some(folder) = db.parent() {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let mut failed = false;
+    for (one, goals) in &planned {
+        failed |= !measure(args, one, goals, &program, &db);
+    }
+    let groups = Stored::load(&db)?;
+    for (one, goals) in planned.iter().filter(|(_, goals)| !goals.is_empty()) {
+        // The newest of a tier is what was just measured.
+        if let Some(group) = groups.iter().find(|group| group.tier == one.tier) {
+            print(&verdicts(group, goals))?;
+        }
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The matrices that goals need, each with its time.
+fn timed(args: &Run, goals: &[Goal]) -> Vec<(Cells, Duration)> {
+    let matrices = drive::matrices(goals);
+    let planned: f64 = matrices.iter().map(drive::seconds).sum();
+    let scale = args.budget.map_or(1.0, |budget| budget.as_secs_f64() / planned);
+    let budget = |cells: &Cells| Duration::from_secs_f64((drive::seconds(cells) * scale).max(1.0));
+    let with_time = |cells: Cells| {
+        let time = budget(&cells);
+        (cells, time)
+    };
+    matrices.into_iter().map(with_time).collect()
+}
+
+/// Prints what would be run.
+fn plan(args: &Run, one: &Measured, goals: &[Goal], db: &Path) -> anyhow::Result<()> {
+    let mask = one.mask.as_ref().map(|words| format!("{}={words} ", drive::MASK)).unwrap_or_default();
+    for (cells, budget) in timed(args, goals) {
+        let words = drive::arguments(&cells, budget, db);
+        let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        print(&format!("{mask}carryline {}\n", words.join(" ")))?;
+    }
+    Ok(())
+}
+
+/// Measures what the goals of a tier need; false if something could not be measured, which is then said.
+fn measure(args: &Run, one: &Measured, goals: &[Goal], program: &Path, db: &Path) -> bool {
+    let begin = Instant::now();
+    let matrices = timed(args, goals);
+    let total: f64 = matrices.iter().map(|(_, budget)| budget.as_secs_f64()).sum();
+    let mut is_done = true;
+    for (at, (cells, budget)) in matrices.iter().enumerate() {
+        let left: f64 = matrices[at..].iter().map(|(_, budget)| budget.as_secs_f64()).sum();
+        let families: Vec<&str> = cells.families.iter().map(|family| family.name()).collect();
+        eprintln!(
+            "{} {}/{}: {} {}, {} sizes ({left:.0} of {total:.0} s left)",
+            one.tier,
+            at + 1,
+            matrices.len(),
+            families.join("+"),
+            cells.words(),
+            cells.sizes.len()
+        );
+        if let Err(error) = drive::measure(program, cells, *budget, db, one.mask.as_deref()) {
+            eprintln!("error: {error:#}");
+            is_done = false;
+        }
+    }
+    eprintln!("{}: measured in {:.0} s", one.tier, begin.elapsed().as_secs_f64());
+    is_done
+}
+
+fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
+    let out = args.out.clone().unwrap_or_else(|| workspace().join("docs/benchmarks.md"));
+    let folder = out.with_extension("");
+    if folder == out {
+        unusable("--out", &format!("{}: the document's name needs an ending, such as .md", out.display()));
+    }
+    let db = database(args.db.as_deref());
+    if args.db.is_some() || db.exists() {
+        for group in Stored::load(&db)? {
+            let results = Results::of(&group, &judge::judge(&goals::all(group.tier), &group.stored));
+            print(&format!("{}\n", results::write(results, &folder)?.display()))?;
+        }
+    } else {
+        eprintln!(
+            "{}: no such file, so nothing new; the document is written from what is known",
+            db.display()
+        );
+    }
+    let text = document::document(&results::read_all(&folder)?);
+    std::fs::write(&out, text).with_context(|| out.display().to_string())?;
+    print(&format!("{}\n", out.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+fn style() -> Style {
+    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    Style { colour, width: None }
+}
+
+/// Two folders above this crate's: the program runs where it was built.
+fn workspace() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}
+
+fn database(given: Option<&Path>) -> PathBuf {
+    let target = || match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => workspace().join("target"),
+    };
+    given.map_or_else(|| target().join("benchmarks.sqlite"), Path::to_path_buf)
+}

@@ -1,0 +1,153 @@
+//! Tiers: what the widest registers are that a machine lets the library use. Each has goals of its own.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A tier. The order is from the strongest to the weakest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// 512-bit registers with masks.
+    Avx512,
+    /// 256-bit registers.
+    Avx2,
+    /// 128-bit registers, which every x86-64 CPU has.
+    Sse2,
+}
+
+impl Tier {
+    /// All, the strongest first.
+    pub const ALL: [Tier; 3] = [Tier::Avx512, Tier::Avx2, Tier::Sse2];
+
+    /// The tier of a CPU with these features, masked ones left out.
+    ///
+    /// ```
+    /// use carryline_goals::tier::Tier;
+    /// let of = |names: &str| Tier::of(&names.split(' ').map(str::to_owned).collect::<Vec<_>>());
+    /// assert_eq!(of("sse2 avx2 bmi2 avx512f avx512bw avx512vl"), Tier::Avx512);
+    /// assert_eq!(of("sse2 avx2 bmi2 avx512f"), Tier::Avx2);
+    /// assert_eq!(of("sse2"), Tier::Sse2);
+    /// ```
+    #[must_use]
+    pub fn of(features: &[String]) -> Tier {
+        let has = |names: &[&str]| names.iter().all(|name| features.iter().any(|known| known == name));
+        match () {
+            () if has(&["avx512f", "avx512bw", "avx512vl", "bmi2"]) => Tier::Avx512,
+            () if has(&["avx2"]) => Tier::Avx2,
+            () => Tier::Sse2,
+        }
+    }
+
+    /// The word of the command line and of file names.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Tier::Avx512 => "avx512",
+            Tier::Avx2 => "avx2",
+            Tier::Sse2 => "sse2",
+        }
+    }
+
+    /// The tier as a document says it.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Tier::Avx512 => "AVX-512",
+            Tier::Avx2 => "AVX2",
+            Tier::Sse2 => "SSE2",
+        }
+    }
+
+    /// The plain loop of the tier in the families that zero and copy.
+    #[must_use]
+    pub const fn plain_loop(self) -> &'static str {
+        self.word()
+    }
+
+    /// What `CARRYLINE_MASK` has to name for a stronger machine to be of this tier.
+    const fn mask(self) -> &'static str {
+        match self {
+            Tier::Avx512 => "",
+            Tier::Avx2 => "avx512f",
+            Tier::Sse2 => "avx2",
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Tier {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Tier, String> {
+        Tier::ALL
+            .into_iter()
+            .find(|tier| tier.word() == word)
+            .ok_or_else(|| format!("'{word}' is no tier; there are avx512, avx2, sse2"))
+    }
+}
+
+/// A tier to be measured, and what is masked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// The tier.
+    pub tier: Tier,
+    /// The value of `CARRYLINE_MASK` for the measured command; `None` where the machine is of that tier.
+    pub mask: Option<String>,
+}
+
+/// The tiers to measure on a machine of tier `here`: the one asked for, or else its own, and on an AVX-512 machine the
+/// AVX2 tier too, for most programs run on machines that have no more. What is masked already stays masked.
+///
+/// # Errors
+/// A tier that the machine does not have, in words.
+pub fn to_measure(here: Tier, asked: Option<Tier>, masked: Option<&str>) -> Result<Vec<Measured>, String> {
+    if let Some(asked) = asked.filter(|asked| *asked < here) {
+        let known: Vec<&str> =
+            Tier::ALL.iter().filter(|tier| **tier >= here).map(|tier| tier.word()).collect();
+        return Err(format!("this machine has no {asked}; --tier takes {} here", known.join(" or ")));
+    }
+    let tiers = match (asked, here) {
+        (Some(asked), _) => vec![asked],
+        (None, Tier::Avx512) => vec![Tier::Avx512, Tier::Avx2],
+        (None, here) => vec![here],
+    };
+    let mask = |tier: Tier| {
+        let words = masked.filter(|words| !words.is_empty()).into_iter().chain([tier.mask()]);
+        (tier != here).then(|| words.collect::<Vec<_>>().join(","))
+    };
+    Ok(tiers.into_iter().map(|tier| Measured { tier, mask: mask(tier) }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masks(here: Tier, asked: Option<Tier>, masked: Option<&str>) -> Vec<(Tier, Option<String>)> {
+        let all = to_measure(here, asked, masked).expect("tiers");
+        all.into_iter().map(|one| (one.tier, one.mask)).collect()
+    }
+
+    #[test]
+    fn a_machine_measures_its_own_tier_and_an_avx512_machine_avx2_by_the_mask() {
+        let avx2_masked = (Tier::Avx2, Some("avx512f".to_owned()));
+        assert_eq!(masks(Tier::Avx512, None, None), [(Tier::Avx512, None), avx2_masked.clone()]);
+        assert_eq!(masks(Tier::Avx512, Some(Tier::Avx2), None), [avx2_masked]);
+        assert_eq!(masks(Tier::Avx2, None, Some("avx512f")), [(Tier::Avx2, None)]);
+        assert_eq!(
+            masks(Tier::Avx2, Some(Tier::Sse2), Some("erms")),
+            [(Tier::Sse2, Some("erms,avx2".to_owned()))]
+        );
+    }
+
+    #[test]
+    fn a_tier_that_the_machine_lacks_is_refused_with_those_it_has() {
+        let error = to_measure(Tier::Avx2, Some(Tier::Avx512), None).expect_err("not there");
+        assert_eq!(error, "this machine has no avx512; --tier takes avx2 or sse2 here");
+        assert!("avx3".parse::<Tier>().expect_err("no tier").contains("avx512, avx2, sse2"));
+    }
+}
