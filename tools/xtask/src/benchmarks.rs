@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus};
 /// Cargo cannot be started. What the program has to say it says itself.
 pub fn benchmarks(arguments: &[String]) -> io::Result<ExitStatus> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("benchmarks").join("Cargo.toml");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("goals").join("Cargo.toml");
     Command::new(cargo)
         .args(["run", "--quiet", "--manifest-path"])
         .arg(manifest)
