@@ -8,7 +8,7 @@
 //! the smallest calls cost.
 
 use crate::{Family, Routine, Variant, copy, copy_checksum, zero};
-use carryline::dispatch::{self, Function, Kernel};
+use carryline::internals::dispatch::{self, Function, Kernel};
 use core::ffi::{c_int, c_void};
 
 /// `memset`.

@@ -5,7 +5,7 @@
 //! the tests all iterate the lists.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use core::fmt;
 
 pub mod c_library;
@@ -208,7 +208,7 @@ impl Variant {
     /// True if the CPU, as masked, can run it.
     #[must_use]
     pub fn runs_here(&self) -> bool {
-        carryline::cpu::features().contains(self.needs)
+        carryline::internals::cpu::features().contains(self.needs)
     }
 
     /// True if it may stand behind `memset` or `memcpy` themselves: it takes every length, is not known to be wrong,

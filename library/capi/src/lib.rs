@@ -4,10 +4,8 @@
 //! function is one call of the Rust library's `_raw` form, which is a jump to the kernel picked for the CPU.
 //!
 //! `cargo xtask install --prefix P` builds the library for installation: without the crate feature `std`, with
-//! `panic = "abort"`. Such a library needs libc only and reads no environment, so that `CARRYLINE_FORCE` and
-//! `CARRYLINE_MASK` have no effect on it, and no setting can end the program it is part of. A library with `std`
-//! (`cargo build --release -p carryline-capi`) obeys them and needs libgcc_s too. Rust programs want the crate
-//! `carryline` itself.
+//! `panic = "abort"`. Such a library needs libc only. It reads no environment, so that `CARRYLINE_FORCE` and
+//! `CARRYLINE_MASK` have no effect on it. Rust programs want the crate `carryline` itself.
 //!
 //! Names are those of the Rust library: `carryline::checksum::partial` is `carryline_checksum_partial`, a method of
 //! `Sum` is `carryline_sum_...`, one of `Checksum` `carryline_csum_...`. Both types are passed by value and keep their

@@ -122,10 +122,10 @@ pub extern "C" fn carryline_sum_add_zeros(sum: carryline_sum, len: usize) -> car
     Sum::from(sum).add_zeros(len).into()
 }
 
-/// This sum and that of the data behind it: [`Sum::then`].
+/// This sum and that of the data behind it: [`Sum::combine`].
 #[unsafe(no_mangle)]
-pub extern "C" fn carryline_sum_then(sum: carryline_sum, behind: carryline_sum) -> carryline_sum {
-    Sum::from(sum).then(behind.into()).into()
+pub extern "C" fn carryline_sum_combine(sum: carryline_sum, behind: carryline_sum) -> carryline_sum {
+    Sum::from(sum).combine(behind.into()).into()
 }
 
 /// Copies `len` bytes from `src` to `dst`, which do not overlap, and adds them: [`Sum::copy`], and [`Sum::copy_over`],

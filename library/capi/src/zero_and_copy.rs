@@ -83,7 +83,7 @@ pub unsafe extern "C" fn carryline_zero_if_dirty(dst: *mut c_void, len: usize) -
     unsafe { zero::if_dirty_raw(dst.cast(), len) }
 }
 
-/// Copies `len` bytes from `src` to `dst`, which do not overlap: [`carryline::copy()`].
+/// Copies `len` bytes from `src` to `dst`, which do not overlap: [`carryline::copy::bytes()`].
 ///
 /// # Safety
 /// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0 they
@@ -91,10 +91,10 @@ pub unsafe extern "C" fn carryline_zero_if_dirty(dst: *mut c_void, len: usize) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_copy(dst: *mut c_void, src: *const c_void, len: usize) {
     // SAFETY: the caller's obligation is the same.
-    unsafe { copy::copy_raw(dst.cast(), src.cast(), len) }
+    unsafe { copy::bytes_raw(dst.cast(), src.cast(), len) }
 }
 
-/// [`carryline_copy`] for a caller who knows what comes next: [`carryline::copy::copy_with`].
+/// [`carryline_copy`] for a caller who knows what comes next: [`carryline::copy::bytes_with`].
 ///
 /// # Safety
 /// As [`carryline_copy`].
@@ -106,20 +106,20 @@ pub unsafe extern "C" fn carryline_copy_with(
     intent: carryline_intent,
 ) {
     // SAFETY: the caller's obligation is the same.
-    unsafe { copy::copy_raw_with(dst.cast(), src.cast(), len, intent) }
+    unsafe { copy::bytes_raw_with(dst.cast(), src.cast(), len, intent) }
 }
 
-/// Copies `len` bytes from `src` to `dst`, which may overlap: [`carryline::copy::overlapping`].
+/// Copies `len` bytes from `src` to `dst`, which may overlap: [`carryline::copy::within`].
 ///
 /// # Safety
 /// `src` must be valid for reads and `dst` for writes of `len` bytes; with `len` 0 they may be any pointers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_move(dst: *mut c_void, src: *const c_void, len: usize) {
     // SAFETY: the caller's obligation is the same.
-    unsafe { copy::overlapping_raw(dst.cast(), src.cast(), len) }
+    unsafe { copy::within_raw(dst.cast(), src.cast(), len) }
 }
 
-/// [`carryline_move`] for a caller who knows what comes next: [`carryline::copy::overlapping_with`].
+/// [`carryline_move`] for a caller who knows what comes next: [`carryline::copy::within_with`].
 ///
 /// # Safety
 /// As [`carryline_move`].
@@ -131,5 +131,5 @@ pub unsafe extern "C" fn carryline_move_with(
     intent: carryline_intent,
 ) {
     // SAFETY: the caller's obligation is the same.
-    unsafe { copy::overlapping_raw_with(dst.cast(), src.cast(), len, intent) }
+    unsafe { copy::within_raw_with(dst.cast(), src.cast(), len, intent) }
 }

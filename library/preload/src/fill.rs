@@ -3,7 +3,7 @@
 //! The byte is spread over a block once; then it is two overlapping stores for the small sizes and an aligned loop. For
 //! large sizes the library's own plan of zeroing decides between the loop, `rep stosb` and non-temporal stores.
 
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// `memset` with a byte that is already one.
@@ -153,8 +153,9 @@ unsafe fn store<B: Copy, const N: usize>(to: *mut u8, block: B) {
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use super::{Block, fill_ends, fill_loop, fill_up_to_32};
-    use carryline::cpu::LOOPS_BELOW_BYTES;
-    use carryline::intent::{Intent, Plan, Way};
+    use carryline::internals::cpu::LOOPS_BELOW_BYTES;
+    use carryline::Intent;
+    use carryline::internals::plan::{Plan, Way};
     use core::arch::asm;
     use core::arch::x86_64::{
         __m256i, __m512i, _bzhi_u64, _mm_sfence, _mm256_set1_epi8, _mm256_stream_si256,
@@ -207,7 +208,7 @@ mod x86_64 {
     }
 
     /// # Safety
-    /// The CPU has [`Features::AVX512`](carryline::cpu::Features::AVX512); otherwise as [`super::portable`].
+    /// The CPU has [`Features::AVX512`](carryline::internals::cpu::Features::AVX512); otherwise as [`super::portable`].
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     pub(super) unsafe extern "C" fn avx512(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
         // SAFETY: each branch has the bytes that its blocks ask for; a masked store writes only the first len bytes.

@@ -4,8 +4,8 @@
 //! this library is compiled, and inlined into functions that do so, and the entries jump to them. Variants are called
 //! through a pointer: one call more, some cycles.
 
-use carryline::cpu::Features;
-use carryline::dispatch::{self, CopyCode, CopyFn, Kernel, ZeroCode, ZeroFn};
+use carryline::internals::cpu::Features;
+use carryline::internals::dispatch::{self, CopyCode, CopyFn, Kernel, ZeroCode, ZeroFn};
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -31,8 +31,8 @@ pub(crate) struct Kernels {
 /// The library's best for a CPU. Not through the library's own dispatch: built with
 /// `std`, that reads the environment at the first call, which here may be anywhere.
 pub(crate) fn best(features: Features) -> Kernels {
-    let (copy, overlapping) = copy_named(dispatch::best(carryline::copy::KERNELS, features).name);
-    Kernels { copy, overlapping, zero: zero_named(dispatch::best(carryline::zero::KERNELS, features).name) }
+    let (copy, overlapping) = copy_named(dispatch::best(carryline::internals::kernels::COPY, features).name);
+    Kernels { copy, overlapping, zero: zero_named(dispatch::best(carryline::internals::kernels::ZERO, features).name) }
 }
 
 /// A copy that calls `routine`. There is one such pointer: the last one given counts.
@@ -118,8 +118,8 @@ macro_rules! inlined {
             mod $module {
                 use super::{CopyCode, ZeroCode, named};
 
-                const COPY: CopyCode = named(carryline::copy::KERNELS, $name);
-                const ZERO: ZeroCode = named(carryline::zero::KERNELS, $name);
+                const COPY: CopyCode = named(carryline::internals::kernels::COPY, $name);
+                const ZERO: ZeroCode = named(carryline::internals::kernels::ZERO, $name);
 
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as the kernel.

@@ -12,7 +12,7 @@
 use crate::fill::{self, Fill};
 use crate::kernels::{self, Copy, Kernels, Zero};
 use crate::{libc_own, overlap};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use carryline_served::Served;
 use carryline_variants::{Family, Routine, Variant};
 use core::mem::transmute;

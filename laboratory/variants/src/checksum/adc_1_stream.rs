@@ -9,7 +9,7 @@
 //! they are read by narrower loads. Other architectures get the same chain from the compiler.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

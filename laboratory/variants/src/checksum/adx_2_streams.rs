@@ -4,7 +4,7 @@
 //! since counting the loop would spoil the flags; then at most one step of 64 bytes, then the bytes left.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -3,7 +3,7 @@
 //! The first four words make a chain of their own; the seed meets the fifth word and then that chain's sum.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

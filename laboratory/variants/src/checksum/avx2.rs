@@ -7,7 +7,7 @@
 //! accumulators together, stay within 32 bits, after which the lanes are widened to 64.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -7,7 +7,7 @@ use crate::{
     Lengths, Role, Routine, Variant,
     chain32::{self, Rest, adc32_chain},
 };
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -2,8 +2,8 @@
 
 use crate::landing::{self, Landing};
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
-use carryline::dispatch::Function;
+use carryline::internals::cpu::Features;
+use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -24,6 +24,6 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
 
 /// Where a program's call lands; see [`landing`](crate::landing).
 pub(crate) fn landing() -> Landing {
-    let kernel = landing::kernel(Function::Checksum, carryline::checksum::KERNELS);
+    let kernel = landing::kernel(Function::Checksum, carryline::internals::kernels::CHECKSUM);
     Landing::Routine(kernel.map_or(VARIANT.routine, Routine::Checksum))
 }

@@ -6,7 +6,7 @@ use crate::{
     Lengths, Role, Routine, Variant,
     ones_complement::{self, adc_chain},
 };
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

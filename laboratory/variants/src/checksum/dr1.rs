@@ -6,7 +6,7 @@ use crate::{
     Lengths, Role, Routine, Variant,
     chain32::{self, adc32_chain},
 };
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

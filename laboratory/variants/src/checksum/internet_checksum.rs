@@ -5,7 +5,7 @@
 //! from C.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

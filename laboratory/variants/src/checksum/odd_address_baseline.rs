@@ -5,7 +5,7 @@
 //! every even address, at seed 0, and at any seed that reads the same both ways.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -6,7 +6,7 @@
 //! depend on where the message lies; it stands here for what it costs.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -5,7 +5,7 @@
 //! 131,076 bytes of 0xff on; it is made for IP packets.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -8,7 +8,7 @@
 //! Its vector path is off by one from 131,088 bytes near all ones on; it is made for datagrams.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -3,7 +3,7 @@
 //! The handling of odd addresses stays; see [`odd_address_swap`].
 
 use crate::{Lengths, Role, Routine, Variant, checksum::odd_address_swap};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -4,7 +4,7 @@
 //! last one.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

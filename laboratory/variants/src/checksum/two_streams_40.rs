@@ -5,7 +5,7 @@
 //! [`two_streams_article`](super::two_streams_article).
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

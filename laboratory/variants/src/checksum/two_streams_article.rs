@@ -4,7 +4,7 @@
 //! taking it in. [`adc_2_streams`](super::adc_2_streams) is the right form.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -5,7 +5,7 @@
 //! the article measured.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

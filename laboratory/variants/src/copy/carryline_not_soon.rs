@@ -3,7 +3,7 @@
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::Next;
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -19,5 +19,5 @@ pub static VARIANT: Variant = Variant {
 
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the family's contract is this function's obligation.
-    unsafe { carryline::copy::copy_raw_with(dst, src, len, Next::NotSoon) }
+    unsafe { carryline::copy::bytes_raw_with(dst, src, len, Next::NotSoon) }
 }

@@ -6,7 +6,7 @@
 //! words into vectors.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// See the module.

@@ -1,7 +1,7 @@
 //! One byte at a time: the frozen form that every proof compares with.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -4,7 +4,7 @@
 //! the microcode likes; CPUs with ERMS promise that this is wide, those with FSRM that the start is short.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -3,7 +3,7 @@
 //! The second string instruction nearly always starts for nothing; compare [`rep_movsq`](super::rep_movsq).
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -1,7 +1,7 @@
 //! `rep movsw`: 16-bit words by one string instruction, an odd last byte by itself.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

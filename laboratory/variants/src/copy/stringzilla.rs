@@ -3,7 +3,7 @@
 //! It finds the CPU's features itself, so that masking features for this project's kernels does not bind it.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

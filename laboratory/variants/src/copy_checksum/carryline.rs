@@ -2,8 +2,8 @@
 
 use crate::landing::{self, Landing};
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
-use carryline::dispatch::Function;
+use carryline::internals::cpu::Features;
+use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -24,6 +24,6 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) ->
 
 /// Where a program's call lands; see [`landing`](crate::landing).
 pub(crate) fn landing() -> Landing {
-    let kernel = landing::kernel(Function::CopyAndSum, carryline::checksum::COPY_AND_SUM_KERNELS);
+    let kernel = landing::kernel(Function::CopyAndSum, carryline::internals::kernels::COPY_AND_SUM);
     Landing::Routine(kernel.map_or(VARIANT.routine, Routine::CopyChecksum))
 }

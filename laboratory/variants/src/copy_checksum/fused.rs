@@ -4,7 +4,7 @@
 //! of the two chains; then at most one step of 32 bytes, then the bytes left.
 
 use crate::{Lengths, Role, Routine, Variant, edges, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -5,7 +5,7 @@
 //! aligned.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::avx512_dot, edges, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

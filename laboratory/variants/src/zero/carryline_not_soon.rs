@@ -3,7 +3,7 @@
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::Next;
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -4,8 +4,8 @@
 use crate::landing::{self, Landing};
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::Next;
-use carryline::cpu::Features;
-use carryline::dispatch::Function;
+use carryline::internals::cpu::Features;
+use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -26,6 +26,6 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
 
 /// Where a program's call lands; see [`landing`](crate::landing).
 pub(crate) fn landing() -> Landing {
-    let kernel = landing::kernel(Function::Zero, carryline::zero::KERNELS);
+    let kernel = landing::kernel(Function::Zero, carryline::internals::kernels::ZERO);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Zero(code.read_here)))
 }

@@ -1,7 +1,7 @@
 //! The `carryline` crate's zeroing of secrets, which the compiler cannot remove.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -6,7 +6,7 @@
 //! CLZERO). The bytes before the first and behind the last whole line are written by ordinary stores.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -4,7 +4,7 @@
 //! [`rep_stosl`](super::rep_stosl).
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

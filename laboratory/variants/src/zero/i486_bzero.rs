@@ -3,7 +3,7 @@
 //! The i486 had no fast string instructions.
 
 use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

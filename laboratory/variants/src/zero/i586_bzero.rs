@@ -4,7 +4,7 @@
 //! but one of its table. Fewer than 256 bytes go by `rep stosl`, as they did.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -4,7 +4,7 @@
 //! reads: that, and not the speed of its stores, is its figure in a benchmark that zeroes one buffer again and again.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

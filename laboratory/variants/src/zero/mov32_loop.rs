@@ -3,7 +3,7 @@
 //! The stores are volatile, or the compiler would see a memset in the loop and call it.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -1,7 +1,7 @@
 //! 16 32-bit stores to a loop step of 64 bytes.
 
 use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -4,7 +4,7 @@
 //! themselves, and then it is one more thing to wait for.
 
 use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -6,7 +6,7 @@
 //! gets both kinds.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -4,7 +4,7 @@
 //! the words before it, instead of a second string instruction that would nearly always find nothing to do.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -4,7 +4,7 @@
 //! should tie; a difference between them is a difference of the calls, or noise.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

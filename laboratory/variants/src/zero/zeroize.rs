@@ -2,7 +2,7 @@
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 use ::zeroize::Zeroize;
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {

@@ -20,7 +20,7 @@ pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 /// What a CPU is best off with; `..._from_bytes` is the length from which on a call is not done by a loop.
 ///
 /// ```
-/// let profile = carryline::cpu::profile();
+/// let profile = carryline::internals::cpu::profile();
 /// if !profile.is_measured() {
 ///     assert_eq!(profile.rep_movsb_from_bytes, usize::MAX);
 /// }

@@ -6,7 +6,8 @@ use crate::cpu::caches::caches;
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use crate::dispatch::ZeroCode;
 use crate::intent::{self, Plan};
-use crate::zero::{self, KERNELS};
+use crate::zero;
+use crate::zero::kernels::KERNELS;
 
 /// Zeroes `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);

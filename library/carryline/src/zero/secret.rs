@@ -15,9 +15,6 @@ use super::fill_raw;
 /// carryline::zero::secret(&mut key);
 /// assert_eq!(key, [0; 28]);
 /// ```
-///
-/// # Panics
-/// As [the module](super) says.
 #[inline]
 pub fn secret(dst: &mut [u8]) {
     // SAFETY: a slice is valid for writes of its length.
@@ -28,9 +25,6 @@ pub fn secret(dst: &mut [u8]) {
 ///
 /// # Safety
 /// As [`fill_raw`].
-///
-/// # Panics
-/// As [the module](super) says.
 ///
 /// ```
 /// let mut pin = [1_u16, 2, 3, 4];

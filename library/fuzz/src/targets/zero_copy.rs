@@ -5,9 +5,9 @@ use super::first_difference;
 use crate::input::{Input, MOST_BYTES};
 use crate::memory::{with_destination, with_source};
 use crate::usable;
-use carryline::dispatch::{CopyCode, ZeroCode};
-use carryline::intent::{Plan, Way};
-use carryline::{copy, zero};
+use carryline::internals::dispatch::{CopyCode, ZeroCode};
+use carryline::internals::kernels;
+use carryline::internals::plan::{Plan, Way};
 
 const PLANS: [Plan; 5] = [
     Plan { way: Way::String, source_done: false },
@@ -63,7 +63,7 @@ pub(super) fn check(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let len = input.length(MOST_BYTES);
     with_destination(&mut input, len, |dst, input| {
-        for kernel in usable(zero::KERNELS) {
+        for kernel in usable(kernels::ZERO) {
             let mut check = |way: &str, zero: Zero| {
                 dst.reset();
                 zero(dst.pointer(), len);
@@ -81,7 +81,7 @@ pub(super) fn check(bytes: &[u8]) {
             src.reset();
             input.fill(src.bytes());
             let original = src.bytes().to_vec();
-            for kernel in usable(copy::KERNELS) {
+            for kernel in usable(kernels::COPY) {
                 let mut check = |way: &str, copy: Copy| {
                     dst.reset();
                     copy(dst.pointer(), src.pointer(), len);
