@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "two add-with-carry chains, 128 bytes to a loop step",
     provenance: "vandeven-2021, two streams without ADX, for every length and with every carry",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {

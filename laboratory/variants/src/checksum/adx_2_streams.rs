@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "two interleaved chains by adcx and adox, 128 bytes to a loop step",
     provenance: "vandeven-2021, using ADX, for every length",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Adds the words at the first distances onto `$first` by adcx, those at the second onto `$second` by adox.

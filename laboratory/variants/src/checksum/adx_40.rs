@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Only(40),
     summary: "four words by adcx, the seed and the fifth by adox",
     provenance: "vandeven-2021, using ADX",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {

@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "vpmaddwd with ones, four accumulators, 128 bytes to a loop step",
     provenance: "Intel's Software Developer's Manual, PMADDWD; RFC 1071, section 2 (C)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 const CHUNK_BYTES: usize = 512 * 1024;

@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "flip the top bits, vpdpwssd with ones, four accumulators, 256 bytes to a loop step",
     provenance: "Intel's Software Developer's Manual, VPDPWSSD; RFC 1071, section 2 (C)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 pub(crate) const CHUNK_BYTES: usize = 1024 * 1024;

@@ -25,7 +25,7 @@ pub static VARIANT: Variant = Variant {
         ", rte_raw_cksum; C compiler with ",
         env!("CARRYLINE_DPDK_FLAGS")
     ),
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" {

@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit add-with-carry, 64 bytes to a loop step",
     provenance: "hannum-1996, implementation dr1 (OpenBSD)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {

@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "etherparse's Sum16BitWords",
     provenance: "crate etherparse 0.21",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {

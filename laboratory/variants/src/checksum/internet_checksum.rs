@@ -20,6 +20,7 @@ pub static VARIANT: Variant = Variant {
         "drops a carry: 32 bytes of 0xff, a little-endian 128-bit 1 and 16 zero bytes give ff ff where fe ff is \\
          right; with overflow checks it panics there",
     ),
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {

@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit add-with-carry, the last word of each 16 bytes first",
     provenance: "hannum-1996, implementation myc1",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Shorter messages are not aligned.

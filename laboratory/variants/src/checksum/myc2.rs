@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "myc1 with each line of a block touched first",
     provenance: "hannum-1996, implementation myc2",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Shorter messages are not aligned.

@@ -20,6 +20,7 @@ pub static VARIANT: Variant = Variant {
         "at an odd address the sum is byte-swapped with the seed in it, which was not: seed 1 and one zero byte \
          give 0x100",
     ),
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {

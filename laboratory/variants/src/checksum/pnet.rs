@@ -16,7 +16,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::UpTo(65_535),
     summary: "pnet's big-endian words, one at a time",
     provenance: "crate pnet_packet 0.35",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {

@@ -12,7 +12,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one byte at a time",
     provenance: "RFC 1071, section 1",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {

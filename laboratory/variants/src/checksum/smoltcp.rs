@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::UpTo(65_535),
     summary: "smoltcp's portable loop, as the compiler vectorises it",
     provenance: "crate smoltcp 0.14",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {

@@ -16,7 +16,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Only(40),
     summary: "four words in one chain, the seed and the fifth in another",
     provenance: "vandeven-2021, two streams without ADX",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {

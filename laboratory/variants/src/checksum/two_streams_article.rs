@@ -16,6 +16,7 @@ pub static VARIANT: Variant = Variant {
     summary: "two chains over 40 bytes, with an add where an add-with-carry is needed",
     provenance: "vandeven-2021, listing of two streams without ADX",
     known_bad: Some("the carry out of the third word is dropped: 24 bytes of 0xff and 16 of 0 lose one"),
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {

@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "16-bit words added into 32 bits, sixteen to a loop step",
     provenance: "hannum-1996, implementation orig (386BSD)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Steps of 16 words after which the sum is reduced: 2048 * 16 * 0xffff, a reduced sum, a shifted one and the

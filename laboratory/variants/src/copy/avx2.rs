@@ -20,7 +20,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-byte loads and aligned stores, four to a loop step",
     provenance: "evans-2018: pairs of 32-byte moves in compilers' inlined copies",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 #[target_feature(enable = "avx2")]

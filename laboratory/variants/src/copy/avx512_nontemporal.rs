@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "1 KiB blocks: prefetch the next, store this one with 64-byte non-temporal stores",
     provenance: "evans-2003: prefetch and movntps beyond the caches; AMD's block prefetch (Athlon optimization guide)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 const BLOCK_BYTES: usize = 1024;

@@ -14,7 +14,8 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "this project's library, through its run-time dispatch",
     provenance: "library/carryline",
-    known_bad: None,
+    lands: Some(landing),
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
@@ -23,7 +24,7 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
 }
 
 /// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
+fn landing() -> Landing {
     let kernel = landing::kernel(Function::Copy, carryline::internals::kernels::COPY);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Copy(code.copy)))
 }

@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "64-bit integer registers, 32 bytes to a loop step",
     provenance: "evans-2018: 48 bytes of system call arguments through integer registers",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {

@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep movsb",
     provenance: "evans-2018: start-up and rate of rep movsb",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {

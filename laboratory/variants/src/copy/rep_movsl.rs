@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "rep movsl, then rep movsb for the rest",
     provenance: "evans-2018: the kernel's bcopy with its second rep movs",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {

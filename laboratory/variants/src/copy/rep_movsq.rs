@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep movsq, the last bytes by an overlapping word",
     provenance: "evans-2018: the kernel's bcopy by words, without its second rep movs",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {

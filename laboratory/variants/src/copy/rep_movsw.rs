@@ -12,7 +12,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep movsw, an odd last byte by itself",
     provenance: "evans-2018: the widths of rep movs",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {

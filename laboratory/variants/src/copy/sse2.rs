@@ -20,7 +20,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "16-byte loads and aligned stores, four to a loop step",
     provenance: "evans-2018: SSE in compilers' inlined copies",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 #[target_feature(enable = "sse2")]

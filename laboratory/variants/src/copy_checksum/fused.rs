@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one pass: 64-bit load, store, add with carry in two chains",
     provenance: "Linux csum_partial_copy, as an idea; vandeven-2021, two streams",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Copies four words and adds them onto `$sum`.

@@ -16,7 +16,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one pass: 64-byte load, store, vpdpwssd into four accumulators",
     provenance: "Linux csum_partial_copy, as an idea; Intel's Software Developer's Manual, VPDPWSSD",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 #[target_feature(enable = "avx512f,avx512vnni")]

@@ -1,6 +1,7 @@
 //! Two passes: the C library's `memcpy`, then the kernel's form of the sum over the source, by then in the
 //! cache if it fits.
 
+use crate::c_library::CLibrary;
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
 use carryline::internals::cpu::Features;
 
@@ -13,7 +14,8 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "the C library's memcpy, then one add-with-carry chain",
     provenance: "vandeven-2021 (Linux csum_partial of 2021) behind ISO C's memcpy",
-    known_bad: None,
+    c_library: Some(CLibrary::AsInstalled),
+    ..Variant::PLAIN
 };
 
 /// # Safety

@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-byte aligned stores, four to a loop step",
     provenance: "Intel's Optimization Reference Manual, on memset with AVX",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 #[target_feature(enable = "avx2")]

@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "64-byte aligned stores, four to a loop step",
     provenance: "Intel's Optimization Reference Manual, on AVX-512 stores of whole lines",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 #[target_feature(enable = "avx512f")]

@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "non-temporal 64-byte stores to whole lines, four to a loop step, then sfence",
     provenance: "evans-2003's movntps, at the width of a line",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 #[target_feature(enable = "avx512f")]

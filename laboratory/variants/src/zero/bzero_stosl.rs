@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "rep stosb to a word boundary, rep stosl, rep stosb",
     provenance: "evans-2003, row zeroE (the C library's bzero by stosl)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

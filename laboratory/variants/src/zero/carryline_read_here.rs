@@ -16,7 +16,8 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "this project's library, told that the bytes are read at once",
     provenance: "library/carryline",
-    known_bad: None,
+    lands: Some(landing),
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
@@ -25,7 +26,7 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
 }
 
 /// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
+fn landing() -> Landing {
     let kernel = landing::kernel(Function::Zero, carryline::internals::kernels::ZERO);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Zero(code.read_here)))
 }

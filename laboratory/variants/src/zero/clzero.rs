@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one clzero for each whole line, then sfence",
     provenance: "AMD64 Architecture Programmer's Manual, volume 3",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit stores in blocks of 64, then of 16 bytes",
     provenance: "evans-2003, row zeroB (i486_bzero)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

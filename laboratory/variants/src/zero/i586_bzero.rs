@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "64-bit x87 stores between fnsave and frstor",
     provenance: "evans-2003, row zeroC (i586_bzero)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 const LEAST: usize = 256;

@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "OR 32 bytes together, write them only if they are not zero",
     provenance: "evans-2003, row zeroD (the i686_pagezero that the patch puts in)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit stores in a plain loop",
     provenance: "evans-2003, row zero8 (movl)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

@@ -12,7 +12,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit stores, 32 bytes to a loop step",
     provenance: "evans-2003, row zero3 (unroll 32)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "non-temporal 16-byte stores to whole lines, then sfence",
     provenance: "evans-2003: row zeroF",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 #[target_feature(enable = "sse2")]

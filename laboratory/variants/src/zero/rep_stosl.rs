@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep stosl, the last bytes by an overlapping word",
     provenance: "torvalds-2000: 4 KB by rep stosl; evans-2003, row zero0",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

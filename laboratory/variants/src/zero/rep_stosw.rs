@@ -12,7 +12,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep stosw, an odd last byte by itself",
     provenance: "the 16-bit form of evans-2003's rep stosl",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

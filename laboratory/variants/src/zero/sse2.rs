@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "16-byte aligned stores, four to a loop step",
     provenance: "Intel's Optimization Reference Manual, on memset with SSE",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 #[target_feature(enable = "sse2")]

@@ -3,6 +3,7 @@
 //! With a length that the compiler does not know it becomes a call of the C library's memset, so that the two
 //! should tie; a difference between them is a difference of the calls, or noise.
 
+use crate::c_library::CLibrary;
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::internals::cpu::Features;
 
@@ -15,7 +16,8 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "Rust's ptr::write_bytes, a call of memset at unknown lengths",
     provenance: "Rust's core library",
-    known_bad: None,
+    c_library: Some(CLibrary::AsInstalled),
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {

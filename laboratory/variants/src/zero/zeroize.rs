@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "zeroize's zeroing of a slice, which the compiler cannot remove",
     provenance: "crate zeroize 1.9",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
