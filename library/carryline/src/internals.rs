@@ -21,6 +21,7 @@ pub mod dispatch {
 pub mod kernels {
     pub use crate::checksum::kernels::{COPY_AND_SUM_KERNELS as COPY_AND_SUM, KERNELS as CHECKSUM};
     pub use crate::copy::kernels::KERNELS as COPY;
+    pub use crate::set::{KERNELS as SET, SetFn};
     pub use crate::zero::kernels::KERNELS as ZERO;
 }
 

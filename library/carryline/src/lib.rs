@@ -59,6 +59,7 @@ pub mod environment;
 mod intent;
 #[doc(hidden)]
 pub mod internals;
+mod set;
 pub mod zero;
 
 mod word;

@@ -187,6 +187,10 @@ fn entries() -> Vec<(String, usize, bool, bool)> {
         all.push((format!("zero {name} unfenced"), code.unfenced as usize, around, true));
         all.push((format!("zero {name} if_dirty"), code.if_dirty as usize, false, false));
     }
+    for kernel in kernels::SET.iter().filter(|kernel| features().contains(kernel.needs)) {
+        let (name, around) = (kernel.name, kernel.name != "portable");
+        all.push((format!("set {name}"), kernel.function as usize, around, false));
+    }
     for kernel in kernels::COPY.iter().filter(|kernel| features().contains(kernel.needs)) {
         let (name, code) = (kernel.name, kernel.function);
         let around = name != "portable";

@@ -4,8 +4,8 @@
 //! is the only place with exported symbols; a test reads the list from the built library.
 
 use crate::abort::buffer_overflow;
-use crate::table::{CHOSEN, FAST, plain_zero, record};
-use crate::{fill, overlap};
+use crate::kernels::{fill_portable, move_portable, zero_portable};
+use crate::table::{CHOSEN, FAST, record};
 use carryline_served::Function;
 use core::ffi::c_int;
 
@@ -46,7 +46,7 @@ unsafe fn copy_slowly(dst: *mut u8, src: *const u8, len: usize, function: Functi
     unsafe {
         match routine {
             Some(routine) => routine(dst, src, len),
-            None => overlap::portable(dst, src, len),
+            None => move_portable(dst, src, len),
         }
     }
 }
@@ -77,7 +77,7 @@ unsafe fn zero_slowly(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
     unsafe {
         match CHOSEN.zero() {
             Some(routine) => routine(dst, len),
-            None => plain_zero(dst, len),
+            None => zero_portable(dst, len),
         }
     }
 }
@@ -111,7 +111,7 @@ unsafe fn fill_slowly(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
     unsafe {
         match CHOSEN.fill() {
             Some(routine) => routine(dst, byte, len),
-            None => fill::portable(dst, byte, len),
+            None => fill_portable(dst, byte, len),
         }
     }
 }

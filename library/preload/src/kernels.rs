@@ -6,6 +6,7 @@
 
 use carryline::internals::cpu::Features;
 use carryline::internals::dispatch::{self, CopyCode, CopyFn, Kernel, ZeroCode, ZeroFn};
+use carryline::internals::kernels::SetFn;
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -14,6 +15,13 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 pub(crate) type Copy = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize) -> *mut u8;
 /// `memset` with the byte 0.
 pub(crate) type Zero = unsafe extern "C" fn(dst: *mut u8, len: usize) -> *mut u8;
+
+/// `memset` with a byte that is already one.
+pub(crate) type Fill = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize) -> *mut u8;
+
+/// What serves where nothing was chosen: with moves of 16 bytes at most, which every CPU of the architecture has, and without
+/// a look at relocated data.
+pub(crate) use portable::{overlapping as move_portable, zero as zero_portable};
 
 /// What is behind [`pointed_copy`].
 static COPY: AtomicPtr<()> = AtomicPtr::new(null_mut());
@@ -26,13 +34,18 @@ pub(crate) struct Kernels {
     /// For buffers that may overlap.
     pub(crate) overlapping: Copy,
     pub(crate) zero: Zero,
+    /// For other bytes.
+    pub(crate) fill: Fill,
 }
 
 /// The library's best for a CPU. Not through the library's own dispatch: built with
 /// `std`, that reads the environment at the first call, which here may be anywhere.
 pub(crate) fn best(features: Features) -> Kernels {
-    let (copy, overlapping) = copy_named(dispatch::best(carryline::internals::kernels::COPY, features).name);
-    Kernels { copy, overlapping, zero: zero_named(dispatch::best(carryline::internals::kernels::ZERO, features).name) }
+    use carryline::internals::kernels;
+    let (copy, overlapping) = copy_named(dispatch::best(kernels::COPY, features).name);
+    let zero = zero_named(dispatch::best(kernels::ZERO, features).name);
+    let fill = fill_named(dispatch::best(kernels::SET, features).name);
+    Kernels { copy, overlapping, zero, fill }
 }
 
 /// A copy that calls `routine`. There is one such pointer: the last one given counts.
@@ -93,6 +106,17 @@ fn zero_named(name: &str) -> Zero {
     }
 }
 
+/// The function that goes with a kernel of the list for any byte.
+fn fill_named(name: &str) -> Fill {
+    match name {
+        #[cfg(target_arch = "x86_64")]
+        "avx512" => fill_avx512,
+        #[cfg(target_arch = "x86_64")]
+        "avx2" => fill_avx2,
+        _ => fill_portable,
+    }
+}
+
 /// The kernel of that name, while this library is compiled; else the last of the list, which every CPU can run.
 const fn named<F: core::marker::Copy>(list: &'static [Kernel<F>], name: &str) -> F {
     let mut index = 0;
@@ -124,7 +148,7 @@ macro_rules! inlined {
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
-                pub(super) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+                pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
                     // SAFETY: the caller's obligation.
                     unsafe { (COPY.copy)(dst, src, len) };
                     dst
@@ -133,7 +157,7 @@ macro_rules! inlined {
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
-                pub(super) unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+                pub(crate) unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
                     // SAFETY: the caller's obligation.
                     unsafe { (COPY.overlapping)(dst, src, len) };
                     dst
@@ -142,7 +166,7 @@ macro_rules! inlined {
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
-                pub(super) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
+                pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
                     // SAFETY: the caller's obligation.
                     unsafe { (ZERO.zero)(dst, len) };
                     dst
@@ -162,4 +186,31 @@ inlined! {
     avx512_branched: "avx512_branched", "avx512f,avx512bw,avx512vl,bmi2";
     avx2: "avx2", "avx2";
     sse2: "sse2";
+}
+
+/// The same for filling with any byte, of which there are fewer kernels.
+macro_rules! inlined_fills {
+    ($($function:ident: $name:literal $(, $features:literal)?;)*) => {
+        $(
+            /// # Safety
+            /// The CPU has the kernel's features; otherwise as the kernel.
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe extern "C" fn $function(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
+                const SET: SetFn = named(carryline::internals::kernels::SET, $name);
+                // SAFETY: the kernel's contract is this function's.
+                unsafe { SET(dst, byte, len) };
+                dst
+            }
+        )*
+    };
+}
+
+inlined_fills! {
+    fill_portable: "portable";
+}
+
+#[cfg(target_arch = "x86_64")]
+inlined_fills! {
+    fill_avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
+    fill_avx2: "avx2", "avx2";
 }

@@ -40,12 +40,8 @@ mod constructor;
 #[cfg(target_os = "linux")]
 mod entries;
 #[cfg(target_os = "linux")]
-mod fill;
-#[cfg(target_os = "linux")]
 mod kernels;
 #[cfg(target_os = "linux")]
 mod libc_own;
-#[cfg(target_os = "linux")]
-mod overlap;
 #[cfg(target_os = "linux")]
 mod table;

@@ -144,14 +144,14 @@ fn the_functions_call_nothing_outside_but_what_ends_a_process() {
         "carryline4copy",
         "variants4zero",
         "variants4copy",
-        "preload4fill",
+        "carryline3set",
         "preload7kernels",
-        "preload7overlap",
     ];
     let kernels = || functions.iter().filter(|(name, _)| kernels.iter().any(|kernel| name.contains(kernel)));
     assert!(kernels().count() >= 20, "{:?}", kernels().map(|(name, _)| name).collect::<Vec<_>>());
-    // Variants that are the C library's own functions; the interposer has no way to choose them.
-    let left_out = ["libc_mem", "write_bytes"];
+    // Variants that are the C library's own functions, which the interposer has no way to choose, and what tells a timed loop
+    // where to call, which it never asks.
+    let left_out = ["libc_mem", "write_bytes", "7landing"];
     for (name, code) in kernels().filter(|(name, _)| !left_out.iter().any(|part| name.contains(part))) {
         assert!(code.imported.is_empty(), "{name} reaches {:?}", code.imported);
         let recursion = code.direct.iter().any(|target| NAMES.contains(&target.as_str()));

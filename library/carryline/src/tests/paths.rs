@@ -6,6 +6,9 @@ use crate::blocks::{self, Block16, READ_KEPT, READ_ONCE};
 use crate::cpu::{Features, features};
 use core::arch::x86_64::{__m256i, __m512i};
 
+/// What is filled with; even, as `check_filling` wants it.
+const BYTE: u8 = 0x5a;
+
 fn some(first: usize) -> impl Iterator<Item = usize> {
     (first..first + 140).chain((first + 140..3400).step_by(61))
 }
@@ -26,6 +29,16 @@ macro_rules! check_level {
         unsafe extern "C" fn zero_around(dst: *mut u8, len: usize) {
             // SAFETY: the test's memory.
             unsafe { blocks::zero_around::<$block>(dst, len) }
+        }
+        $(#[$level])*
+        unsafe extern "C" fn fill_loop(dst: *mut u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::fill_aligned_loop::<$block>(dst, len, BYTE) }
+        }
+        $(#[$level])*
+        unsafe extern "C" fn fill_around(dst: *mut u8, len: usize) {
+            // SAFETY: the test's memory.
+            unsafe { blocks::fill_around::<$block>(dst, len, BYTE) }
         }
         $(#[$level])*
         unsafe extern "C" fn forward(dst: *mut u8, src: *const u8, len: usize) {
@@ -57,6 +70,12 @@ macro_rules! check_level {
         for (name, way, first) in zeros {
             // SAFETY: len accessible bytes from `first` on; the CPU has the level.
             zero::check_everywhere(&format!("{} {name}", $name), &|dst, len| unsafe { way(dst, len) }, some(first));
+        }
+        let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, five), ("fill_around", fill_around, 64)];
+        for (name, way, first) in fills {
+            let name = format!("{} {name}", $name);
+            // SAFETY: as above.
+            zero::check_filling(BYTE, &name, &|dst, len| unsafe { way(dst, len) }, some(first));
         }
         let copies = [
             ("copy_forward", forward as crate::dispatch::CopyFn, five),
@@ -96,6 +115,9 @@ fn each_is_exact_from_its_smallest_length_on() {
 fn string_instructions_are_exact_from_one_line_on() {
     // SAFETY: len accessible bytes, from 64 on.
     zero::check_everywhere("rep stosb", &|dst, len| unsafe { blocks::zero_rep_stosb(dst, len) }, some(64));
+    // SAFETY: as above.
+    let fill = |dst, len| unsafe { blocks::fill_rep_stosb(dst, len, BYTE) };
+    zero::check_filling(BYTE, "rep stosb with a byte", &fill, some(64));
     // SAFETY: as above, in both buffers.
     let rep_movsb = |dst: *mut u8, src: *const u8, len| unsafe { blocks::copy_rep_movsb(dst, src, len) };
     copy::check_everywhere("rep movsb", &rep_movsb, some_copies(64));

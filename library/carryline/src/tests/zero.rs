@@ -38,13 +38,18 @@ fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
 
 /// Checks the lengths at all distances from the guard before and the guard behind.
 pub(super) fn check_everywhere(name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
+    check_filling(0, name, way, lengths);
+}
+
+/// The same for filling with an even byte.
+pub(super) fn check_filling(byte: u8, name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
     let mut buffer = Guarded::new(1 << 16);
     let image = buffer.all().iter().map(|byte| byte | 1).collect::<Vec<u8>>();
-    let zeros = vec![0; image.len()];
+    let filled = vec![byte; image.len()];
     for len in lengths {
         for distance in 0..64 {
             for target in [buffer.start().wrapping_add(distance), buffer.ending(len, distance)] {
-                let wrong = buffer.wrong_after(&image, target, &zeros[..len], || way(target, len));
+                let wrong = buffer.wrong_after(&image, target, &filled[..len], || way(target, len));
                 assert_eq!(
                     wrong,
                     None,
