@@ -140,7 +140,7 @@ fn check_copy(variants: &[&Variant], dst: &mut Memory, src: &mut Memory, len: us
             // SAFETY: len bytes at both offsets lie inside two memories.
             Routine::Copy(copy) => unsafe { copy(dst.at(to), src.at(from), len) },
             Routine::CopyChecksum(copy) => {
-                // SAFETY: as above.
+                // SAFETY: len bytes at both offsets lie inside two memories, which are initialised.
                 let got = unsafe { copy(dst.at(to), src.at(from), len, seed) };
                 assert_eq!(fold(got), sum, "{} seed {seed:#x}", place());
             }

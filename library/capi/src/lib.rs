@@ -31,7 +31,7 @@ pub mod zero_and_copy;
 /// `data` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_partial(data: *const c_void, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `data` is valid for reads of `len` initialised bytes by contract.
     unsafe { carryline::checksum::partial_raw(data.cast(), len, seed) }
 }
 
@@ -48,7 +48,7 @@ pub extern "C" fn carryline_checksum_fold(sum: u32) -> u16 {
 /// `data` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_internet(data: *const c_void, len: usize) -> u16 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `data` is valid for reads of `len` initialised bytes by contract.
     !carryline::checksum::fold(unsafe { carryline::checksum::partial_raw(data.cast(), len, 0) })
 }
 
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn carryline_copy_and_sum(
     len: usize,
     seed: u32,
 ) -> u32 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `src` is readable, initialised, and `dst` writable for `len` bytes, and they do not overlap, by contract.
     unsafe { carryline::checksum::copy_and_sum_raw(dst.cast(), src.cast(), len, seed) }
 }
 

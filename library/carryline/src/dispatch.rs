@@ -242,11 +242,13 @@ macro_rules! table {
         mod first {
             use super::*;
             $(
+                /// # Safety
+                /// What the public function asks of its caller.
                 #[cold]
                 pub(super) unsafe extern "C" fn $field($($argument: $of),*) $(-> $result)? {
                     let kernel: $type = resolve(Function::$function, $list).function$(.$part)?;
                     TABLE.$field.store(kernel as *mut (), Ordering::Relaxed);
-                    // SAFETY: the caller's obligation is the kernel's, and the kernel was picked for this CPU.
+                    // SAFETY: what every kernel of the list asks of its caller, by contract; this one was picked for the CPU.
                     unsafe { kernel($($argument),*) }
                 }
             )*

@@ -42,7 +42,7 @@ extern "C" fn construct() {
         }
         None => FAST.set(&routines),
     }
-    // SAFETY: as above.
+    // SAFETY: the address of this thread's errno, as at the beginning.
     unsafe { *libc::__errno_location() = errno };
 }
 

@@ -63,7 +63,8 @@ pub(crate) fn zero_through(routine: ZeroFn) -> Zero {
 /// # Safety
 /// As the routine, which has been given to [`copy_through`].
 unsafe extern "C" fn pointed_copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: only routines of this type are stored there, and this function is not to be had before one is.
+    // SAFETY: only routines of this type are stored there, and this function is not to be had before one is. What the routine
+    // asks of its caller, by contract.
     unsafe { transmute::<*mut (), CopyFn>(COPY.load(Ordering::Relaxed))(dst, src, len) };
     dst
 }
@@ -71,7 +72,8 @@ unsafe extern "C" fn pointed_copy(dst: *mut u8, src: *const u8, len: usize) -> *
 /// # Safety
 /// As the routine, which has been given to [`zero_through`].
 unsafe extern "C" fn pointed_zero(dst: *mut u8, len: usize) -> *mut u8 {
-    // SAFETY: as in `pointed_copy`.
+    // SAFETY: only routines of this type are stored there, and this function is not to be had before one is. What the routine
+    // asks of its caller, by contract.
     unsafe { transmute::<*mut (), ZeroFn>(ZERO.load(Ordering::Relaxed))(dst, len) };
     dst
 }
@@ -149,7 +151,7 @@ macro_rules! inlined {
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
                 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-                    // SAFETY: the caller's obligation.
+                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
                     unsafe { (COPY.copy)(dst, src, len) };
                     dst
                 }
@@ -158,7 +160,7 @@ macro_rules! inlined {
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
                 pub(crate) unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-                    // SAFETY: the caller's obligation.
+                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
                     unsafe { (COPY.overlapping)(dst, src, len) };
                     dst
                 }
@@ -167,7 +169,7 @@ macro_rules! inlined {
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
                 pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
-                    // SAFETY: the caller's obligation.
+                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
                     unsafe { (ZERO.zero)(dst, len) };
                     dst
                 }
@@ -197,7 +199,7 @@ macro_rules! inlined_fills {
             $(#[target_feature(enable = $features)])?
             pub(crate) unsafe extern "C" fn $function(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
                 const SET: SetFn = named(carryline::internals::kernels::SET, $name);
-                // SAFETY: the kernel's contract is this function's.
+                // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
                 unsafe { SET(dst, byte, len) };
                 dst
             }

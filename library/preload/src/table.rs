@@ -71,19 +71,19 @@ impl Table {
 
     #[inline(always)]
     pub(crate) fn overlapping(&self) -> Option<Copy> {
-        // SAFETY: as in `copy`.
+        // SAFETY: only null and functions of this type are ever stored there.
         unsafe { transmute::<*mut (), Option<Copy>>(self.overlapping.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
     pub(crate) fn zero(&self) -> Option<Zero> {
-        // SAFETY: as in `copy`.
+        // SAFETY: only null and functions of this type are ever stored there.
         unsafe { transmute::<*mut (), Option<Zero>>(self.zero.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
     pub(crate) fn fill(&self) -> Option<Fill> {
-        // SAFETY: as in `copy`.
+        // SAFETY: only null and functions of this type are ever stored there.
         unsafe { transmute::<*mut (), Option<Fill>>(self.fill.load(Ordering::Relaxed)) }
     }
 }

@@ -4,7 +4,9 @@
 
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
+#[cfg(target_arch = "x86_64")]
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Everything that is exported.
@@ -88,8 +90,9 @@ fn it_asks_the_c_library_for_nothing_that_allocates_or_locks() {
     }
 }
 
-/// What a function's code goes to by direct calls and jumps: names, without the function itself; `through` is what it
+/// What a function's code goes to by direct calls and jumps: names, without the function itself; `imported` is what it
 /// reads from the table of imported addresses.
+#[cfg(target_arch = "x86_64")]
 #[derive(Default, Debug)]
 struct Code {
     direct: BTreeSet<String>,
@@ -97,6 +100,7 @@ struct Code {
 }
 
 /// The functions of the disassembly.
+#[cfg(target_arch = "x86_64")]
 fn functions(text: &str) -> BTreeMap<String, Code> {
     let mut all: BTreeMap<String, Code> = BTreeMap::new();
     let mut current = String::new();

@@ -23,6 +23,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     ones_complement::reduce(unsafe { chain(u64::from(seed), data, len) })

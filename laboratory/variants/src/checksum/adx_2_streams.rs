@@ -38,6 +38,8 @@ macro_rules! adx_chains {
     };
 }
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut first = u64::from(seed);
     let mut second = 0_u64;

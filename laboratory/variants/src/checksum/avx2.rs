@@ -23,6 +23,8 @@ pub static VARIANT: Variant = Variant {
 
 const CHUNK_BYTES: usize = 512 * 1024;
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);

@@ -24,6 +24,8 @@ pub static VARIANT: Variant = Variant {
 
 pub(crate) const CHUNK_BYTES: usize = 1024 * 1024;
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx512f,avx512vnni")]
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);

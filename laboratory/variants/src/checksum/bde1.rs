@@ -21,6 +21,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: a head up to a line boundary, then lines of 32 bytes, then fewer than 32: the caller's bytes.
     unsafe {

@@ -18,8 +18,10 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the family's contract is this function's obligation.
+    // SAFETY: `data` is valid for reads of `len` initialised bytes, which is all that `partial_raw` asks.
     unsafe { carryline::checksum::partial_raw(data, len, seed) }
 }
 

@@ -20,6 +20,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let (mut sum, mut at, mut left) = (seed, data, len);
     // SAFETY: steps of 64, then at most one of 32, then fewer than 32 of the caller's bytes.

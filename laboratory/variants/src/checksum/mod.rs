@@ -19,6 +19,10 @@
 //!
 //! A variant may be made for seed 0 alone ([`Lengths::OnlyUnseeded`](crate::Lengths)): the rest holds for it there.
 //!
+//! # Safety
+//! The caller: `data` is valid for reads of `len` initialised bytes, the variant supports `len` and the seed, and the CPU has
+//! what the variant needs.
+//!
 //! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 
 family! {

@@ -24,6 +24,8 @@ pub static VARIANT: Variant = Variant {
 /// Shorter messages are not aligned.
 const LEAST: usize = 64;
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: a head up to a multiple of 16, then blocks of 128 and of 32 bytes, then fewer than 32: the caller's.
     unsafe {

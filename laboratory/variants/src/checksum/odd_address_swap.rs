@@ -20,6 +20,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     unsafe { sum(data, len, seed) }
@@ -32,7 +34,7 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
 #[inline(always)]
 pub unsafe fn sum(data: *const u8, len: usize, seed: u32) -> u32 {
     if len == 0 || data as usize & 1 == 0 {
-        // SAFETY: the caller's obligation.
+        // SAFETY: `len` bytes are readable by contract.
         return ones_complement::reduce(unsafe { adc_1_stream::chain(u64::from(seed), data, len) });
     }
     // SAFETY: the first byte, then the len - 1 behind it.

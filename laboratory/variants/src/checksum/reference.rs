@@ -15,6 +15,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u128::from(seed);
     let mut at = 0;

@@ -17,6 +17,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }
@@ -28,6 +30,6 @@ unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
 /// `data` is valid for reads of 40 bytes.
 #[inline(always)]
 pub unsafe fn sum(data: *const u8, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation.
+    // SAFETY: 40 bytes are readable by contract.
     unsafe { odd_address_swap::sum(data, 40, seed) }
 }

@@ -19,6 +19,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);
     // SAFETY: reads the 40 bytes that this length-40 variant is given.

@@ -36,6 +36,8 @@ const fn shift_by_a_byte(sum: u32) -> u32 {
     reduce(reduce(sum)) << 8
 }
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = reduce(seed);
     let mut at = data;

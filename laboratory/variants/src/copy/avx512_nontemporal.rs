@@ -23,6 +23,8 @@ pub static VARIANT: Variant = Variant {
 
 const BLOCK_BYTES: usize = 1024;
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx512f")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     use core::arch::x86_64::{

@@ -21,6 +21,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     if len < 8 {
         // SAFETY: the caller owns len bytes on both sides, fewer than 16.
@@ -55,7 +57,7 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
 /// 8 bytes are readable at `src` and writable at `dst`.
 #[inline(always)]
 unsafe fn copy_word(dst: *mut u8, src: *const u8) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: 8 bytes are readable and writable by contract, at any alignment; any bytes are a u64.
     unsafe { dst.cast::<u64>().write_unaligned(src.cast::<u64>().read_unaligned()) };
     compiler_fence(Ordering::SeqCst);
 }

@@ -19,6 +19,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     unsafe { libc::memcpy(dst.cast(), src.cast(), len) };

@@ -10,6 +10,10 @@
 //! - the direction flag is clear on entry, as the platform's ABI has it, and on return; MXCSR, the x87 state and
 //!   the callee-saved registers are as they were.
 //!
+//! # Safety
+//! The caller: `src` is valid for reads and `dst` for writes of `len` bytes, the two do not overlap, the variant supports
+//! `len`, and the CPU has what the variant needs.
+//!
 //! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 
 family! {

@@ -15,6 +15,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     for i in 0..len {
         // SAFETY: i < len, and the caller owns len bytes on both sides. Volatile, or the loop becomes a call of memcpy.

@@ -18,6 +18,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: copies exactly the len bytes that the caller owns on both sides, upwards because the ABI has DF
     // clear.

@@ -17,6 +17,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len / 4 words, then len & 3 bytes behind them: the caller's on both sides, upwards because the ABI has DF
     // clear.

@@ -18,8 +18,10 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the family's contract is this function's obligation.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap: all that `copy_and_sum_raw` asks.
     unsafe { carryline::checksum::copy_and_sum_raw(dst, src, len, seed) }
 }
 

@@ -40,6 +40,8 @@ macro_rules! copy_adc_chain {
     };
 }
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let mut first = u64::from(seed);
     let mut second = 0_u64;

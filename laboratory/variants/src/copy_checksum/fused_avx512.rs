@@ -19,6 +19,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx512f,avx512vnni")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);

@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// The family's contract.
+/// What [the family](super) asks of a caller.
 pub(super) unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     unsafe {

@@ -6,6 +6,10 @@
 //! [`checksum`](crate::checksum) returns for the source; both contracts hold. Parity is that of the message: the
 //! first word begins at `src`, whatever the addresses.
 //!
+//! # Safety
+//! The caller: `src` is valid for reads of `len` initialised bytes and `dst` for writes of as many, the two do not overlap, the
+//! variant supports `len`, and the CPU has what the variant needs.
+//!
 //! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 
 family! {

@@ -22,6 +22,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{__m256i, _mm256_setzero_si256, _mm256_store_si256, _mm256_storeu_si256};

@@ -18,6 +18,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx512f")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{__m512i, _mm_sfence, _mm512_setzero_si512, _mm512_stream_si512};

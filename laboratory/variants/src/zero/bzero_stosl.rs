@@ -16,6 +16,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = if len < 16 { len } else { edges::bytes_to_boundary(dst, 4, len) };
     let rest = len - head;

@@ -20,8 +20,10 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: the family's contract is this function's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes, which is all that `fill_raw_with` asks.
     unsafe { carryline::zero::fill_raw_with(dst, len, Next::ReadHere) }
 }
 

@@ -20,6 +20,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = edges::bytes_to_boundary(dst, 64, len);
     // SAFETY: head is less than 64 and at most len. Behind it every line starts at a multiple of 64 and has

@@ -18,6 +18,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: len / 4 words, then len & 3 bytes behind them: the caller's, upwards because the ABI has DF clear.
     unsafe {

@@ -17,6 +17,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let chunks = len & !63;
     // SAFETY: the blocks of 64, then those of 16 in fewer than 64, then fewer than 16 bytes: the caller's.

@@ -24,6 +24,8 @@ const LEAST: usize = 256;
 #[repr(C, align(16))]
 struct State([u8; 108]);
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = if len < LEAST { len } else { edges::bytes_to_boundary(dst, 8, len) };
     let whole = (len - head) & !7;

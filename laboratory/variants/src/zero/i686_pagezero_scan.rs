@@ -18,6 +18,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let words = len / 4;
     // SAFETY: reads words of the caller's bytes until one is not zero, then writes from there to the last whole word;

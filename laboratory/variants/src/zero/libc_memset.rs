@@ -19,6 +19,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes.
     unsafe { libc::memset(dst.cast(), 0, len) };

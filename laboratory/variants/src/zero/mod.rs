@@ -10,6 +10,9 @@
 //! - the direction flag is clear on entry, as the platform's ABI has it, and on return; MXCSR, the x87 state and
 //!   the callee-saved registers are as they were.
 //!
+//! # Safety
+//! The caller: `dst` is valid for writes of `len` bytes, the variant supports `len`, and the CPU has what the variant needs.
+//!
 //! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 
 family! {

@@ -17,6 +17,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = edges::bytes_to_boundary(dst, 4, len);
     // SAFETY: head <= len; then the stores go to the multiples of 4 that have 4 bytes left before the end;

@@ -15,6 +15,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes, and whole steps of 16 of them are stored to.
     unsafe { zero_by_32_bits!(dst, len, 16, reads [], stores [0, 4, 8, 12]) }

@@ -18,6 +18,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes, and whole steps of 16 of them are read from and stored to.
     unsafe { zero_by_32_bits!(dst, len, 16, reads [0], stores [0, 4, 8, 12]) }

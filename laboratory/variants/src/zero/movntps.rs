@@ -20,6 +20,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "sse2")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{_mm_setzero_ps, _mm_sfence, _mm_stream_ps};

@@ -15,6 +15,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: len / 2 words, and the last byte where the length is odd: the caller's, upwards because the ABI has DF
     // clear.

@@ -22,6 +22,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "sse2")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{__m128i, _mm_setzero_si128, _mm_store_si128, _mm_storeu_si128};

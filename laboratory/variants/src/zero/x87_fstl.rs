@@ -18,6 +18,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let whole = len & !63;
     // SAFETY: whole steps of 64 of the caller's bytes are stored to, and fewer than 64 remain. One x87 register is

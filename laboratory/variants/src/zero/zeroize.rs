@@ -16,6 +16,8 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len bytes, which are initialised where a program has a secret in them.
     unsafe { peer::bytes_mut(dst, len) }.zeroize();

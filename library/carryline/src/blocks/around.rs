@@ -27,29 +27,29 @@ pub(crate) unsafe trait Stream: Block {
     unsafe fn stream(self, to: *mut u8);
 }
 
-// SAFETY: one store.
+// SAFETY: `stream` is one store of the block.
 unsafe impl Stream for __m128i {
     #[inline(always)]
     unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: by contract.
+        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
         unsafe { _mm_stream_si128(to.cast(), self) }
     }
 }
 
-// SAFETY: one store.
+// SAFETY: `stream` is one store of the block.
 unsafe impl Stream for __m256i {
     #[inline(always)]
     unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: by contract.
+        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
         unsafe { _mm256_stream_si256(to.cast(), self) }
     }
 }
 
-// SAFETY: one store.
+// SAFETY: `stream` is one store of the block.
 unsafe impl Stream for __m512i {
     #[inline(always)]
     unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: by contract.
+        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
         unsafe { _mm512_stream_si512(to.cast(), self) }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn fence() {
 /// `len >= 64`; `dst` is valid for writes of `len` bytes; the CPU has vectors of `B`.
 #[inline(always)]
 pub(crate) unsafe fn zero_around<B: Stream>(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract.
+    // SAFETY: a line at least, writable, and the CPU's vectors, by contract.
     unsafe { fill_around::<B>(dst, len, Zero) }
 }
 

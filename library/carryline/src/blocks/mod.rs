@@ -173,6 +173,7 @@ pub(crate) unsafe fn assume_init(slice: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 }
 
 /// Bytes from `address` (exclusive) up to the next multiple of `alignment`: 1 to `alignment`.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn bytes_to_next_multiple(address: *const u8, alignment: usize) -> usize {
     alignment - (address.addr() & (alignment - 1))
@@ -288,7 +289,7 @@ pub(crate) unsafe fn fill_up_to_32(dst: *mut u8, len: usize, fill: impl Fill) {
 /// `len <= 32`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_up_to_32(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract.
+    // SAFETY: at most 32 writable bytes by contract.
     unsafe { fill_up_to_32(dst, len, Zero) }
 }
 
@@ -329,7 +330,7 @@ pub(crate) unsafe fn fill_up_to_64(dst: *mut u8, len: usize, fill: impl Fill) {
 /// `len <= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_up_to_64(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract.
+    // SAFETY: at most 64 writable bytes by contract.
     unsafe { fill_up_to_64(dst, len, Zero) }
 }
 

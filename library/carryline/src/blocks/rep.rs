@@ -32,7 +32,7 @@ pub(crate) unsafe fn fill_rep_stosb(dst: *mut u8, len: usize, fill: impl Fill) {
 /// `len >= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_rep_stosb(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract.
+    // SAFETY: a line at least, writable, by contract.
     unsafe { fill_rep_stosb(dst, len, Zero) }
 }
 

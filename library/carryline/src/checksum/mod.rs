@@ -94,7 +94,7 @@ pub fn partial(data: &[u8], seed: u32) -> u32 {
 #[inline]
 #[must_use]
 pub unsafe fn partial_raw(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `data` is readable for `len` initialised bytes by contract; the kernel was picked for this CPU.
     unsafe { TABLE.checksum()(data, len, seed) }
 }
 
@@ -161,7 +161,7 @@ pub fn copy_and_sum(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
 #[inline]
 #[must_use]
 pub unsafe fn copy_and_sum_raw(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.copy_and_sum()(dst, src, len, seed) }
 }
 

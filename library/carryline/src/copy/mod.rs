@@ -65,7 +65,7 @@ pub fn bytes(dst: &mut [u8], src: &[u8]) {
 #[track_caller]
 pub fn bytes_with(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
     check_lengths(dst.len(), src.len());
-    // SAFETY: as in `copy`.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other.
     unsafe { bytes_raw_with(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
 }
 
@@ -83,7 +83,8 @@ pub fn bytes_with(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
 #[track_caller]
 pub fn bytes_uninit<'a>(dst: &'a mut [MaybeUninit<u8>], src: &[u8]) -> &'a mut [u8] {
     check_lengths(dst.len(), src.len());
-    // SAFETY: as in `copy`; then the destination is initialised.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; then the
+    // destination is initialised.
     unsafe {
         bytes_raw(dst.as_mut_ptr().cast(), src.as_ptr(), src.len());
         crate::blocks::assume_init(dst)
@@ -109,7 +110,8 @@ pub fn bytes_uninit_with<'a>(
     intent: impl Into<Intent>,
 ) -> &'a mut [u8] {
     check_lengths(dst.len(), src.len());
-    // SAFETY: as in `copy`; then the destination is initialised.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; then the
+    // destination is initialised.
     unsafe {
         bytes_raw_with(dst.as_mut_ptr().cast(), src.as_ptr(), src.len(), intent);
         crate::blocks::assume_init(dst)
@@ -139,7 +141,7 @@ pub fn bytes_uninit_with<'a>(
 #[track_caller]
 pub unsafe fn bytes_unfenced(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
     check_lengths(dst.len(), src.len());
-    // SAFETY: as in `copy`; the rest is the caller's obligation.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; the caller drains.
     unsafe { bytes_raw_unfenced(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
 }
 
@@ -173,7 +175,7 @@ pub(crate) fn lengths_differ(dst_bytes: usize, src_bytes: usize) -> ! {
 /// ```
 #[inline]
 pub unsafe fn bytes_raw(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.copy()(dst, src, len) }
 }
 
@@ -193,15 +195,15 @@ pub unsafe fn bytes_raw(dst: *mut u8, src: *const u8, len: usize) {
 pub unsafe fn bytes_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     if intent.reads_here() && (len < AROUND_LEAST_BYTES || !intent.is_source_done()) {
-        // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+        // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
         return unsafe { TABLE.copy_read_here()(dst, src, len) };
     }
     if len < AROUND_LEAST_BYTES {
-        // SAFETY: the same contract.
+        // SAFETY: both are valid for `len` bytes and do not overlap, by contract.
         return unsafe { bytes_raw(dst, src, len) };
     }
     let plan = Plan::of_copy(intent, dst, src, len);
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.copy_planned()(dst, src, len, plan) }
 }
 
@@ -222,6 +224,7 @@ pub unsafe fn bytes_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: i
 pub unsafe fn bytes_raw_unfenced(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     let plan = Plan::of_copy(intent, dst, src, len).unfenced(intent);
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes and do not overlap, and the caller drains, by contract; the kernel was picked for
+    // this CPU.
     unsafe { TABLE.copy_unfenced()(dst, src, len, plan) }
 }

@@ -92,7 +92,7 @@ fn outside(bytes: usize, start: usize, end: usize, dst: usize) -> ! {
 /// ```
 #[inline]
 pub unsafe fn within_raw(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.overlapping()(dst, src, len) }
 }
 
@@ -111,7 +111,7 @@ pub unsafe fn within_raw(dst: *mut u8, src: *const u8, len: usize) {
 /// ```
 #[inline]
 pub unsafe fn within_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
-    // SAFETY: the caller's obligation; `bytes_raw_with` gets buffers that are len bytes apart.
+    // SAFETY: both are valid for `len` bytes by contract; `bytes_raw_with` gets buffers that do not overlap.
     unsafe {
         if dst.addr().abs_diff(src.addr()) >= len {
             bytes_raw_with(dst, src, len, intent);

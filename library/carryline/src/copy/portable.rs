@@ -33,7 +33,7 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
 /// `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as [`within_raw`](super::within_raw).
 #[inline(always)]
 pub(super) unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: by contract.
+    // SAFETY: between one and two times four blocks of 16, valid for `len` bytes, by contract.
     unsafe { copy_head_tail::<Block16, 4>(dst, src, len) }
 }
 
@@ -55,7 +55,7 @@ pub(super) unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usi
 /// # Safety
 /// As [`bytes_raw`](super::bytes_raw).
 unsafe extern "C" fn planned(dst: *mut u8, src: *const u8, len: usize, _: Plan) {
-    // SAFETY: the same contract.
+    // SAFETY: both are valid for `len` bytes and do not overlap, by contract.
     unsafe { copy(dst, src, len) }
 }
 

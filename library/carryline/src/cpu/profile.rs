@@ -190,6 +190,7 @@ const _: () = {
 };
 
 /// The row of a model.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no other CPU has CPUID"))]
 fn of_model(model: Model) -> &'static Profile {
     let is_in = |models: &Models| {
         models.vendor == model.vendor && models.family == model.family && models.models.contains(&model.model)

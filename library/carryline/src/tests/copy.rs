@@ -14,11 +14,11 @@ pub(super) type Way<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
 
 /// Every entry of a kernel with every plan.
 fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
-    // SAFETY: here and below, both buffers have len accessible bytes; the CPU has what the kernel needs.
+    // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
     call("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
-    // SAFETY: as above.
+    // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
     call("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
-    // SAFETY: as above.
+    // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
     call("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
     for (way, source_done) in [
         (intent::Way::Loop, false),
@@ -28,9 +28,9 @@ fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
         (intent::Way::NonTemporal, true),
     ] {
         let plan = Plan { way, source_done };
-        // SAFETY: as above.
+        // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
         call(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
-        // SAFETY: as above; nobody else sees the memory.
+        // SAFETY: both buffers have len accessible bytes that nobody else sees; the CPU has what the kernel needs.
         call(&format!("unfenced {plan:?}"), &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
     }
 }

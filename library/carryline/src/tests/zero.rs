@@ -18,21 +18,21 @@ const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false };
 
 /// Every entry of a kernel with every plan. Any CPU that has the kernel's needs may call them with memory of ours.
 fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
-    // SAFETY: here and below, targets have len accessible bytes; the CPU has what the kernel needs.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("planned by loop", &|dst, len| unsafe { (code.planned)(dst, len, BY_LOOP) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("planned by string", &|dst, len| unsafe { (code.planned)(dst, len, BY_STRING) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("planned around", &|dst, len| unsafe { (code.planned)(dst, len, AROUND) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("unfenced by loop", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_LOOP) });
-    // SAFETY: as above; nobody else sees the memory.
+    // SAFETY: the target has len accessible bytes that nobody else sees; the CPU has what the kernel needs.
     call("unfenced around", &|dst, len| unsafe { (code.unfenced)(dst, len, AROUND) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
 }
 
@@ -117,7 +117,7 @@ fn only_dirty_lines_are_written() {
                 assert_eq!(written, block.len(), "{}: len {len} at {distance}, byte {dirty}", kernel.name);
                 assert!(buffer.all().iter().all(|byte| *byte == 0));
             }
-            // SAFETY: as above.
+            // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
             let written = unsafe { (kernel.function.if_dirty)(start, len) };
             assert_eq!(written, 0, "{}: nothing to do", kernel.name);
         }

@@ -144,7 +144,7 @@ pub fn if_dirty(dst: &mut [u8]) -> usize {
 /// ```
 #[inline]
 pub unsafe fn fill_unfenced(dst: &mut [u8], intent: impl Into<Intent>) {
-    // SAFETY: a slice is valid for writes of its length; the rest is the caller's obligation.
+    // SAFETY: a slice is valid for writes of its length; the caller drains.
     unsafe { fill_raw_unfenced(dst.as_mut_ptr(), dst.len(), intent) }
 }
 
@@ -161,7 +161,7 @@ pub unsafe fn fill_unfenced(dst: &mut [u8], intent: impl Into<Intent>) {
 /// ```
 #[inline]
 pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.zero()(dst, len) }
 }
 
@@ -181,15 +181,15 @@ pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
 pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     if intent.reads_here() {
-        // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+        // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
         return unsafe { TABLE.zero_read_here()(dst, len) };
     }
     if len < AROUND_LEAST_BYTES {
-        // SAFETY: the same contract.
+        // SAFETY: `dst` is valid for writes of `len` bytes by contract.
         return unsafe { fill_raw(dst, len) };
     }
     let plan = Plan::of_zero(intent, len);
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.zero_planned()(dst, len, plan) }
 }
 
@@ -210,7 +210,7 @@ pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>)
 pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     let plan = Plan::of_zero(intent, len).unfenced(intent);
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, and the caller drains, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.zero_unfenced()(dst, len, plan) }
 }
 
@@ -227,6 +227,6 @@ pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Inte
 /// ```
 #[inline]
 pub unsafe fn if_dirty_raw(dst: *mut u8, len: usize) -> usize {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for reads and writes of `len` initialised bytes, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.zero_if_dirty()(dst, len) }
 }

@@ -34,7 +34,7 @@ pub fn secret(dst: &mut [u8]) {
 /// ```
 #[inline]
 pub unsafe fn secret_raw(dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { fill_raw(dst, len) };
     observe(dst);
 }
@@ -56,7 +56,7 @@ pub unsafe fn secret_raw(dst: *mut u8, len: usize) {
     )
 ))]
 fn observe(dst: *mut u8) {
-    // SAFETY: no instruction at all.
+    // SAFETY: there is no instruction, so that nothing is accessed.
     unsafe {
         core::arch::asm!("/* {0} */", in(reg) dst, options(nostack, preserves_flags, readonly));
     }

@@ -38,8 +38,11 @@ mod tests {
     use carryline::internals::cpu::Features;
 
     /// Forgets the carry out of 32 bits.
+    ///
+    /// # Safety
+    /// `data` is valid for reads of `len` initialised bytes and not null.
     unsafe extern "C" fn loses_a_carry(data: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
+        // SAFETY: valid, initialised and not null by contract; bytes have no alignment.
         let data = unsafe { std::slice::from_raw_parts(data, len) };
         data.chunks(4).fold(seed, |sum, chunk| {
             let mut word = [0; 4];
