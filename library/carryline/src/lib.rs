@@ -39,7 +39,8 @@
 //!
 //! Versions follow Semantic Versioning. Within a compatible series (0.1.x, later 1.x):
 //!
-//! - what is documented here stays: names, signatures, results, what panics. Enums that may grow are `#[non_exhaustive]`;
+//! - what is documented here stays: names, signatures, results, what panics. Enums that may grow are `#[non_exhaustive]`, the
+//!   others are complete;
 //! - results are exact on every CPU. Speed, the choice of kernels, and what an [`Intent`] comes to may change with any
 //!   version;
 //! - the minimum supported Rust version is 1.89. Only a new minor version raises it, to one that is at least six months
