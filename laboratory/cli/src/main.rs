@@ -32,8 +32,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
     if matches!(cli.command, Some(Command::Worker)) {
         return commands::worker::run();
     }
-    carryline::cpu::mask_from_environment().map_err(|error| failure::usage(error.to_string()))?;
-    carryline::dispatch::check_environment().map_err(|error| failure::usage(error.to_string()))?;
+    carryline::environment::check().map_err(|error| failure::usage(error.to_string()))?;
     interrupt::listen();
     let common = &cli.common;
     match &cli.command {

@@ -2,7 +2,7 @@
 //! must call it slower; `carryline selftest` and the tests see to that.
 
 use crate::subject::{Subject, SubjectId};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Lengths, Routine, find};
 

@@ -5,7 +5,7 @@
 //! Loading runs the file's constructors, and calling runs its code: both belong into a worker process.
 
 use crate::subject::Subject;
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use carryline_variants::landing::{Landing, SetFn};
 use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Family, Lengths, Routine, ZeroFn};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};

@@ -1,6 +1,6 @@
 //! What is proved and timed: a variant of the collection, or a routine of the user's own.
 
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Role, Variant};
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,6 @@ impl Subject {
     /// True if the CPU, as masked, can run it.
     #[must_use]
     pub fn runs_here(&self) -> bool {
-        carryline::cpu::features().contains(self.needs)
+        carryline::internals::cpu::features().contains(self.needs)
     }
 }

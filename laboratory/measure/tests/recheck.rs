@@ -1,6 +1,6 @@
 //! A routine that is right when it is proved and wrong afterwards is found out after the timing.
 
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use carryline_measure::condition::Condition;
 use carryline_measure::sampler::{Bench, Buffers, CacheSizes};
 use carryline_measure::status::StatusPage;

@@ -6,7 +6,7 @@
 //! (`..._no_rep`). The library reads the variable once, when a process starts: a process has one of the two, and a row
 //! can be verified and timed only in a process that was started for it.
 
-use crate::{Variant, copy, copy_checksum, zero};
+use crate::{Variant, of};
 
 /// The thresholds that the C library of a process has for `rep movsb` and `rep stosb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,16 +17,14 @@ pub enum Thresholds {
     Raised,
 }
 
-/// The rows of one function: as installed, and with raised thresholds.
-static PAIRS: &[(&Variant, &Variant)] = &[
-    (&zero::libc_memset::VARIANT, &zero::libc_memset_no_rep::VARIANT),
-    (&copy::libc_memcpy::VARIANT, &copy::libc_memcpy_no_rep::VARIANT),
-    (&copy::libc_memmove::VARIANT, &copy::libc_memmove_no_rep::VARIANT),
-    (&copy_checksum::memcpy_then_sum::VARIANT, &copy_checksum::memcpy_then_sum_no_rep::VARIANT),
-];
-
-/// Other variants that end in the C library, which have no second row.
-static CALLERS: &[&Variant] = &[&zero::write_bytes::VARIANT];
+/// What a variant that ends in the C library is among its rows.
+#[derive(Clone, Copy, Debug)]
+pub enum CLibrary {
+    /// The function as installed; there may be a row with raised thresholds.
+    AsInstalled,
+    /// The same function as that row, with raised thresholds.
+    Raised(&'static Variant),
+}
 
 impl Variant {
     /// In which processes it is what its name says; `None` for a variant that does not call the C library, which is
@@ -41,21 +39,21 @@ impl Variant {
     /// ```
     #[must_use]
     pub fn thresholds(&self) -> Option<Thresholds> {
-        let is = |other: &&Variant| core::ptr::eq(*other, self);
-        if PAIRS.iter().any(|(_, raised)| is(raised)) {
-            return Some(Thresholds::Raised);
-        }
-        let as_installed = PAIRS.iter().map(|(as_installed, _)| as_installed);
-        as_installed.chain(CALLERS).any(is).then_some(Thresholds::AsInstalled)
+        self.c_library.map(|row| match row {
+            CLibrary::AsInstalled => Thresholds::AsInstalled,
+            CLibrary::Raised(_) => Thresholds::Raised,
+        })
     }
 
     /// The row of the same function with the other thresholds, if this is a row of the C library.
     #[must_use]
     pub fn with_other_thresholds(&self) -> Option<&'static Variant> {
-        PAIRS.iter().find_map(|(as_installed, raised)| {
-            let other = |one: &Variant, other: &'static Variant| core::ptr::eq(one, self).then_some(other);
-            other(as_installed, raised).or_else(|| other(raised, as_installed))
-        })
+        match self.c_library? {
+            CLibrary::Raised(as_installed) => Some(as_installed),
+            CLibrary::AsInstalled => of(self.family()).iter().copied().find(
+                |other| matches!(other.c_library, Some(CLibrary::Raised(row)) if core::ptr::eq(row, self)),
+            ),
+        }
     }
 }
 

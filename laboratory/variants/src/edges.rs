@@ -71,7 +71,7 @@ pub(crate) unsafe fn zero_below_16(dst: *mut u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn zero_below_32(dst: *mut u8, len: usize) {
     debug_assert!(len < 32);
-    // SAFETY: as in zero_below_16.
+    // SAFETY: 16 bytes and more hold a u128 at either end; fewer are what `zero_below_16` takes. All are writable by contract.
     unsafe {
         if len >= 16 {
             zero_ends::<u128>(dst, len);
@@ -88,7 +88,8 @@ pub(crate) unsafe fn zero_below_32(dst: *mut u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn zero_below_64(dst: *mut u8, len: usize) {
     debug_assert!(len < 64);
-    // SAFETY: [u128; 2] is 32 bytes; otherwise as in zero_below_32.
+    // SAFETY: 32 bytes and more hold a [u128; 2] at either end; fewer are what `zero_below_32` takes. All are writable by
+    // contract.
     unsafe {
         if len >= 32 {
             zero_ends::<[u128; 2]>(dst, len);
@@ -127,7 +128,8 @@ pub(crate) unsafe fn copy_below_16(dst: *mut u8, src: *const u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn copy_below_32(dst: *mut u8, src: *const u8, len: usize) {
     debug_assert!(len < 32);
-    // SAFETY: as in copy_below_16.
+    // SAFETY: 16 bytes and more hold a u128 at either end; fewer are what `copy_below_16` takes. All are readable and
+    // writable by contract.
     unsafe {
         if len >= 16 {
             copy_ends::<u128>(dst, src, len);

@@ -7,8 +7,8 @@
 //! lead to a jump, every call would be timed with one jump more than the program makes, which is a quarter of what
 //! the smallest calls cost.
 
-use crate::{Family, Routine, Variant, copy, copy_checksum, zero};
-use carryline::dispatch::{self, Function, Kernel};
+use crate::{Family, Routine, Variant};
+use carryline::internals::dispatch::{self, Function, Kernel};
 use core::ffi::{c_int, c_void};
 
 /// `memset`.
@@ -45,31 +45,8 @@ impl From<Routine> for Landing {
     }
 }
 
-/// A variant that only hands on, and how to find what it leads to.
-type Lead = (&'static Variant, fn() -> Landing);
-
-/// The variants that only hand on.
-static LANDINGS: &[Lead] = &[
-    (&zero::carryline::VARIANT, zero::carryline::landing),
-    (&zero::libc_memset::VARIANT, zero::libc_memset::landing),
-    (&zero::libc_memset_no_rep::VARIANT, zero::libc_memset_no_rep::landing),
-    (&zero::carryline_read_here::VARIANT, zero::carryline_read_here::landing),
-    (&copy::carryline::VARIANT, copy::carryline::landing),
-    (&copy::carryline_read_here::VARIANT, copy::carryline_read_here::landing),
-    (&copy::carryline_overlapping::VARIANT, copy::carryline_overlapping::landing),
-    (&copy::libc_memcpy::VARIANT, copy::libc_memcpy::landing),
-    (&copy::libc_memcpy_no_rep::VARIANT, copy::libc_memcpy_no_rep::landing),
-    (&copy::libc_memmove::VARIANT, copy::libc_memmove::landing),
-    (&copy::libc_memmove_no_rep::VARIANT, copy::libc_memmove_no_rep::landing),
-    (&crate::checksum::carryline::VARIANT, crate::checksum::carryline::landing),
-    (&copy_checksum::carryline::VARIANT, copy_checksum::carryline::landing),
-];
-
 impl Variant {
     /// Where a program's call lands; see [the module](self).
-    ///
-    /// # Panics
-    /// For the library's own variants as [`dispatch::chosen`].
     ///
     /// ```
     /// use carryline_variants::landing::Landing;
@@ -78,9 +55,8 @@ impl Variant {
     /// assert!(matches!(landing, Some(Landing::Move(_))));
     /// ```
     #[must_use]
-    pub fn landing(&'static self) -> Landing {
-        let found = LANDINGS.iter().find(|(variant, _)| core::ptr::eq(*variant, self));
-        found.map_or(Landing::Routine(self.routine), |(_, landing)| landing())
+    pub fn landing(&self) -> Landing {
+        self.lands.map_or(Landing::Routine(self.routine), |landing| landing())
     }
 }
 
@@ -110,6 +86,6 @@ mod tests {
                 Landing::Set(_) | Landing::Move(_) => landed += 1,
             }
         }
-        assert_eq!(landed, LANDINGS.len());
+        assert_eq!(landed, all().filter(|variant| variant.lands.is_some()).count());
     }
 }

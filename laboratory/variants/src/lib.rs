@@ -1,12 +1,24 @@
 //! The collection: every way ever worth comparing to zero, copy and checksum memory.
 //!
-//! A variant is one file with one `static VARIANT`, and one line in its family's list. What it promises is its
-//! family's contract, written at the top of the family's module; the proof, the measurement, the listings and
+//! A variant is one file with one `static VARIANT`, which says all that is special about it, and its name in its family's
+//! list. What it promises is its family's contract, written at the top of the family's module; the proof, the measurement, the listings and
 //! the tests all iterate the lists.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
-use carryline::cpu::Features;
+use c_library::CLibrary;
+use carryline::internals::cpu::Features;
 use core::fmt;
+use landing::Landing;
+
+/// The variants of a family, a name each, in the order of listings: their modules, and the list `VARIANTS`.
+macro_rules! family {
+    ($($(#[$attribute:meta])* $name:ident;)*) => {
+        $($(#[$attribute])* pub mod $name;)*
+
+        /// The family's variants.
+        pub static VARIANTS: &[&crate::Variant] = &[$($(#[$attribute])* &$name::VARIANT,)*];
+    };
+}
 
 pub mod c_library;
 #[cfg(target_arch = "x86_64")]
@@ -162,6 +174,10 @@ pub struct Variant {
     pub provenance: &'static str,
     /// Why it is known to be wrong, if it is: then the proof must catch it, and it is never ranked.
     pub known_bad: Option<&'static str>,
+    /// Where a program's call lands, if the routine only hands on to code that is found at run time; see [`landing`].
+    pub lands: Option<fn() -> Landing>,
+    /// How the C library's thresholds bear on it, if it ends in the C library; see [`c_library`].
+    pub c_library: Option<CLibrary>,
 }
 
 /// Which lengths a variant is made for, and whether it heeds a seed.
@@ -199,6 +215,21 @@ impl Lengths {
 }
 
 impl Variant {
+    /// What most variants are where they do not say otherwise: not known to be wrong, of any length, code of their own. Names
+    /// and routines are everybody's own.
+    pub const PLAIN: Variant = Variant {
+        name: "",
+        routine: null::routine(Family::Zero),
+        role: Role::Technique,
+        needs: Features::NONE,
+        lengths: Lengths::Any,
+        summary: "",
+        provenance: "",
+        known_bad: None,
+        lands: None,
+        c_library: None,
+    };
+
     /// The family, from the routine's signature.
     #[must_use]
     pub const fn family(&self) -> Family {
@@ -208,7 +239,7 @@ impl Variant {
     /// True if the CPU, as masked, can run it.
     #[must_use]
     pub fn runs_here(&self) -> bool {
-        carryline::cpu::features().contains(self.needs)
+        carryline::internals::cpu::features().contains(self.needs)
     }
 
     /// True if it may stand behind `memset` or `memcpy` themselves: it takes every length, is not known to be wrong,
@@ -217,7 +248,7 @@ impl Variant {
     #[must_use]
     pub fn can_interpose(&self) -> bool {
         let own_code = matches!(self.role, Role::Technique | Role::Reference);
-        let calls_them = self.thresholds().is_some();
+        let calls_them = self.c_library.is_some();
         let copies_or_zeroes = matches!(self.family(), Family::Zero | Family::Copy);
         own_code
             && !calls_them

@@ -2,11 +2,19 @@
 
 use crate::{Family, Routine};
 
+/// # Safety
+/// None is needed: nothing is touched.
 unsafe extern "C" fn zero(_dst: *mut u8, _len: usize) {}
+/// # Safety
+/// As [`zero`].
 unsafe extern "C" fn copy(_dst: *mut u8, _src: *const u8, _len: usize) {}
+/// # Safety
+/// As [`zero`].
 unsafe extern "C" fn checksum(_data: *const u8, _len: usize, seed: u32) -> u32 {
     seed
 }
+/// # Safety
+/// As [`zero`].
 unsafe extern "C" fn copy_checksum(_dst: *mut u8, _src: *const u8, _len: usize, seed: u32) -> u32 {
     seed
 }

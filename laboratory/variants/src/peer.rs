@@ -3,22 +3,24 @@
 /// The caller's bytes as a slice; an empty one where `len` is 0, whatever the pointer.
 ///
 /// # Safety
-/// `data` is valid for reads of `len` bytes, which nobody writes as long as the slice lives.
+/// `data` is valid for reads of `len` initialised bytes, which nobody writes as long as the slice lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes<'a>(data: *const u8, len: usize) -> &'a [u8] {
     let data = if len == 0 { core::ptr::NonNull::dangling().as_ptr() } else { data.cast_mut() };
-    // SAFETY: the caller's obligation, and a dangling pointer is right for an empty slice.
+    // SAFETY: valid and initialised by contract, not null as it can be accessed, and bytes have no alignment; for an empty
+    // slice any pointer that is not null is right.
     unsafe { core::slice::from_raw_parts(data, len) }
 }
 
 /// As [`bytes`], to write.
 ///
 /// # Safety
-/// `data` is valid for writes of `len` bytes, which nobody else touches as long as the slice lives.
+/// `data` is valid for writes of `len` initialised bytes, which nobody else touches as long as the slice lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes_mut<'a>(data: *mut u8, len: usize) -> &'a mut [u8] {
     let data = if len == 0 { core::ptr::NonNull::dangling().as_ptr() } else { data };
-    // SAFETY: the caller's obligation, and a dangling pointer is right for an empty slice.
+    // SAFETY: valid and initialised by contract, not null as it can be accessed, and bytes have no alignment; for an empty
+    // slice any pointer that is not null is right.
     unsafe { core::slice::from_raw_parts_mut(data, len) }
 }
 

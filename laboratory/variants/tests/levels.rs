@@ -5,7 +5,7 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use carryline_variants::{Role, all};
 use iced_x86::{CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeSet;

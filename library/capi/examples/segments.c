@@ -51,7 +51,7 @@ int main(void) {
     pseudo = carryline_sum_pseudo_v6(SOURCE, DESTINATION, (uint32_t)len, UDP);
     head = carryline_sum_add_iov(pseudo, pieces, 2);
     tail = carryline_sum_add_iov(carryline_sum_new(), pieces + 2, 2); /* elsewhere, or long ago */
-    show("of two sums", carryline_sum_finish_udp(carryline_sum_then(head, tail)));
+    show("of two sums", carryline_sum_finish_udp(carryline_sum_combine(head, tail)));
 
     memcpy(header + CHECKSUM, checksum.b, sizeof checksum.b);
     printf("datagram is %s\n",

@@ -170,7 +170,7 @@ carryline_sum carryline_sum_add_iov(carryline_sum sum, const struct iovec *iov,
 carryline_sum carryline_sum_add_zeros(carryline_sum sum, size_t len) CARRYLINE_CONST CARRYLINE_USE;
 
 /* This sum and that of the data behind it, which was summed apart. */
-carryline_sum carryline_sum_then(carryline_sum sum, carryline_sum behind) CARRYLINE_CONST CARRYLINE_USE;
+carryline_sum carryline_sum_combine(carryline_sum sum, carryline_sum behind) CARRYLINE_CONST CARRYLINE_USE;
 
 /* Copies len bytes from src to dst, which must not overlap, and adds them, in one pass where the CPU allows it. */
 carryline_sum carryline_sum_copy(carryline_sum sum, void *dst, const void *src, size_t len) CARRYLINE_USE;

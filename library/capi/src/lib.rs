@@ -4,10 +4,8 @@
 //! function is one call of the Rust library's `_raw` form, which is a jump to the kernel picked for the CPU.
 //!
 //! `cargo xtask install --prefix P` builds the library for installation: without the crate feature `std`, with
-//! `panic = "abort"`. Such a library needs libc only and reads no environment, so that `CARRYLINE_FORCE` and
-//! `CARRYLINE_MASK` have no effect on it, and no setting can end the program it is part of. A library with `std`
-//! (`cargo build --release -p carryline-capi`) obeys them and needs libgcc_s too. Rust programs want the crate
-//! `carryline` itself.
+//! `panic = "abort"`. Such a library needs libc only. It reads no environment, so that `CARRYLINE_FORCE` and
+//! `CARRYLINE_MASK` have no effect on it. Rust programs want the crate `carryline` itself.
 //!
 //! Names are those of the Rust library: `carryline::checksum::partial` is `carryline_checksum_partial`, a method of
 //! `Sum` is `carryline_sum_...`, one of `Checksum` `carryline_csum_...`. Both types are passed by value and keep their
@@ -33,7 +31,7 @@ pub mod zero_and_copy;
 /// `data` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_partial(data: *const c_void, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `data` is valid for reads of `len` initialised bytes by contract.
     unsafe { carryline::checksum::partial_raw(data.cast(), len, seed) }
 }
 
@@ -50,7 +48,7 @@ pub extern "C" fn carryline_checksum_fold(sum: u32) -> u16 {
 /// `data` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_internet(data: *const c_void, len: usize) -> u16 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `data` is valid for reads of `len` initialised bytes by contract.
     !carryline::checksum::fold(unsafe { carryline::checksum::partial_raw(data.cast(), len, 0) })
 }
 
@@ -67,7 +65,7 @@ pub unsafe extern "C" fn carryline_copy_and_sum(
     len: usize,
     seed: u32,
 ) -> u32 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `src` is readable, initialised, and `dst` writable for `len` bytes, and they do not overlap, by contract.
     unsafe { carryline::checksum::copy_and_sum_raw(dst.cast(), src.cast(), len, seed) }
 }
 

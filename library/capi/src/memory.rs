@@ -32,7 +32,7 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[];
     }
-    // SAFETY: the caller's obligation; a pointer that can be read is not null, and bytes have no alignment. No object
+    // SAFETY: readable and initialised by contract; a pointer that can be read is not null, and bytes have no alignment. No object
     // of C is larger than half of the address space.
     unsafe { core::slice::from_raw_parts(data.cast(), len) }
 }
@@ -45,9 +45,9 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> &'a [u8] {
 #[inline(always)]
 pub(crate) unsafe fn pieces<'a>(iov: *const iovec, count: usize) -> impl Iterator<Item = Piece<'a>> + Clone {
     (0..count).map(move |index| {
-        // SAFETY: index < count, and the caller's obligation.
+        // SAFETY: index < count, of which that many entries are readable by contract.
         let iovec { iov_base, iov_len } = unsafe { iov.add(index).read() };
-        // SAFETY: the caller's obligation.
+        // SAFETY: what an entry describes is readable by contract.
         Piece(unsafe { bytes(iov_base, iov_len) })
     })
 }
@@ -58,6 +58,6 @@ pub(crate) unsafe fn pieces<'a>(iov: *const iovec, count: usize) -> impl Iterato
 /// `data` must be valid for reads of `N` initialised bytes, at any alignment.
 #[inline(always)]
 pub(crate) unsafe fn array<const N: usize>(data: *const c_void) -> [u8; N] {
-    // SAFETY: the caller's obligation; an array of bytes has no alignment.
+    // SAFETY: `N` initialised bytes are readable by contract; an array of bytes has no alignment.
     unsafe { data.cast::<[u8; N]>().read() }
 }

@@ -14,7 +14,7 @@ use core::ffi::c_void;
 /// `src` and `dst` must be valid for reads of 4 initialised bytes.
 #[inline(always)]
 pub(crate) unsafe fn v4(src: *const c_void, dst: *const c_void) -> Addresses {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses are readable by contract.
     unsafe { Addresses::V4 { src: array(src), dst: array(dst) } }
 }
 
@@ -22,7 +22,7 @@ pub(crate) unsafe fn v4(src: *const c_void, dst: *const c_void) -> Addresses {
 /// `src` and `dst` must be valid for reads of 16 initialised bytes.
 #[inline(always)]
 pub(crate) unsafe fn v6(src: *const c_void, dst: *const c_void) -> Addresses {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses are readable by contract.
     unsafe { Addresses::V6 { src: array(src), dst: array(dst) } }
 }
 
@@ -32,7 +32,7 @@ pub(crate) unsafe fn v6(src: *const c_void, dst: *const c_void) -> Addresses {
 /// As [`bytes`].
 #[inline(always)]
 pub(crate) unsafe fn whole<'a>(data: *const c_void, len: usize) -> core::iter::Once<Piece<'a>> {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `data` is readable for `len` bytes by contract.
     core::iter::once(Piece(unsafe { bytes(data, len) }))
 }
 
@@ -54,7 +54,7 @@ pub(crate) unsafe fn compute<'a, I: Iterator<Item = Piece<'a>> + Clone>(
     };
     if fits {
         let computed = protocol(addresses, pieces);
-        // SAFETY: the caller's obligation; the pieces are no longer used.
+        // SAFETY: `checksum` is writable by contract; the pieces, among which it may lie, are no longer used.
         unsafe { checksum.write(computed.into()) };
     }
     fits
@@ -80,13 +80,13 @@ pub unsafe extern "C" fn carryline_checksum_ipv4_header(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `header` is readable for `len` bytes by contract.
     let header = unsafe { bytes(header, len) };
     let said = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
     let holds = said >= 20 && said <= len;
     if holds {
         let computed = checksum::ipv4_header(header);
-        // SAFETY: the caller's obligation; the header is no longer used.
+        // SAFETY: `checksum` is writable by contract; the header, in which it may lie, is no longer used.
         unsafe { checksum.write(computed.into()) };
     }
     holds
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn carryline_checksum_ipv4_header(
 /// `header` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_verify_ipv4_header(header: *const c_void, len: usize) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `header` is readable for `len` bytes by contract.
     checksum::verify_ipv4_header(unsafe { bytes(header, len) })
 }
 
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_ipv4_header(header: *const c_
 /// `message` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_icmp(message: *const c_void, len: usize) -> carryline_csum {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `message` is readable for `len` bytes by contract.
     checksum::icmp(unsafe { whole(message, len) }).into()
 }
 
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn carryline_checksum_icmp(message: *const c_void, len: us
 /// As [`carryline_checksum_icmp`]; the pieces as in `carryline_sum_add_iov`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_icmp_iov(iov: *const iovec, count: usize) -> carryline_csum {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the `count` pieces are readable by contract.
     checksum::icmp(unsafe { pieces(iov, count) }).into()
 }
 
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn carryline_checksum_icmp_iov(iov: *const iovec, count: u
 /// As [`carryline_checksum_icmp`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_verify_icmp(message: *const c_void, len: usize) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `message` is readable for `len` bytes by contract.
     checksum::verify_icmp(unsafe { whole(message, len) })
 }
 
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_icmp(message: *const c_void, 
 /// As [`carryline_checksum_verify_icmp`]; the pieces as in `carryline_sum_add_iov`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_verify_icmp_iov(iov: *const iovec, count: usize) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the `count` pieces are readable by contract.
     checksum::verify_icmp(unsafe { pieces(iov, count) })
 }
 
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn carryline_checksum_icmpv6(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `message` are readable, and `checksum` is writable, by contract.
     unsafe { compute(icmpv6, v6(src, dst), whole(message, len), checksum) }
 }
 
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn carryline_checksum_icmpv6_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
     unsafe { compute(icmpv6, v6(src, dst), pieces(iov, count), checksum) }
 }
 
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_icmpv6(
     message: *const c_void,
     len: usize,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `message` are readable by contract.
     unsafe { checksum::verify_icmpv6(array(src), array(dst), whole(message, len)) }
 }
 
@@ -200,6 +200,6 @@ pub unsafe extern "C" fn carryline_checksum_verify_icmpv6_iov(
     iov: *const iovec,
     count: usize,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable by contract.
     unsafe { checksum::verify_icmpv6(array(src), array(dst), pieces(iov, count)) }
 }

@@ -83,7 +83,7 @@ pub unsafe extern "C" fn carryline_sum_add(
     len: usize,
 ) -> carryline_sum {
     let (acc, odd) = Sum::from(sum).into_raw_parts();
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `data` is valid for reads of `len` initialised bytes by contract.
     behind(unsafe { partial_raw(data.cast(), len, acc) }, odd, len)
 }
 
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn carryline_sum_add_fresh(
     data: *const c_void,
     len: usize,
 ) -> carryline_sum {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `data` is readable for `len` bytes by contract.
     Sum::from(sum).add_fresh(unsafe { bytes(data, len) }).into()
 }
 
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn carryline_sum_add_iov(
     iov: *const iovec,
     count: usize,
 ) -> carryline_sum {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the `count` pieces are readable by contract.
     Sum::from(sum).add_iov(unsafe { pieces(iov, count) }).into()
 }
 
@@ -122,10 +122,10 @@ pub extern "C" fn carryline_sum_add_zeros(sum: carryline_sum, len: usize) -> car
     Sum::from(sum).add_zeros(len).into()
 }
 
-/// This sum and that of the data behind it: [`Sum::then`].
+/// This sum and that of the data behind it: [`Sum::combine`].
 #[unsafe(no_mangle)]
-pub extern "C" fn carryline_sum_then(sum: carryline_sum, behind: carryline_sum) -> carryline_sum {
-    Sum::from(sum).then(behind.into()).into()
+pub extern "C" fn carryline_sum_combine(sum: carryline_sum, behind: carryline_sum) -> carryline_sum {
+    Sum::from(sum).combine(behind.into()).into()
 }
 
 /// Copies `len` bytes from `src` to `dst`, which do not overlap, and adds them: [`Sum::copy`], and [`Sum::copy_over`],
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn carryline_sum_copy(
     len: usize,
 ) -> carryline_sum {
     let (acc, odd) = Sum::from(sum).into_raw_parts();
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `src` is readable, initialised, and `dst` writable for `len` bytes, and they do not overlap, by contract.
     let acc = unsafe { copy_and_sum_raw(dst.cast(), src.cast(), len, acc) };
     behind(acc, odd, len)
 }
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn carryline_sum_pseudo_v4(
     protocol: u8,
     len: u16,
 ) -> carryline_sum {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses are readable by contract.
     let (src, dst) = unsafe { (array(src), array(dst)) };
     Sum::pseudo_v4(src, dst, protocol, len).into()
 }
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn carryline_sum_pseudo_v6(
     len: u32,
     next_header: u8,
 ) -> carryline_sum {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses are readable by contract.
     let (src, dst) = unsafe { (array(src), array(dst)) };
     Sum::pseudo_v6(src, dst, len, next_header).into()
 }

@@ -42,7 +42,7 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v4(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `segment` are readable, and `checksum` is writable, by contract.
     unsafe { compute(checksum::tcp, v4(src, dst), whole(segment, len), checksum) }
 }
 
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v4_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
     unsafe { compute(checksum::tcp, v4(src, dst), pieces(iov, count), checksum) }
 }
 
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_tcp_v4(
     segment: *const c_void,
     len: usize,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `segment` are readable by contract.
     unsafe { checksum::verify_tcp(v4(src, dst), whole(segment, len)) }
 }
 
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_tcp_v4_iov(
     iov: *const iovec,
     count: usize,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable by contract.
     unsafe { checksum::verify_tcp(v4(src, dst), pieces(iov, count)) }
 }
 
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v6(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `segment` are readable, and `checksum` is writable, by contract.
     unsafe { compute(checksum::tcp, v6(src, dst), whole(segment, len), checksum) }
 }
 
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v6_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
     unsafe { compute(checksum::tcp, v6(src, dst), pieces(iov, count), checksum) }
 }
 
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_tcp_v6(
     segment: *const c_void,
     len: usize,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `segment` are readable by contract.
     unsafe { checksum::verify_tcp(v6(src, dst), whole(segment, len)) }
 }
 
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_tcp_v6_iov(
     iov: *const iovec,
     count: usize,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable by contract.
     unsafe { checksum::verify_tcp(v6(src, dst), pieces(iov, count)) }
 }
 
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn carryline_checksum_udp_v4(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `datagram` are readable, and `checksum` is writable, by contract.
     unsafe { compute(checksum::udp, v4(src, dst), whole(datagram, len), checksum) }
 }
 
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn carryline_checksum_udp_v4_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
     unsafe { compute(checksum::udp, v4(src, dst), pieces(iov, count), checksum) }
 }
 
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_udp_v4(
     datagram: *const c_void,
     len: usize,
 ) -> carryline_udp_verdict {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `datagram` are readable by contract.
     unsafe { checksum::verify_udp(v4(src, dst), whole(datagram, len)).into() }
 }
 
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_udp_v4_iov(
     iov: *const iovec,
     count: usize,
 ) -> carryline_udp_verdict {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable by contract.
     unsafe { checksum::verify_udp(v4(src, dst), pieces(iov, count)).into() }
 }
 
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn carryline_checksum_udp_v6(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `datagram` are readable, and `checksum` is writable, by contract.
     unsafe { compute(checksum::udp, v6(src, dst), whole(datagram, len), checksum) }
 }
 
@@ -244,7 +244,7 @@ pub unsafe extern "C" fn carryline_checksum_udp_v6_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
     unsafe { compute(checksum::udp, v6(src, dst), pieces(iov, count), checksum) }
 }
 
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_udp_v6(
     datagram: *const c_void,
     len: usize,
 ) -> carryline_udp_verdict {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and `len` bytes at `datagram` are readable by contract.
     unsafe { checksum::verify_udp(v6(src, dst), whole(datagram, len)).into() }
 }
 
@@ -274,6 +274,6 @@ pub unsafe extern "C" fn carryline_checksum_verify_udp_v6_iov(
     iov: *const iovec,
     count: usize,
 ) -> carryline_udp_verdict {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: the addresses and the `count` pieces are readable by contract.
     unsafe { checksum::verify_udp(v6(src, dst), pieces(iov, count)).into() }
 }

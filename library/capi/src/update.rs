@@ -39,7 +39,7 @@ pub unsafe extern "C" fn carryline_csum_replace_range(
     after: *const c_void,
     len: usize,
 ) -> carryline_csum {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: both buffers are readable for `len` bytes by contract.
     let (before, after) = unsafe { (bytes(before, len), bytes(after, len)) };
     Checksum::from(checksum).replace_range(offset, before, after).into()
 }
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn carryline_csum_replace_range_udp(
     after: *const c_void,
     len: usize,
 ) -> carryline_csum {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: both buffers are readable for `len` bytes by contract.
     let (before, after) = unsafe { (bytes(before, len), bytes(after, len)) };
     Checksum::from(checksum).replace_range_udp(offset, before, after).into()
 }

@@ -48,7 +48,7 @@ impl From<carryline_intent> for Intent {
 /// `dst` must be valid for writes of `len` bytes; with `len` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_zero(dst: *mut c_void, len: usize) {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { zero::fill_raw(dst.cast(), len) }
 }
 
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn carryline_zero(dst: *mut c_void, len: usize) {
 /// As [`carryline_zero`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_zero_with(dst: *mut c_void, len: usize, intent: carryline_intent) {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { zero::fill_raw_with(dst.cast(), len, intent) }
 }
 
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn carryline_zero_with(dst: *mut c_void, len: usize, inten
 /// As [`carryline_zero`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_zero_secret(dst: *mut c_void, len: usize) {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { zero::secret_raw(dst.cast(), len) }
 }
 
@@ -79,22 +79,22 @@ pub unsafe extern "C" fn carryline_zero_secret(dst: *mut c_void, len: usize) {
 /// `dst` must be valid for reads and writes of `len` initialised bytes; with `len` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_zero_if_dirty(dst: *mut c_void, len: usize) -> usize {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: `dst` is valid for reads and writes of `len` initialised bytes by contract.
     unsafe { zero::if_dirty_raw(dst.cast(), len) }
 }
 
-/// Copies `len` bytes from `src` to `dst`, which do not overlap: [`carryline::copy()`].
+/// Copies `len` bytes from `src` to `dst`, which do not overlap: [`carryline::copy::bytes()`].
 ///
 /// # Safety
 /// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0 they
 /// may be any pointers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_copy(dst: *mut c_void, src: *const c_void, len: usize) {
-    // SAFETY: the caller's obligation is the same.
-    unsafe { copy::copy_raw(dst.cast(), src.cast(), len) }
+    // SAFETY: `src` is readable and `dst` writable for `len` bytes, and they do not overlap, by contract.
+    unsafe { copy::bytes_raw(dst.cast(), src.cast(), len) }
 }
 
-/// [`carryline_copy`] for a caller who knows what comes next: [`carryline::copy::copy_with`].
+/// [`carryline_copy`] for a caller who knows what comes next: [`carryline::copy::bytes_with`].
 ///
 /// # Safety
 /// As [`carryline_copy`].
@@ -105,21 +105,21 @@ pub unsafe extern "C" fn carryline_copy_with(
     len: usize,
     intent: carryline_intent,
 ) {
-    // SAFETY: the caller's obligation is the same.
-    unsafe { copy::copy_raw_with(dst.cast(), src.cast(), len, intent) }
+    // SAFETY: `src` is readable and `dst` writable for `len` bytes, and they do not overlap, by contract.
+    unsafe { copy::bytes_raw_with(dst.cast(), src.cast(), len, intent) }
 }
 
-/// Copies `len` bytes from `src` to `dst`, which may overlap: [`carryline::copy::overlapping`].
+/// Copies `len` bytes from `src` to `dst`, which may overlap: [`carryline::copy::within`].
 ///
 /// # Safety
 /// `src` must be valid for reads and `dst` for writes of `len` bytes; with `len` 0 they may be any pointers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_move(dst: *mut c_void, src: *const c_void, len: usize) {
-    // SAFETY: the caller's obligation is the same.
-    unsafe { copy::overlapping_raw(dst.cast(), src.cast(), len) }
+    // SAFETY: `src` is readable and `dst` writable for `len` bytes by contract.
+    unsafe { copy::within_raw(dst.cast(), src.cast(), len) }
 }
 
-/// [`carryline_move`] for a caller who knows what comes next: [`carryline::copy::overlapping_with`].
+/// [`carryline_move`] for a caller who knows what comes next: [`carryline::copy::within_with`].
 ///
 /// # Safety
 /// As [`carryline_move`].
@@ -130,6 +130,6 @@ pub unsafe extern "C" fn carryline_move_with(
     len: usize,
     intent: carryline_intent,
 ) {
-    // SAFETY: the caller's obligation is the same.
-    unsafe { copy::overlapping_raw_with(dst.cast(), src.cast(), len, intent) }
+    // SAFETY: `src` is readable and `dst` writable for `len` bytes by contract.
+    unsafe { copy::within_raw_with(dst.cast(), src.cast(), len, intent) }
 }

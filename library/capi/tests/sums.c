@@ -100,7 +100,7 @@ static void pieces(void) {
             sum = carryline_sum_add_zeros(sum, piece);
             break;
         case 4:
-            sum = carryline_sum_then(sum, carryline_sum_add(carryline_sum_new(), data + len, piece));
+            sum = carryline_sum_combine(sum, carryline_sum_add(carryline_sum_new(), data + len, piece));
             break;
         case 5:
             memset(copied, 0xa5, sizeof copied);

@@ -1,38 +1,30 @@
 //! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has, unless the CPU's
 //! [profile](cpu::Profile) names another.
 //!
-//! Every public function is one relaxed load from a table of pointers and an indirect jump. Each pointer starts at a resolver that looks at the CPU and at the environment, stores its choice and goes on
-//! with it. Two threads that race there store the same pointer.
-//!
-//! With the crate feature `std` two variables of the environment are read, at the first call of each function:
-//!
-//! - `CARRYLINE_MASK=avx512f,erms` takes CPU features away (see [`cpu`]);
-//! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it; functions that have
-//!   none keep their default, so that `CARRYLINE_FORCE=adc` changes checksums and leaves copies alone.
-//!
-//! A word that names nothing, or a kernel that cannot run here, is an error, never ignored: the first call
-//! panics and, as kernels have the C calling convention, through which nothing unwinds, ends the process.
-//! [`check_environment`] says the same as a [`DispatchError`] to programs that call it first.
+//! Every public function is one relaxed load from a table of pointers and an indirect jump. Each pointer starts at a
+//! resolver that looks at the CPU, with the crate feature `environment` at the environment too (see
+//! [`environment`](crate::environment)), stores its choice and goes on with it. Two threads that race there store the same
+//! pointer.
 //!
 //! Kernels are `extern "C"` for two reasons: a C wrapper around a call that cannot unwind is a jump and needs no
 //! frame, and their types are those of the C ABI and of plug-ins. Their cold paths are too: rustc 1.95 forgets the
 //! `#[inline(never)]` of a `#[target_feature]` function where a call of it would have to catch a panic.
 //!
 //! ```
-//! use carryline::dispatch::{self, Function};
-//! dispatch::check_environment()?;
+//! use carryline::internals::dispatch::{self, Function};
 //! for choice in dispatch::chosen() {
 //!     assert!(dispatch::kernels(choice.function).any(|(name, _)| name == choice.kernel));
 //! }
 //! assert_eq!(dispatch::kernels(Function::Zero).last().map(|(name, _)| name), Some("portable"));
-//! # Ok::<(), dispatch::DispatchError>(())
 //! ```
 
+use crate::checksum::kernels as checksum;
+use crate::copy::kernels as copy;
 use crate::cpu::{self, Features, Profile};
+#[cfg(feature = "environment")]
+use crate::environment;
 use crate::intent::Plan;
-use crate::word::Word;
-use crate::{checksum, copy, zero};
-use core::fmt;
+use crate::zero::kernels as zero;
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 /// `zero(dst, len)`.
@@ -64,39 +56,39 @@ pub struct Kernel<F> {
 /// The code of a zero kernel: one entry for each way to ask.
 #[derive(Clone, Copy, Debug)]
 pub struct ZeroCode {
-    /// [`zero::fill_raw`]; the length decides what goes around the caches.
+    /// [`zero::fill_raw`](crate::zero::fill_raw); the length decides what goes around the caches.
     pub zero: ZeroFn,
-    /// [`zero::fill_raw_with`] for a caller who reads the bytes at once.
+    /// [`zero::fill_raw_with`](crate::zero::fill_raw_with) for a caller who reads the bytes at once.
     pub read_here: ZeroFn,
-    /// [`zero::fill_raw_with`], the intent turned into a plan.
+    /// [`zero::fill_raw_with`](crate::zero::fill_raw_with), the intent turned into a plan.
     pub planned: PlannedZeroFn,
-    /// [`zero::fill_raw_unfenced`]: as `planned`, and stores around the caches are not fenced.
+    /// [`zero::fill_raw_unfenced`](crate::zero::fill_raw_unfenced): as `planned`, and stores around the caches are not fenced.
     pub unfenced: PlannedZeroFn,
-    /// [`zero::if_dirty`].
+    /// [`zero::if_dirty`](crate::zero::if_dirty).
     pub if_dirty: ZeroIfDirtyFn,
 }
 
 /// The code of a copy kernel: one entry for each way to ask.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyCode {
-    /// [`copy::copy_raw`]; the length decides what goes around the caches.
+    /// [`copy::bytes_raw`](crate::copy::bytes_raw); the length decides what goes around the caches.
     pub copy: CopyFn,
-    /// [`copy::copy_raw_with`] for a caller who reads the bytes at once.
+    /// [`copy::bytes_raw_with`](crate::copy::bytes_raw_with) for a caller who reads the bytes at once.
     pub read_here: CopyFn,
-    /// [`copy::copy_raw_with`], the intent turned into a plan.
+    /// [`copy::bytes_raw_with`](crate::copy::bytes_raw_with), the intent turned into a plan.
     pub planned: PlannedCopyFn,
-    /// [`copy::copy_raw_unfenced`]: as `planned`, and stores around the caches are not fenced.
+    /// [`copy::bytes_raw_unfenced`](crate::copy::bytes_raw_unfenced): as `planned`, and stores around the caches are not fenced.
     pub unfenced: PlannedCopyFn,
-    /// [`copy::overlapping_raw`]: the buffers may overlap.
+    /// [`copy::within_raw`](crate::copy::within_raw): the buffers may overlap.
     pub overlapping: CopyFn,
 }
 
 /// The functions that are dispatched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
-    /// All of [`mod@zero`], whose kernels are [`zero::KERNELS`].
+    /// All of [`crate::zero`], whose kernels are [`zero::KERNELS`].
     Zero,
-    /// All of [`mod@copy`], overlapping copies included, whose kernels are [`copy::KERNELS`].
+    /// All of [`crate::copy`], overlapping copies included, whose kernels are [`copy::KERNELS`].
     Copy,
     /// [`partial_raw`](crate::checksum::partial_raw), whose kernels are [`checksum::KERNELS`].
     Checksum,
@@ -145,9 +137,6 @@ pub fn kernels(function: Function) -> impl Iterator<Item = (&'static str, Featur
 }
 
 /// The kernel that each function uses, in the order of [`Function::ALL`].
-///
-/// # Panics
-/// When the environment asks for what is not there; see [`check_environment`].
 #[must_use]
 pub fn chosen() -> [Choice; 4] {
     let name = |function| match function {
@@ -157,84 +146,6 @@ pub fn chosen() -> [Choice; 4] {
         Function::CopyAndSum => resolve(function, checksum::COPY_AND_SUM_KERNELS).name,
     };
     Function::ALL.map(|function| Choice { function, kernel: name(function) })
-}
-
-/// Says whether the first call will find what `CARRYLINE_MASK` and `CARRYLINE_FORCE` ask for. A program that
-/// calls this first can end with a message and a status of its own; one that does not aborts with the same words.
-///
-/// # Errors
-/// A mask that names an unknown feature, a kernel name that no function has, or a kernel that this CPU, as
-/// masked, cannot run.
-pub fn check_environment() -> Result<(), DispatchError> {
-    cpu::mask_from_environment().map_err(|error| DispatchError(Fault::Mask(error)))?;
-    with_force_from_environment(|force| check_force(force?, cpu::features()))
-}
-
-/// The environment asks for a kernel or a mask that is not there. The message names the word and the valid ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DispatchError(Fault);
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fault {
-    Mask(cpu::UnknownFeature),
-    Unknown { word: Word, usable: Features },
-    Missing { function: Function, kernel: &'static str, missing: Features, usable: Features },
-}
-
-impl fmt::Display for DispatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let usable = match &self.0 {
-            Fault::Mask(error) => return error.fmt(f),
-            Fault::Unknown { word, usable } => {
-                write!(f, "CARRYLINE_FORCE={word} names no kernel")?;
-                usable
-            }
-            Fault::Missing { function, kernel, missing, usable } => {
-                write!(f, "CARRYLINE_FORCE={kernel}: the {} kernel needs", function.name())?;
-                missing.names().try_for_each(|name| write!(f, " {name}"))?;
-                f.write_str(", which this CPU lacks or CARRYLINE_MASK takes away")?;
-                usable
-            }
-        };
-        f.write_str("; usable here are")?;
-        distinct_names()
-            .filter(|name| check_force(Some(name), *usable).is_ok())
-            .try_for_each(|name| write!(f, " {name}"))
-    }
-}
-
-impl core::error::Error for DispatchError {}
-
-/// Every kernel of every function, as (function, name, needs).
-fn all_kernels() -> impl Iterator<Item = (Function, &'static str, Features)> {
-    Function::ALL
-        .into_iter()
-        .flat_map(|function| kernels(function).map(move |(name, needs)| (function, name, needs)))
-}
-
-/// Every kernel name once, in the order of first appearance.
-fn distinct_names() -> impl Iterator<Item = &'static str> {
-    all_kernels().enumerate().filter_map(|(index, (_, name, _))| {
-        all_kernels().take(index).all(|(_, earlier, _)| earlier != name).then_some(name)
-    })
-}
-
-/// Whether `force` names a kernel, and every kernel of this name can run with `features`.
-pub(crate) fn check_force(force: Option<&str>, features: Features) -> Result<(), DispatchError> {
-    let Some(word) = force else { return Ok(()) };
-    let mut named = all_kernels().filter(|(_, name, _)| *name == word).peekable();
-    if named.peek().is_none() {
-        return Err(DispatchError(Fault::Unknown { word: Word::new(word), usable: features }));
-    }
-    match named.find(|(_, _, needs)| !features.contains(*needs)) {
-        Some((function, kernel, needs)) => Err(DispatchError(Fault::Missing {
-            function,
-            kernel,
-            missing: needs.without(features),
-            usable: features,
-        })),
-        None => Ok(()),
-    }
 }
 
 /// The index of the kernel to use: the one named, if the list has it, or the [`best`].
@@ -255,28 +166,14 @@ pub(crate) fn select<F>(
 /// nothing.
 ///
 /// ```
-/// use carryline::{copy, cpu, dispatch};
-/// let kernel = dispatch::best(copy::KERNELS, cpu::features());
+/// use carryline::internals::{cpu, dispatch, kernels};
+/// let kernel = dispatch::best(kernels::COPY, cpu::features());
 /// assert!(cpu::features().contains(kernel.needs));
-/// assert_eq!(dispatch::best(copy::KERNELS, cpu::Features::NONE).name, "portable");
+/// assert_eq!(dispatch::best(kernels::COPY, cpu::Features::NONE).name, "portable");
 /// ```
 #[must_use]
 pub fn best<F>(list: &'static [Kernel<F>], features: Features) -> &'static Kernel<F> {
     &list[select(list, features, None, cpu::profile())]
-}
-
-/// Calls `then` with what `CARRYLINE_FORCE` says; not set, empty, or built without `std` is `None`.
-fn with_force_from_environment<T>(then: impl FnOnce(Result<Option<&str>, DispatchError>) -> T) -> T {
-    #[cfg(feature = "std")]
-    if let Some(value) = std::env::var_os("CARRYLINE_FORCE") {
-        let Some(text) = value.to_str() else {
-            let word = Word::new(&value.to_string_lossy());
-            return then(Err(DispatchError(Fault::Unknown { word, usable: cpu::features() })));
-        };
-        let text = text.trim();
-        return then(Ok((!text.is_empty()).then_some(text)));
-    }
-    then(Ok(None))
 }
 
 /// Indices into the lists, plus one; zero where the choice has not been made.
@@ -290,18 +187,28 @@ fn resolve<F>(function: Function, list: &'static [Kernel<F>]) -> &'static Kernel
         return &list[known - 1];
     }
     let features = cpu::features();
-    let index = with_force_from_environment(|force| {
-        force.and_then(|force| {
-            check_force(force, features).map(|()| select(list, features, force, cpu::profile()))
-        })
+    let index = pick(list, features);
+    remembered.store(index as u8 + 1, Ordering::Relaxed);
+    &list[index]
+}
+
+/// The index of the kernel to use, as the environment has it.
+#[cfg(feature = "environment")]
+fn pick<F>(list: &[Kernel<F>], features: Features) -> usize {
+    let forced = environment::with_force(|force| {
+        let force = force?;
+        environment::check_force(force, features).map(|()| select(list, features, force, cpu::profile()))
     });
-    match index {
-        Ok(index) => {
-            remembered.store(index as u8 + 1, Ordering::Relaxed);
-            &list[index]
-        }
-        Err(error) => panic!("{error}"),
-    }
+    forced.unwrap_or_else(|error| {
+        environment::ignore(&error);
+        select(list, features, None, cpu::profile())
+    })
+}
+
+/// The index of the kernel to use.
+#[cfg(not(feature = "environment"))]
+fn pick<F>(list: &[Kernel<F>], features: Features) -> usize {
+    select(list, features, None, cpu::profile())
 }
 
 /// Makes the table of pointers, and for each the resolver that it starts with. A line is the pointer's name, the
@@ -335,11 +242,13 @@ macro_rules! table {
         mod first {
             use super::*;
             $(
+                /// # Safety
+                /// What the public function asks of its caller.
                 #[cold]
                 pub(super) unsafe extern "C" fn $field($($argument: $of),*) $(-> $result)? {
                     let kernel: $type = resolve(Function::$function, $list).function$(.$part)?;
                     TABLE.$field.store(kernel as *mut (), Ordering::Relaxed);
-                    // SAFETY: the caller's obligation is the kernel's, and the kernel was picked for this CPU.
+                    // SAFETY: what every kernel of the list asks of its caller, by contract; this one was picked for the CPU.
                     unsafe { kernel($($argument),*) }
                 }
             )*

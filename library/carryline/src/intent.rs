@@ -1,25 +1,5 @@
-//! What the caller does with the bytes next, which decides whether they belong in the cache.
-//!
-//! Zeroed or copied bytes that are read at once should be in this core's cache; bytes that nobody reads soon only
-//! push others out of it, and stores that go around the caches are two to four times faster where the old lines
-//! are not cached. No routine can guess which it is, and every caller knows. So a caller says what comes next,
-//! never which instruction to use:
-//!
-//! ```
-//! use carryline::{Intent, Next};
-//! let mut ring = vec![1; 1 << 16];
-//! carryline::zero::fill_with(&mut ring, Next::NotSoon);
-//!
-//! // A part of 4 KiB of a job of 64 MiB, from a source that is dropped afterwards.
-//! let block = [7; 4096];
-//! let intent = Intent::new(Next::Unknown).part_of(64 << 20).source_done();
-//! carryline::copy::copy_with(&mut ring[..4096], &block, intent);
-//! assert_eq!((ring[4095], ring[4096]), (7, 0));
-//! ```
-//!
-//! An intent is advice: whatever it says, the bytes are the same, in the same order for other threads and devices.
-//! A wrong one costs time, up to five times as much where bytes said to be [`NotSoon`](Next::NotSoon) are read at
-//! once.
+//! What the caller does with the bytes next, which decides whether they belong in the cache; and what that comes to for one
+//! call.
 
 use crate::cpu::caches::{Caches, SHARE_BYTES, caches};
 use crate::cpu::profile::{Machine, is_rep_movsb_safe};
@@ -49,6 +29,27 @@ pub enum Next {
 /// large the whole job is.
 ///
 /// A [`Next`] alone is an intent too: functions take `impl Into<Intent>`.
+///
+/// Zeroed or copied bytes that are read at once should be in this core's cache; bytes that nobody reads soon only
+/// push others out of it, and stores that go around the caches are two to four times faster where the old lines
+/// are not cached. No routine can guess which it is, and every caller knows. So a caller says what comes next,
+/// never which instruction to use:
+///
+/// ```
+/// use carryline::{Intent, Next};
+/// let mut ring = vec![1; 1 << 16];
+/// carryline::zero::fill_with(&mut ring, Next::NotSoon);
+///
+/// // A part of 4 KiB of a job of 64 MiB, from a source that is dropped afterwards.
+/// let block = [7; 4096];
+/// let intent = Intent::new(Next::Unknown).part_of(64 << 20).source_done();
+/// carryline::copy::bytes_with(&mut ring[..4096], &block, intent);
+/// assert_eq!((ring[4095], ring[4096]), (7, 0));
+/// ```
+///
+/// An intent is advice: whatever it says, the bytes are the same, in the same order for other threads and devices.
+/// A wrong one costs time, up to five times as much where bytes said to be [`NotSoon`](Next::NotSoon) are read at
+/// once.
 ///
 /// ```
 /// use carryline::{Intent, Next};
@@ -143,7 +144,8 @@ pub enum Way {
 /// believed of them is bounded) and the CPU's [`Profile`](crate::cpu::Profile). A kernel is right for every plan at every length.
 ///
 /// ```
-/// use carryline::intent::{Intent, Next, Plan, Way};
+/// use carryline::internals::plan::{Plan, Way};
+/// use carryline::{Intent, Next};
 /// let far = Plan::of_zero(Next::NotSoon.into(), 1 << 20);
 /// assert!(far.way == Way::NonTemporal && !far.source_done);
 /// let (dst, src) = (0x20_0000 as *const u8, 0x10_0000 as *const u8);

@@ -1,20 +1,19 @@
 //! Zeroing, copying and Internet checksumming of memory, fast at every length and safe at every address.
 //!
 //! ```
+//! use carryline::{checksum, copy, zero};
 //! let mut packet = *b"\x00\x01\xf2\x03\xf4\xf5\xf6\xf7"; // the example of RFC 1071, section 3
-//! assert_eq!(carryline::checksum(&packet), [0x22, 0x0d]);
+//! assert_eq!(checksum::internet(&packet), [0x22, 0x0d]);
 //!
 //! let mut copied = [0xff; 8];
-//! carryline::copy(&mut copied, &packet);
+//! copy::bytes(&mut copied, &packet);
 //! assert_eq!(copied, packet);
 //!
-//! carryline::zero(&mut packet);
+//! zero::fill(&mut packet);
 //! assert_eq!(packet, [0; 8]);
 //! ```
 //!
-//! [`zero()`], [`copy()`] and [`checksum()`] are the plain forms; [`mod@zero`], [`mod@copy`] and [`mod@checksum`] have the
-//! others. A caller who knows what comes next says so with an [`Intent`], and the bytes stay in the cache or go around
-//! it:
+//! A caller who knows what comes next says so with an [`Intent`], and the bytes stay in the cache or go around it:
 //!
 //! ```
 //! use carryline::{Next, zero};
@@ -23,21 +22,45 @@
 //! assert!(guest_memory.iter().all(|byte| *byte == 0));
 //! ```
 //!
-//! Each function has a list of kernels, from AVX-512 down to portable Rust; [`dispatch`] picks one at the first
-//! call. The `_raw` forms take pointers, for callers whose memory is not (or not yet) a slice.
+//! Each function has a list of kernels, from AVX-512 down to portable Rust, and the first call picks the one for the CPU
+//! that it runs on. The `_raw` forms take pointers, for callers whose memory is not (or not yet) a slice.
 //!
 //! The kernels never call `memcpy`, `memmove` or `memset`, so that these can be built from them; where the
 //! compiler would make such a call out of a loop, the module `blocks` says how it is kept from it.
 //!
-//! Without the crate feature `std` the crate is `no_std` and reads no environment. It needs no allocator.
+//! # Crate features
+//!
+//! - `std` (default): [`Sum::add_io_slices`](checksum::Sum::add_io_slices). Without it the crate is `no_std`. It never needs
+//!   an allocator.
+//! - `environment`: `CARRYLINE_MASK` and `CARRYLINE_FORCE` choose kernels; see the module `environment`. Off by default, and
+//!   then no variable of the environment changes what the library does. Only a program should turn it on, never a library.
+//!
+//! # Stability
+//!
+//! Versions follow Semantic Versioning. Within a compatible series (0.1.x, later 1.x):
+//!
+//! - what is documented here stays: names, signatures, results, what panics. Enums that may grow are `#[non_exhaustive]`, the
+//!   others are complete;
+//! - results are exact on every CPU. Speed, the choice of kernels, and what an [`Intent`] comes to may change with any
+//!   version;
+//! - the minimum supported Rust version is 1.89. Only a new minor version raises it, to one that is at least six months
+//!   old; the project's CI builds with it;
+//! - hidden items (the module `internals`) are no part of this: they may change with any version.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod blocks;
 pub mod checksum;
 pub mod copy;
-pub mod cpu;
-pub mod dispatch;
-pub mod intent;
+mod cpu;
+mod dispatch;
+#[cfg(feature = "environment")]
+#[cfg_attr(docsrs, doc(cfg(feature = "environment")))]
+pub mod environment;
+mod intent;
+#[doc(hidden)]
+pub mod internals;
+mod set;
 pub mod zero;
 
 mod word;
@@ -45,7 +68,9 @@ mod word;
 #[cfg(all(test, unix))]
 mod tests;
 
-pub use checksum::internet as checksum;
-pub use copy::copy;
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use intent::{Intent, Next, drain};
-pub use zero::fill as zero;

@@ -112,7 +112,7 @@ fn the_entry_is_loads_and_a_jump() {
             unsafe { carryline::checksum::partial_raw(data, len, seed) }
         }
         pub fn entry_copy(dst: *mut u8, src: *const u8, len: usize) {
-            unsafe { carryline::copy::copy_raw(dst, src, len) }
+            unsafe { carryline::copy::bytes_raw(dst, src, len) }
         }
     ";
     std::fs::write(&source, text).expect("a file in the target folder");

@@ -5,8 +5,8 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-use carryline::cpu::features;
-use carryline::{checksum, copy, zero};
+use carryline::internals::cpu::features;
+use carryline::internals::kernels;
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
 };
@@ -178,7 +178,7 @@ fn followed(start: usize) -> Followed {
 /// it may leave them unfenced.
 fn entries() -> Vec<(String, usize, bool, bool)> {
     let mut all = Vec::new();
-    for kernel in zero::KERNELS.iter().filter(|kernel| features().contains(kernel.needs)) {
+    for kernel in kernels::ZERO.iter().filter(|kernel| features().contains(kernel.needs)) {
         let (name, code) = (kernel.name, kernel.function);
         let around = name != "portable";
         all.push((format!("zero {name}"), code.zero as usize, around, false));
@@ -187,7 +187,11 @@ fn entries() -> Vec<(String, usize, bool, bool)> {
         all.push((format!("zero {name} unfenced"), code.unfenced as usize, around, true));
         all.push((format!("zero {name} if_dirty"), code.if_dirty as usize, false, false));
     }
-    for kernel in copy::KERNELS.iter().filter(|kernel| features().contains(kernel.needs)) {
+    for kernel in kernels::SET.iter().filter(|kernel| features().contains(kernel.needs)) {
+        let (name, around) = (kernel.name, kernel.name != "portable");
+        all.push((format!("set {name}"), kernel.function as usize, around, false));
+    }
+    for kernel in kernels::COPY.iter().filter(|kernel| features().contains(kernel.needs)) {
         let (name, code) = (kernel.name, kernel.function);
         let around = name != "portable";
         all.push((format!("copy {name}"), code.copy as usize, around, false));
@@ -249,9 +253,9 @@ fn a_missing_fence_and_a_missing_vzeroupper_are_seen() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "overflow checks take registers: cargo test --release")]
 fn small_calls_save_no_register() {
-    let zeros = zero::KERNELS.iter().filter(|kernel| features().contains(kernel.needs));
-    let copies = copy::KERNELS.iter().filter(|kernel| features().contains(kernel.needs));
-    let sums = checksum::KERNELS.iter().filter(|kernel| features().contains(kernel.needs));
+    let zeros = kernels::ZERO.iter().filter(|kernel| features().contains(kernel.needs));
+    let copies = kernels::COPY.iter().filter(|kernel| features().contains(kernel.needs));
+    let sums = kernels::CHECKSUM.iter().filter(|kernel| features().contains(kernel.needs));
     let entries = zeros
         .flat_map(|kernel| {
             [kernel.function.zero as usize, kernel.function.read_here as usize].map(|at| (kernel.name, at))

@@ -144,7 +144,7 @@ fn one_call_copies_five_gibibytes() {
         }
         // SAFETY: all but the last byte of the one, all but the first of the other; two mappings.
         unsafe {
-            copy::copy_raw_with(dst.at(0).wrapping_add(1), src.at(0), PIECES * PIECE_BYTES - 1, next);
+            copy::bytes_raw_with(dst.at(0).wrapping_add(1), src.at(0), PIECES * PIECE_BYTES - 1, next);
         }
         for piece in OWN {
             let (copied, original) = (dst.piece(piece), src.piece(piece));

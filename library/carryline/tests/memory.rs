@@ -73,11 +73,11 @@ proptest! {
         let mut expected = original.clone();
         expected[before..before + len].copy_from_slice(&source[from..]);
         let mut buffer = original.clone();
-        copy::copy_with(&mut buffer[before..before + len], &source[from..], intent);
+        copy::bytes_with(&mut buffer[before..before + len], &source[from..], intent);
         prop_assert!(buffer == expected);
         let mut buffer = original;
         // SAFETY: no other thread sees the buffer.
-        unsafe { copy::copy_unfenced(&mut buffer[before..before + len], &source[from..], intent) };
+        unsafe { copy::bytes_unfenced(&mut buffer[before..before + len], &source[from..], intent) };
         drain();
         prop_assert!(buffer == expected);
     }
@@ -88,10 +88,10 @@ proptest! {
         let mut expected = original.clone();
         expected.copy_within(from..from + len, to);
         let mut buffer = original.clone();
-        copy::overlapping(&mut buffer, from..from + len, to);
+        copy::within(&mut buffer, from..from + len, to);
         prop_assert!(buffer == expected);
         let mut buffer = original;
-        copy::overlapping_with(&mut buffer, from..from + len, to, intent);
+        copy::within_with(&mut buffer, from..from + len, to, intent);
         prop_assert!(buffer == expected);
     }
 }

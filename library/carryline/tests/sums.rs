@@ -34,10 +34,10 @@ fn two_halves_combine_at_every_split_point() {
             assert_eq!(whole.finish(), naive(data));
             for at in 0..=len {
                 let (head, tail) = data.split_at(at);
-                let combined = Sum::new().add(head).then(Sum::new().add(tail));
+                let combined = Sum::new().add(head).combine(Sum::new().add(tail));
                 assert_eq!(combined, whole, "{len} bytes split at {at}");
                 assert_eq!(combined.finish(), naive(data), "{len} bytes split at {at}");
-                assert_eq!(combined.then(Sum::new().add(b"more")), whole.add(b"more"), "{len} split at {at}");
+                assert_eq!(combined.combine(Sum::new().add(b"more")), whole.add(b"more"), "{len} split at {at}");
                 assert_eq!(Sum::new().add(head).add(tail), whole, "{len} bytes added in two at {at}");
                 assert_eq!(Sum::new().add_fresh(head).add(tail), whole, "{len} bytes, fresh up to {at}");
             }
@@ -83,10 +83,10 @@ fn no_accumulator_is_too_full_to_go_on() {
             let expected = (of_seed + u64::from(partial(data, 0)) - 1) % 0xffff + 1;
             assert_eq!(u64::from(fold(sum.add(data).to_partial())), expected, "{seed:#x}");
             assert_eq!(u64::from(fold(sum.add_fresh(data).to_partial())), expected, "{seed:#x}");
-            assert_eq!(u64::from(fold(sum.then(Sum::new().add(data)).to_partial())), expected, "{seed:#x}");
+            assert_eq!(u64::from(fold(sum.combine(Sum::new().add(data)).to_partial())), expected, "{seed:#x}");
         }
         let twice = (2 * of_seed - 1) % 0xffff + 1;
-        assert_eq!(u64::from(fold(sum.then(sum).to_partial())), twice, "{seed:#x}");
+        assert_eq!(u64::from(fold(sum.combine(sum).to_partial())), twice, "{seed:#x}");
     }
 }
 
@@ -170,15 +170,15 @@ proptest! {
         prop_assert_eq!(whole.finish(), naive(&all));
         prop_assert_eq!(Sum::new().add_iov(&pieces), whole);
         prop_assert_eq!(pieces.iter().fold(Sum::new(), |sum, piece| sum.add_fresh(piece)), whole);
-        prop_assert_eq!(pieces.iter().fold(Sum::new(), |sum, piece| sum.then(Sum::new().add(piece))), whole);
+        prop_assert_eq!(pieces.iter().fold(Sum::new(), |sum, piece| sum.combine(Sum::new().add(piece))), whole);
     }
 
     #[test]
     fn combining_is_associative(a in data(70), b in data(70), c in data(70)) {
         let [a, b, c] = [a, b, c].map(|data| Sum::new().add(&data));
-        prop_assert_eq!(a.then(b).then(c), a.then(b.then(c)));
-        prop_assert_eq!(Sum::new().then(a), a);
-        prop_assert_eq!(a.then(Sum::new()), a);
+        prop_assert_eq!(a.combine(b).combine(c), a.combine(b.combine(c)));
+        prop_assert_eq!(Sum::new().combine(a), a);
+        prop_assert_eq!(a.combine(Sum::new()), a);
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub mod targets;
 
 pub use targets::{TARGETS, Target, check};
 
-use carryline::cpu::features;
-use carryline::dispatch::Kernel;
+use carryline::internals::cpu::features;
+use carryline::internals::dispatch::Kernel;
 
 /// The kernels of a list that can run here, `CARRYLINE_MASK` heeded.
 pub fn usable<F>(list: &'static [Kernel<F>]) -> impl Iterator<Item = &'static Kernel<F>> {

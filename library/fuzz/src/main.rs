@@ -3,7 +3,7 @@
 mod last_words;
 
 use anyhow::{Context, bail};
-use carryline::dispatch::{check_environment, chosen};
+use carryline::internals::dispatch::chosen;
 use carryline_fuzz::generate::Generator;
 use carryline_fuzz::{TARGETS, Target};
 use clap::Parser;
@@ -73,7 +73,7 @@ fn count(text: &str) -> Result<u64, String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if let Err(error) = check_environment() {
+    if let Err(error) = carryline::environment::check() {
         eprintln!("carryline-fuzz: {error}");
         return ExitCode::from(2);
     }

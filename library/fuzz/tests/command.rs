@@ -1,6 +1,6 @@
 //! Every target runs for a moment, by every kernel; the command says what was wrong with its arguments.
 
-use carryline::dispatch::{Function, kernels};
+use carryline::internals::dispatch::{Function, kernels};
 use carryline_fuzz::TARGETS;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -36,7 +36,7 @@ fn sums_of_pieces_are_right_by_every_kernel() {
     let names: BTreeSet<&str> = [Function::Checksum, Function::CopyAndSum]
         .into_iter()
         .flat_map(kernels)
-        .filter(|(_, needs)| carryline::cpu::features().contains(*needs))
+        .filter(|(_, needs)| carryline::internals::cpu::features().contains(*needs))
         .map(|(name, _)| name)
         .collect();
     for name in names {

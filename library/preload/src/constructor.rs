@@ -1,7 +1,7 @@
 //! What runs when the library is loaded: looks at the CPU and at the environment, and fills the tables.
 
 use crate::table::{CHOSEN, FAST, RECORD, Routines};
-use carryline::cpu::{self, Features};
+use carryline::internals::cpu::{self, Features};
 use carryline_served::Served;
 use carryline_variants::{Family, Variant};
 use core::ffi::{CStr, c_void};
@@ -42,17 +42,17 @@ extern "C" fn construct() {
         }
         None => FAST.set(&routines),
     }
-    // SAFETY: as above.
+    // SAFETY: the address of this thread's errno, as at the beginning.
     unsafe { *libc::__errno_location() = errno };
 }
 
 /// The features that routines are chosen by.
 fn features(privileged: bool) -> Features {
-    let mask = match variable(MASK).filter(|_| !privileged).map(cpu::parse_mask) {
-        None => Features::NONE,
-        Some(Ok(mask)) => mask,
-        Some(Err(error)) => refuse(format_args!("{error}")),
-    };
+    let list = if privileged { None } else { variable(MASK) };
+    let mask = list.map_or(Ok(Features::NONE), cpu::parse_mask).unwrap_or_else(|error| {
+        ignore(format_args!("{error}"));
+        Features::NONE
+    });
     // Kernels ask for both later; now is the time to find them out.
     let _ = cpu::profile();
     cpu::mask(mask)
@@ -60,16 +60,13 @@ fn features(privileged: bool) -> Features {
 
 /// Families and variants as the environment wants them.
 fn obey_environment(routines: &mut Routines, features: Features) {
-    let families = variable(FAMILIES);
-    if let Some(list) = families {
-        for word in words(list) {
-            if word != "zero" && word != "copy" {
-                refuse(format_args!(
-                    "CARRYLINE_PRELOAD names the unknown family {word}; known are zero copy"
-                ));
-            }
+    let families = variable(FAMILIES).filter(|list| {
+        let unknown = words(list).find(|word| *word != "zero" && *word != "copy");
+        if let Some(word) = unknown {
+            ignore(format_args!("CARRYLINE_PRELOAD names the unknown family {word}; known are zero copy"));
         }
-    }
+        unknown.is_none()
+    });
     for (family, force) in [(Family::Zero, FORCE_ZERO), (Family::Copy, FORCE_COPY)] {
         let served = families.is_none_or(|list| words(list).any(|word| word == family.name()));
         let forced = variable(force);
@@ -79,11 +76,11 @@ fn obey_environment(routines: &mut Routines, features: Features) {
         match forced {
             None | Some(LIBC | CARRYLINE) => {}
             Some(name) => {
-                let variant = usable(family, features).find(|variant| variant.name == name);
-                let Some(variant) = variant else { no_such_variant(family, force, name, features) };
-                // A family that is left to the C library stays with it.
-                if served {
-                    routines.force(variant);
+                match usable(family, features).find(|variant| variant.name == name) {
+                    // A family that is left to the C library stays with it.
+                    Some(variant) if served => routines.force(variant),
+                    Some(_) => {}
+                    None => no_such_variant(family, force, name, features),
                 }
             }
         }
@@ -96,7 +93,7 @@ fn usable(family: Family, features: Features) -> impl Iterator<Item = &'static V
     variants.filter(move |variant| variant.can_interpose() && features.contains(variant.needs))
 }
 
-fn no_such_variant(family: Family, variable: &CStr, name: &str, features: Features) -> ! {
+fn no_such_variant(family: Family, variable: &CStr, name: &str, features: Features) {
     struct Names(Family, Features);
     impl fmt::Display for Names {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,10 +101,10 @@ fn no_such_variant(family: Family, variable: &CStr, name: &str, features: Featur
         }
     }
     let variable = variable.to_str().unwrap_or_default();
-    refuse(format_args!(
+    ignore(format_args!(
         "{variable}={name} names no variant that can serve here; usable are {CARRYLINE} {LIBC}{}",
         Names(family, features)
-    ))
+    ));
 }
 
 fn words(list: &str) -> impl Iterator<Item = &str> {
@@ -124,7 +121,8 @@ fn variable(name: &CStr) -> Option<&'static str> {
     // SAFETY: the environment's strings end with NUL and stay where they are while the constructor runs.
     let value = unsafe { CStr::from_ptr(value) };
     let Ok(text) = value.to_str() else {
-        refuse(format_args!("{}: not UTF-8", name.to_str().unwrap_or_default()))
+        ignore(format_args!("{} is not UTF-8", name.to_str().unwrap_or_default()));
+        return None;
     };
     let text = text.trim();
     (!text.is_empty()).then_some(text)
@@ -169,10 +167,9 @@ impl Write for Stderr {
     }
 }
 
-/// Says what is wrong, and ends the process.
+/// Says why a variable has no effect. The program is somebody else's and goes on, as it does where the dynamic linker cannot
+/// preload a library.
 #[cold]
-fn refuse(message: fmt::Arguments<'_>) -> ! {
-    let _ = writeln!(Stderr, "libcarryline-preload: {message}");
-    // SAFETY: ends the process, before anybody has registered what should happen then.
-    unsafe { libc::_exit(2) }
+fn ignore(message: fmt::Arguments<'_>) {
+    let _ = writeln!(Stderr, "libcarryline-preload: ignored: {message}");
 }

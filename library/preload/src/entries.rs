@@ -4,8 +4,8 @@
 //! is the only place with exported symbols; a test reads the list from the built library.
 
 use crate::abort::buffer_overflow;
-use crate::table::{CHOSEN, FAST, plain_zero, record};
-use crate::{fill, overlap};
+use crate::kernels::{fill_portable, move_portable, zero_portable};
+use crate::table::{CHOSEN, FAST, record};
 use carryline_served::Function;
 use core::ffi::c_int;
 
@@ -22,7 +22,8 @@ fn are_apart(dst: *mut u8, src: *const u8, len: usize) -> bool {
 /// `src` is valid for reads and `dst` for writes of `len` bytes.
 #[inline(always)]
 unsafe fn copy(dst: *mut u8, src: *const u8, len: usize, function: Function) -> *mut u8 {
-    // SAFETY: the caller's obligation; the routine in the table was chosen for this CPU.
+    // SAFETY: both are valid for `len` bytes by contract, and a routine of the fast table gets them only where they do not
+    // overlap; it was chosen for this CPU.
     unsafe {
         match FAST.copy() {
             Some(routine) if are_apart(dst, src, len) => routine(dst, src, len),
@@ -42,11 +43,12 @@ unsafe fn copy_slowly(dst: *mut u8, src: *const u8, len: usize, function: Functi
         page.count(function, len, !apart && !core::ptr::eq(dst, src));
     }
     let routine = if apart { CHOSEN.copy() } else { CHOSEN.overlapping() };
-    // SAFETY: as in `copy`. Early calls are not sent through a pointer, which may not be relocated yet.
+    // SAFETY: both are valid for `len` bytes by contract; what gets buffers that overlap is made for them, and was chosen for
+    // this CPU. Early calls are not sent through a pointer, which may not be relocated yet.
     unsafe {
         match routine {
             Some(routine) => routine(dst, src, len),
-            None => overlap::portable(dst, src, len),
+            None => move_portable(dst, src, len),
         }
     }
 }
@@ -57,7 +59,7 @@ unsafe fn copy_slowly(dst: *mut u8, src: *const u8, len: usize, function: Functi
 /// `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 unsafe fn zero(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
-    // SAFETY: as in `copy`.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract; a routine of the table was chosen for this CPU.
     unsafe {
         match FAST.zero() {
             Some(routine) => routine(dst, len),
@@ -73,11 +75,11 @@ unsafe fn zero_slowly(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
     if let Some(page) = record() {
         page.count(function, len, false);
     }
-    // SAFETY: as in `copy_slowly`.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract; a routine of the table was chosen for this CPU.
     unsafe {
         match CHOSEN.zero() {
             Some(routine) => routine(dst, len),
-            None => plain_zero(dst, len),
+            None => zero_portable(dst, len),
         }
     }
 }
@@ -88,7 +90,7 @@ unsafe fn zero_slowly(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
 unsafe fn set(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
     // ISO C: the value is converted to an unsigned char.
     let byte = byte as u8;
-    // SAFETY: as in `copy`.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract; a routine of the table was chosen for this CPU.
     unsafe {
         if byte == 0 {
             return zero(dst, len, Function::MemsetZero);
@@ -107,11 +109,11 @@ unsafe fn fill_slowly(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
     if let Some(page) = record() {
         page.count(Function::MemsetOther, len, false);
     }
-    // SAFETY: as in `copy_slowly`.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract; a routine of the table was chosen for this CPU.
     unsafe {
         match CHOSEN.fill() {
             Some(routine) => routine(dst, byte, len),
-            None => fill::portable(dst, byte, len),
+            None => fill_portable(dst, byte, len),
         }
     }
 }
@@ -128,7 +130,7 @@ fn check(len: usize, room: usize) {
 /// ISO C's, but that the buffers may overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the caller's obligation.
+    // SAFETY: both are valid for `len` bytes by contract, and may overlap.
     unsafe { copy(dst, src, len, Function::Memcpy) }
 }
 
@@ -136,7 +138,7 @@ pub unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mu
 /// ISO C's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memmove(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the caller's obligation.
+    // SAFETY: both are valid for `len` bytes by contract, and may overlap.
     unsafe { copy(dst, src, len, Function::Memmove) }
 }
 
@@ -144,7 +146,7 @@ pub unsafe extern "C" fn memmove(dst: *mut u8, src: *const u8, len: usize) -> *m
 /// As [`memcpy`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mempcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the caller's obligation; one past the end of the buffer is an address of it.
+    // SAFETY: both are valid for `len` bytes by contract; one past the end of the buffer is an address of it.
     unsafe { copy(dst, src, len, Function::Mempcpy).add(len) }
 }
 
@@ -152,7 +154,7 @@ pub unsafe extern "C" fn mempcpy(dst: *mut u8, src: *const u8, len: usize) -> *m
 /// As [`memcpy`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __mempcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the caller's obligation.
+    // SAFETY: both are valid for `len` bytes by contract, and may overlap.
     unsafe { mempcpy(dst, src, len) }
 }
 
@@ -162,7 +164,7 @@ pub unsafe extern "C" fn __mempcpy(dst: *mut u8, src: *const u8, len: usize) -> 
 /// As [`memmove`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bcopy(src: *const u8, dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: both are valid for `len` bytes by contract, and may overlap.
     unsafe { copy(dst, src, len, Function::Bcopy) };
 }
 
@@ -170,7 +172,7 @@ pub unsafe extern "C" fn bcopy(src: *const u8, dst: *mut u8, len: usize) {
 /// ISO C's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memset(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
-    // SAFETY: the caller's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { set(dst, byte, len) }
 }
 
@@ -178,7 +180,7 @@ pub unsafe extern "C" fn memset(dst: *mut u8, byte: c_int, len: usize) -> *mut u
 /// `dst` is valid for writes of `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bzero(dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { zero(dst, len, Function::Bzero) };
 }
 
@@ -186,7 +188,7 @@ pub unsafe extern "C" fn bzero(dst: *mut u8, len: usize) {
 /// As [`bzero`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __bzero(dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { bzero(dst, len) }
 }
 
@@ -196,7 +198,7 @@ pub unsafe extern "C" fn __bzero(dst: *mut u8, len: usize) {
 /// As [`bzero`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn explicit_bzero(dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { zero(dst, len, Function::ExplicitBzero) };
 }
 
@@ -205,7 +207,7 @@ pub unsafe extern "C" fn explicit_bzero(dst: *mut u8, len: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __memcpy_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
     check(len, room);
-    // SAFETY: the caller's obligation.
+    // SAFETY: both are valid for `len` bytes by contract, and may overlap.
     unsafe { memcpy(dst, src, len) }
 }
 
@@ -214,7 +216,7 @@ pub unsafe extern "C" fn __memcpy_chk(dst: *mut u8, src: *const u8, len: usize, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __memmove_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
     check(len, room);
-    // SAFETY: the caller's obligation.
+    // SAFETY: both are valid for `len` bytes by contract, and may overlap.
     unsafe { memmove(dst, src, len) }
 }
 
@@ -223,7 +225,7 @@ pub unsafe extern "C" fn __memmove_chk(dst: *mut u8, src: *const u8, len: usize,
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __mempcpy_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
     check(len, room);
-    // SAFETY: the caller's obligation.
+    // SAFETY: both are valid for `len` bytes by contract, and may overlap.
     unsafe { mempcpy(dst, src, len) }
 }
 
@@ -232,7 +234,7 @@ pub unsafe extern "C" fn __mempcpy_chk(dst: *mut u8, src: *const u8, len: usize,
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __memset_chk(dst: *mut u8, byte: c_int, len: usize, room: usize) -> *mut u8 {
     check(len, room);
-    // SAFETY: the caller's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { memset(dst, byte, len) }
 }
 
@@ -241,6 +243,6 @@ pub unsafe extern "C" fn __memset_chk(dst: *mut u8, byte: c_int, len: usize, roo
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __explicit_bzero_chk(dst: *mut u8, len: usize, room: usize) {
     check(len, room);
-    // SAFETY: the caller's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { explicit_bzero(dst, len) }
 }

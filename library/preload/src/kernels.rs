@@ -4,8 +4,9 @@
 //! this library is compiled, and inlined into functions that do so, and the entries jump to them. Variants are called
 //! through a pointer: one call more, some cycles.
 
-use carryline::cpu::Features;
-use carryline::dispatch::{self, CopyCode, CopyFn, Kernel, ZeroCode, ZeroFn};
+use carryline::internals::cpu::Features;
+use carryline::internals::dispatch::{self, CopyCode, CopyFn, Kernel, ZeroCode, ZeroFn};
+use carryline::internals::kernels::SetFn;
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -14,6 +15,13 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 pub(crate) type Copy = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize) -> *mut u8;
 /// `memset` with the byte 0.
 pub(crate) type Zero = unsafe extern "C" fn(dst: *mut u8, len: usize) -> *mut u8;
+
+/// `memset` with a byte that is already one.
+pub(crate) type Fill = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize) -> *mut u8;
+
+/// What serves where nothing was chosen: with moves of 16 bytes at most, which every CPU of the architecture has, and without
+/// a look at relocated data.
+pub(crate) use portable::{overlapping as move_portable, zero as zero_portable};
 
 /// What is behind [`pointed_copy`].
 static COPY: AtomicPtr<()> = AtomicPtr::new(null_mut());
@@ -26,13 +34,18 @@ pub(crate) struct Kernels {
     /// For buffers that may overlap.
     pub(crate) overlapping: Copy,
     pub(crate) zero: Zero,
+    /// For other bytes.
+    pub(crate) fill: Fill,
 }
 
 /// The library's best for a CPU. Not through the library's own dispatch: built with
 /// `std`, that reads the environment at the first call, which here may be anywhere.
 pub(crate) fn best(features: Features) -> Kernels {
-    let (copy, overlapping) = copy_named(dispatch::best(carryline::copy::KERNELS, features).name);
-    Kernels { copy, overlapping, zero: zero_named(dispatch::best(carryline::zero::KERNELS, features).name) }
+    use carryline::internals::kernels;
+    let (copy, overlapping) = copy_named(dispatch::best(kernels::COPY, features).name);
+    let zero = zero_named(dispatch::best(kernels::ZERO, features).name);
+    let fill = fill_named(dispatch::best(kernels::SET, features).name);
+    Kernels { copy, overlapping, zero, fill }
 }
 
 /// A copy that calls `routine`. There is one such pointer: the last one given counts.
@@ -50,7 +63,8 @@ pub(crate) fn zero_through(routine: ZeroFn) -> Zero {
 /// # Safety
 /// As the routine, which has been given to [`copy_through`].
 unsafe extern "C" fn pointed_copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: only routines of this type are stored there, and this function is not to be had before one is.
+    // SAFETY: only routines of this type are stored there, and this function is not to be had before one is. What the routine
+    // asks of its caller, by contract.
     unsafe { transmute::<*mut (), CopyFn>(COPY.load(Ordering::Relaxed))(dst, src, len) };
     dst
 }
@@ -58,7 +72,8 @@ unsafe extern "C" fn pointed_copy(dst: *mut u8, src: *const u8, len: usize) -> *
 /// # Safety
 /// As the routine, which has been given to [`zero_through`].
 unsafe extern "C" fn pointed_zero(dst: *mut u8, len: usize) -> *mut u8 {
-    // SAFETY: as in `pointed_copy`.
+    // SAFETY: only routines of this type are stored there, and this function is not to be had before one is. What the routine
+    // asks of its caller, by contract.
     unsafe { transmute::<*mut (), ZeroFn>(ZERO.load(Ordering::Relaxed))(dst, len) };
     dst
 }
@@ -93,6 +108,17 @@ fn zero_named(name: &str) -> Zero {
     }
 }
 
+/// The function that goes with a kernel of the list for any byte.
+fn fill_named(name: &str) -> Fill {
+    match name {
+        #[cfg(target_arch = "x86_64")]
+        "avx512" => fill_avx512,
+        #[cfg(target_arch = "x86_64")]
+        "avx2" => fill_avx2,
+        _ => fill_portable,
+    }
+}
+
 /// The kernel of that name, while this library is compiled; else the last of the list, which every CPU can run.
 const fn named<F: core::marker::Copy>(list: &'static [Kernel<F>], name: &str) -> F {
     let mut index = 0;
@@ -118,14 +144,14 @@ macro_rules! inlined {
             mod $module {
                 use super::{CopyCode, ZeroCode, named};
 
-                const COPY: CopyCode = named(carryline::copy::KERNELS, $name);
-                const ZERO: ZeroCode = named(carryline::zero::KERNELS, $name);
+                const COPY: CopyCode = named(carryline::internals::kernels::COPY, $name);
+                const ZERO: ZeroCode = named(carryline::internals::kernels::ZERO, $name);
 
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
-                pub(super) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-                    // SAFETY: the caller's obligation.
+                pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
                     unsafe { (COPY.copy)(dst, src, len) };
                     dst
                 }
@@ -133,8 +159,8 @@ macro_rules! inlined {
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
-                pub(super) unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-                    // SAFETY: the caller's obligation.
+                pub(crate) unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
                     unsafe { (COPY.overlapping)(dst, src, len) };
                     dst
                 }
@@ -142,8 +168,8 @@ macro_rules! inlined {
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as the kernel.
                 $(#[target_feature(enable = $features)])?
-                pub(super) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
-                    // SAFETY: the caller's obligation.
+                pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
+                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
                     unsafe { (ZERO.zero)(dst, len) };
                     dst
                 }
@@ -162,4 +188,31 @@ inlined! {
     avx512_branched: "avx512_branched", "avx512f,avx512bw,avx512vl,bmi2";
     avx2: "avx2", "avx2";
     sse2: "sse2";
+}
+
+/// The same for filling with any byte, of which there are fewer kernels.
+macro_rules! inlined_fills {
+    ($($function:ident: $name:literal $(, $features:literal)?;)*) => {
+        $(
+            /// # Safety
+            /// The CPU has the kernel's features; otherwise as the kernel.
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe extern "C" fn $function(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
+                const SET: SetFn = named(carryline::internals::kernels::SET, $name);
+                // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
+                unsafe { SET(dst, byte, len) };
+                dst
+            }
+        )*
+    };
+}
+
+inlined_fills! {
+    fill_portable: "portable";
+}
+
+#[cfg(target_arch = "x86_64")]
+inlined_fills! {
+    fill_avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
+    fill_avx2: "avx2", "avx2";
 }

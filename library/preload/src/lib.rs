@@ -17,8 +17,9 @@
 //! A fourth, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real`
 //! (the crate `carryline-served`). Without it nothing is counted and counting costs nothing.
 //!
-//! A word that names nothing is an error, never ignored: a message on standard error, and the program ends with
-//! status 2 before its `main`. Programs that run with raised privileges (`AT_SECURE`) get the defaults whatever the
+//! A variable with a word that names nothing has no effect, and a message on standard error says so: the program is
+//! somebody else's, and is never ended for it. `carryline real` refuses such words before it starts a program, and takes no
+//! result from one with such a message. Programs that run with raised privileges (`AT_SECURE`) get the defaults whatever the
 //! environment says.
 //!
 //! **Every copy is safe with overlap.** glibc's `memcpy` on x86-64 is its `memmove`, and programs have come to rely
@@ -39,12 +40,8 @@ mod constructor;
 #[cfg(target_os = "linux")]
 mod entries;
 #[cfg(target_os = "linux")]
-mod fill;
-#[cfg(target_os = "linux")]
 mod kernels;
 #[cfg(target_os = "linux")]
 mod libc_own;
-#[cfg(target_os = "linux")]
-mod overlap;
 #[cfg(target_os = "linux")]
 mod table;

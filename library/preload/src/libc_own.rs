@@ -30,7 +30,7 @@ pub(crate) fn find(family: Family) -> bool {
 /// # Safety
 /// [`find`] has found the copying family; `src` is valid for reads and `dst` for writes of `len` bytes.
 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: not null by contract, and the function of that name has this type.
+    // SAFETY: not null by contract, and the function of that name has this type; both are valid for `len` bytes.
     unsafe {
         let memmove = transmute::<*mut c_void, Memmove>(MEMMOVE.load(Ordering::Relaxed));
         memmove(dst.cast(), src.cast(), len).cast()
@@ -40,7 +40,7 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -
 /// # Safety
 /// [`find`] has found the zeroing family; `dst` is valid for writes of `len` bytes.
 pub(crate) unsafe extern "C" fn fill(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
-    // SAFETY: as in `copy`.
+    // SAFETY: not null by contract, and the function of that name has this type; `dst` is valid for writes of `len` bytes.
     unsafe {
         let memset = transmute::<*mut c_void, Memset>(MEMSET.load(Ordering::Relaxed));
         memset(dst.cast(), c_int::from(byte), len).cast()
@@ -50,6 +50,6 @@ pub(crate) unsafe extern "C" fn fill(dst: *mut u8, byte: u8, len: usize) -> *mut
 /// # Safety
 /// As [`fill`].
 pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
-    // SAFETY: the caller's obligation.
+    // SAFETY: `find` has found the family and `dst` is valid for writes of `len` bytes, by contract.
     unsafe { fill(dst, 0, len) }
 }

@@ -9,10 +9,9 @@
 //! What can serve: the library's kernels (the default, best first), and of the collection every variant that takes
 //! any length and calls none of the functions that are served ([`carryline_variants::Variant::can_interpose`]).
 
-use crate::fill::{self, Fill};
-use crate::kernels::{self, Copy, Kernels, Zero};
-use crate::{libc_own, overlap};
-use carryline::cpu::Features;
+use crate::kernels::{self, Copy, Fill, Kernels, Zero, fill_portable, move_portable, zero_portable};
+use crate::libc_own;
+use carryline::internals::cpu::Features;
 use carryline_served::Served;
 use carryline_variants::{Family, Routine, Variant};
 use core::mem::transmute;
@@ -72,19 +71,19 @@ impl Table {
 
     #[inline(always)]
     pub(crate) fn overlapping(&self) -> Option<Copy> {
-        // SAFETY: as in `copy`.
+        // SAFETY: only null and functions of this type are ever stored there.
         unsafe { transmute::<*mut (), Option<Copy>>(self.overlapping.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
     pub(crate) fn zero(&self) -> Option<Zero> {
-        // SAFETY: as in `copy`.
+        // SAFETY: only null and functions of this type are ever stored there.
         unsafe { transmute::<*mut (), Option<Zero>>(self.zero.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
     pub(crate) fn fill(&self) -> Option<Fill> {
-        // SAFETY: as in `copy`.
+        // SAFETY: only null and functions of this type are ever stored there.
         unsafe { transmute::<*mut (), Option<Fill>>(self.fill.load(Ordering::Relaxed)) }
     }
 }
@@ -99,8 +98,8 @@ pub(crate) fn record() -> Option<&'static Served> {
 impl Routines {
     /// The library's own, for a CPU.
     pub(crate) fn of_the_library(features: Features) -> Routines {
-        let Kernels { copy, overlapping, zero } = kernels::best(features);
-        Routines { copy, overlapping, zero, fill: fill::for_features(features) }
+        let Kernels { copy, overlapping, zero, fill } = kernels::best(features);
+        Routines { copy, overlapping, zero, fill }
     }
 
     /// Leaves a family to the C library; to plain code where the dynamic linker knows no such function.
@@ -108,12 +107,12 @@ impl Routines {
         let found = libc_own::find(family);
         match family {
             Family::Copy => {
-                let copy = if found { libc_own::copy } else { overlap::portable };
+                let copy = if found { libc_own::copy } else { move_portable };
                 (self.copy, self.overlapping) = (copy, copy);
             }
             _ => {
-                self.zero = if found { libc_own::zero } else { plain_zero };
-                self.fill = if found { libc_own::fill } else { fill::portable };
+                self.zero = if found { libc_own::zero } else { zero_portable };
+                self.fill = if found { libc_own::fill } else { fill_portable };
             }
         }
     }
@@ -126,11 +125,4 @@ impl Routines {
             Routine::Checksum(_) | Routine::CopyChecksum(_) => {}
         }
     }
-}
-
-/// # Safety
-/// `dst` is valid for writes of `len` bytes.
-pub(crate) unsafe extern "C" fn plain_zero(dst: *mut u8, len: usize) -> *mut u8 {
-    // SAFETY: the caller's obligation.
-    unsafe { fill::portable(dst, 0, len) }
 }

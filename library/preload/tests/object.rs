@@ -4,7 +4,9 @@
 
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
+#[cfg(target_arch = "x86_64")]
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Everything that is exported.
@@ -58,7 +60,6 @@ fn it_asks_the_c_library_for_nothing_that_allocates_or_locks() {
     let allowed: BTreeSet<&str> = BTreeSet::from([
         // The end of a process.
         "__chk_fail",
-        "_exit",
         "abort",
         // The constructor.
         "__errno_location",
@@ -89,8 +90,9 @@ fn it_asks_the_c_library_for_nothing_that_allocates_or_locks() {
     }
 }
 
-/// What a function's code goes to by direct calls and jumps: names, without the function itself; `through` is what it
+/// What a function's code goes to by direct calls and jumps: names, without the function itself; `imported` is what it
 /// reads from the table of imported addresses.
+#[cfg(target_arch = "x86_64")]
 #[derive(Default, Debug)]
 struct Code {
     direct: BTreeSet<String>,
@@ -98,6 +100,7 @@ struct Code {
 }
 
 /// The functions of the disassembly.
+#[cfg(target_arch = "x86_64")]
 fn functions(text: &str) -> BTreeMap<String, Code> {
     let mut all: BTreeMap<String, Code> = BTreeMap::new();
     let mut current = String::new();
@@ -145,14 +148,14 @@ fn the_functions_call_nothing_outside_but_what_ends_a_process() {
         "carryline4copy",
         "variants4zero",
         "variants4copy",
-        "preload4fill",
+        "carryline3set",
         "preload7kernels",
-        "preload7overlap",
     ];
     let kernels = || functions.iter().filter(|(name, _)| kernels.iter().any(|kernel| name.contains(kernel)));
     assert!(kernels().count() >= 20, "{:?}", kernels().map(|(name, _)| name).collect::<Vec<_>>());
-    // Variants that are the C library's own functions; the interposer has no way to choose them.
-    let left_out = ["libc_mem", "write_bytes"];
+    // Variants that are the C library's own functions, which the interposer has no way to choose, and what tells a timed loop
+    // where to call, which it never asks.
+    let left_out = ["libc_mem", "write_bytes", "7landing"];
     for (name, code) in kernels().filter(|(name, _)| !left_out.iter().any(|part| name.contains(part))) {
         assert!(code.imported.is_empty(), "{name} reaches {:?}", code.imported);
         let recursion = code.direct.iter().any(|target| NAMES.contains(&target.as_str()));

@@ -4,7 +4,7 @@ use crate::cli::{Common, Format};
 use crate::engine::machine::Here;
 use crate::failure::Failure;
 use crate::output;
-use carryline::cpu::Profile;
+use carryline::internals::cpu::Profile;
 use carryline_report::listing::{Machine, NotMeasurable, to_json};
 
 /// What `carryline machine` prints.
@@ -14,7 +14,7 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
     let assumed = here.environment.assumed();
     let system = &here.environment.system;
     let c_library = system.rep_thresholds.as_ref().map(|seen| seen.sentence(&system.libc));
-    let notes = c_library.into_iter().chain([library_here(carryline::cpu::profile())]).collect();
+    let notes = c_library.into_iter().chain([library_here(carryline::internals::cpu::profile())]).collect();
     Ok(Machine { environment: serde_json::to_value(&here.environment)?, notes, not_measurable, assumed })
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_was_not_measured_is_said_to_be_one() {
-        let here = carryline::cpu::profile();
+        let here = carryline::internals::cpu::profile();
         let sentence = library_here(here);
         assert_eq!(sentence.contains("not been measured"), !here.is_measured(), "{sentence}");
         assert!(sentence.contains("KiB") && !sentence.contains(&usize::MAX.to_string()), "{sentence}");

@@ -135,7 +135,7 @@ pub fn lacking(variant: &Variant) -> Option<String> {
     if variant.runs_here() {
         return c_library::unsupported(variant).map(|reason| format!("the C library: {reason}"));
     }
-    let missing = variant.needs.without(carryline::cpu::features());
+    let missing = variant.needs.without(carryline::internals::cpu::features());
     let missing: Vec<&str> = missing.names().collect();
     Some(format!("this CPU lacks {}", missing.join(", ")))
 }

@@ -1,7 +1,7 @@
 //! The processor: what it is, what it can do, who runs it.
 
 use super::{line, number};
-use carryline::cpu::{Features, mask_from_environment};
+use carryline::internals::cpu::{Features, mask_from_environment};
 use serde::{Deserialize, Serialize};
 
 /// The processor.

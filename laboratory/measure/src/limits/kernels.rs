@@ -22,7 +22,7 @@ pub(crate) struct Kernels {
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn kernels() -> Kernels {
-    use carryline::cpu::{Features, features};
+    use carryline::internals::cpu::{Features, features};
     use x86_64::{
         load_xmm, load_xmm_ahead, load_xmm_streams, load_xmm_streams_ahead, load_ymm, load_ymm_ahead,
         load_ymm_streams, load_ymm_streams_ahead, load_zmm, load_zmm_ahead, load_zmm_streams,

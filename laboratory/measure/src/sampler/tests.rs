@@ -3,7 +3,7 @@
 use super::*;
 use crate::subject::Subject;
 use crate::verify::{Depth, prove};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use carryline_variants::{Lengths, Routine};
 use std::sync::atomic::{AtomicI32, Ordering};
 

@@ -169,7 +169,7 @@ pub(super) mod x86_64 {
     use crate::verify::counterexample::Kind;
     use crate::verify::patterns::Random;
     use crate::verify::trampoline::*;
-    use carryline::cpu::Features;
+    use carryline::internals::cpu::Features;
     use carryline_variants::Routine;
     use carryline_variants::landing::Landing;
     use std::cell::Cell;

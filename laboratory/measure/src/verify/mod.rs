@@ -119,7 +119,7 @@ fn prove_within<'s>(
     subject_index: u64,
 ) -> Result<(Verified<'s>, ProofSummary), Failure> {
     if !subject.runs_here() {
-        let missing = subject.needs.without(carryline::cpu::features());
+        let missing = subject.needs.without(carryline::internals::cpu::features());
         return Err(Failure::Unsupported(missing.names().collect::<Vec<_>>().join(", ")));
     }
     let _handlers = Handlers::install();

@@ -1,6 +1,6 @@
 use super::*;
 use crate::forked::tell_and_exit_if_child;
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Routine, Variant};
 use std::collections::BTreeSet;

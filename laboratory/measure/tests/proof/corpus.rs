@@ -2,7 +2,7 @@
 
 use crate::child::{Outcome, prove_in_child};
 use crate::compile;
-use carryline::cpu::{Features, features};
+use carryline::internals::cpu::{Features, features};
 use carryline_measure::plugin::PluginSpec;
 use carryline_measure::verify::Kind;
 use std::path::{Path, PathBuf};

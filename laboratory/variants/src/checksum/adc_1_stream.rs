@@ -9,7 +9,7 @@
 //! they are read by narrower loads. Other architectures get the same chain from the compiler.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -20,9 +20,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one add-with-carry chain, 64 bytes to a loop step, as in the Linux kernel",
     provenance: "vandeven-2021 (Linux csum_partial of 2021, without its handling of odd addresses)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     ones_complement::reduce(unsafe { chain(u64::from(seed), data, len) })

@@ -8,7 +8,7 @@ use crate::{
     Lengths, Role, Routine, Variant,
     ones_complement::{self, adc_chain},
 };
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -19,9 +19,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "two add-with-carry chains, 128 bytes to a loop step",
     provenance: "vandeven-2021, two streams without ADX, for every length and with every carry",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut first = u64::from(seed);
     let mut second = 0_u64;

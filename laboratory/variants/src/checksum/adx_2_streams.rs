@@ -4,7 +4,7 @@
 //! since counting the loop would spoil the flags; then at most one step of 64 bytes, then the bytes left.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "two interleaved chains by adcx and adox, 128 bytes to a loop step",
     provenance: "vandeven-2021, using ADX, for every length",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Adds the words at the first distances onto `$first` by adcx, those at the second onto `$second` by adox.
@@ -38,6 +38,8 @@ macro_rules! adx_chains {
     };
 }
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut first = u64::from(seed);
     let mut second = 0_u64;

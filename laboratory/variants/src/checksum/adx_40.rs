@@ -3,7 +3,7 @@
 //! The first four words make a chain of their own; the seed meets the fifth word and then that chain's sum.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,9 +14,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Only(40),
     summary: "four words by adcx, the seed and the fifth by adox",
     provenance: "vandeven-2021, using ADX",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes, and the CPU has ADX.
     unsafe { sum(data, seed) }

@@ -7,7 +7,7 @@
 //! accumulators together, stay within 32 bits, after which the lanes are widened to 64.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -18,11 +18,13 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "vpmaddwd with ones, four accumulators, 128 bytes to a loop step",
     provenance: "Intel's Software Developer's Manual, PMADDWD; RFC 1071, section 2 (C)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 const CHUNK_BYTES: usize = 512 * 1024;
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);

@@ -8,7 +8,7 @@
 //! accumulators together, stay within 32 bits, after which the lanes are widened to 64.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -19,11 +19,13 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "flip the top bits, vpdpwssd with ones, four accumulators, 256 bytes to a loop step",
     provenance: "Intel's Software Developer's Manual, VPDPWSSD; RFC 1071, section 2 (C)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 pub(crate) const CHUNK_BYTES: usize = 1024 * 1024;
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx512f,avx512vnni")]
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);

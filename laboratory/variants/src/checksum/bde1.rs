@@ -7,7 +7,7 @@ use crate::{
     Lengths, Role, Routine, Variant,
     chain32::{self, Rest, adc32_chain},
 };
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -18,9 +18,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit add-with-carry by lines, each touched before it is added",
     provenance: "hannum-1996, implementation bde1",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: a head up to a line boundary, then lines of 32 bytes, then fewer than 32: the caller's bytes.
     unsafe {

@@ -6,7 +6,7 @@ use crate::{
     Lengths, Role, Routine, Variant,
     ones_complement::{self, adc_chain},
 };
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -17,9 +17,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Only(40),
     summary: "one add-with-carry chain over five words",
     provenance: "vandeven-2021, dead code removed",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }

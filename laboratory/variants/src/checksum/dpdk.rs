@@ -5,7 +5,7 @@
 //! 131,076 bytes of 0xff on; it is made for packets.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 // What the script's `-march=corei7` lets the compiler use.
 const NEEDS: Features =
@@ -25,7 +25,7 @@ pub static VARIANT: Variant = Variant {
         ", rte_raw_cksum; C compiler with ",
         env!("CARRYLINE_DPDK_FLAGS")
     ),
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 unsafe extern "C" {

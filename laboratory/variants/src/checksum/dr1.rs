@@ -6,7 +6,7 @@ use crate::{
     Lengths, Role, Routine, Variant,
     chain32::{self, adc32_chain},
 };
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -17,9 +17,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit add-with-carry, 64 bytes to a loop step",
     provenance: "hannum-1996, implementation dr1 (OpenBSD)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let (mut sum, mut at, mut left) = (seed, data, len);
     // SAFETY: steps of 64, then at most one of 32, then fewer than 32 of the caller's bytes.

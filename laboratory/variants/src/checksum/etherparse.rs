@@ -2,7 +2,7 @@
 //! order.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -13,9 +13,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "etherparse's Sum16BitWords",
     provenance: "crate etherparse 0.21",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     let data = unsafe { peer::bytes(data, len) };

@@ -5,7 +5,7 @@
 //! from C.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -20,8 +20,11 @@ pub static VARIANT: Variant = Variant {
         "drops a carry: 32 bytes of 0xff, a little-endian 128-bit 1 and 16 zero bytes give ff ff where fe ff is \\
          right; with overflow checks it panics there",
     ),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     let data = unsafe { peer::bytes(data, len) };

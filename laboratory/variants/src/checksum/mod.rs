@@ -19,107 +19,59 @@
 //!
 //! A variant may be made for seed 0 alone ([`Lengths::OnlyUnseeded`](crate::Lengths)): the rest holds for it there.
 //!
-//! To add a variant: one file here with its `static VARIANT`, one `pub mod` line, one line in the list.
+//! # Safety
+//! The caller: `data` is valid for reads of `len` initialised bytes, the variant supports `len` and the seed, and the CPU has
+//! what the variant needs.
+//!
+//! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 
-use crate::Variant;
-
-pub mod adc_1_stream;
-#[cfg(target_arch = "x86_64")]
-pub mod adc_2_streams;
-#[cfg(target_arch = "x86_64")]
-pub mod adx_2_streams;
-#[cfg(target_arch = "x86_64")]
-pub mod adx_40;
-#[cfg(target_arch = "x86_64")]
-pub mod avx2;
-#[cfg(target_arch = "x86_64")]
-pub mod avx512_dot;
-#[cfg(target_arch = "x86_64")]
-pub mod bde1;
-pub mod carryline;
-#[cfg(target_arch = "x86_64")]
-pub mod dead_code_40;
-#[cfg(feature = "dpdk")]
-pub mod dpdk;
-#[cfg(target_arch = "x86_64")]
-pub mod dr1;
-#[cfg(feature = "peers")]
-pub mod etherparse;
-#[cfg(feature = "peers")]
-pub mod internet_checksum;
-#[cfg(target_arch = "x86_64")]
-pub mod myc1;
-#[cfg(target_arch = "x86_64")]
-pub mod myc2;
-pub mod no_odd_40;
-pub mod odd_address_baseline;
-pub mod odd_address_swap;
-#[cfg(feature = "peers")]
-pub mod pnet;
-pub mod reference;
-#[cfg(feature = "peers")]
-pub mod s2n_quic;
-#[cfg(feature = "peers")]
-pub mod smoltcp;
-pub mod specialised_40;
-#[cfg(target_arch = "x86_64")]
-pub mod train32_40;
-#[cfg(target_arch = "x86_64")]
-pub mod two_streams_40;
-#[cfg(target_arch = "x86_64")]
-pub mod two_streams_article;
-pub mod words16_c;
-#[cfg(target_arch = "x86_64")]
-pub mod zero_sum_40;
-
-/// The family's variants.
-pub static VARIANTS: &[&Variant] = &[
-    &reference::VARIANT,
-    &words16_c::VARIANT,
+family! {
+    reference;
+    words16_c;
     #[cfg(target_arch = "x86_64")]
-    &bde1::VARIANT,
+    bde1;
     #[cfg(target_arch = "x86_64")]
-    &dr1::VARIANT,
+    dr1;
     #[cfg(target_arch = "x86_64")]
-    &myc1::VARIANT,
+    myc1;
     #[cfg(target_arch = "x86_64")]
-    &myc2::VARIANT,
-    &adc_1_stream::VARIANT,
+    myc2;
+    adc_1_stream;
     #[cfg(target_arch = "x86_64")]
-    &adc_2_streams::VARIANT,
+    adc_2_streams;
     #[cfg(target_arch = "x86_64")]
-    &adx_2_streams::VARIANT,
-    &odd_address_swap::VARIANT,
-    &specialised_40::VARIANT,
-    &no_odd_40::VARIANT,
+    adx_2_streams;
+    odd_address_swap;
+    specialised_40;
+    no_odd_40;
     #[cfg(target_arch = "x86_64")]
-    &dead_code_40::VARIANT,
+    dead_code_40;
     #[cfg(target_arch = "x86_64")]
-    &adx_40::VARIANT,
+    adx_40;
     #[cfg(target_arch = "x86_64")]
-    &two_streams_40::VARIANT,
+    two_streams_40;
     #[cfg(target_arch = "x86_64")]
-    &train32_40::VARIANT,
+    train32_40;
     #[cfg(target_arch = "x86_64")]
-    &zero_sum_40::VARIANT,
+    zero_sum_40;
     #[cfg(target_arch = "x86_64")]
-    &avx2::VARIANT,
+    avx2;
     #[cfg(target_arch = "x86_64")]
-    &avx512_dot::VARIANT,
-    &carryline::VARIANT,
+    avx512_dot;
+    carryline;
     #[cfg(feature = "peers")]
-    &internet_checksum::VARIANT,
+    internet_checksum;
     #[cfg(feature = "peers")]
-    &smoltcp::VARIANT,
+    smoltcp;
     #[cfg(feature = "peers")]
-    &etherparse::VARIANT,
+    etherparse;
     #[cfg(feature = "peers")]
-    &s2n_quic::VARIANT,
+    s2n_quic;
     #[cfg(feature = "peers")]
-    &pnet::VARIANT,
+    pnet;
     #[cfg(feature = "dpdk")]
-    &dpdk::VARIANT,
-    &odd_address_baseline::VARIANT,
+    dpdk;
+    odd_address_baseline;
     #[cfg(target_arch = "x86_64")]
-    &two_streams_article::VARIANT,
-];
+    two_streams_article;
+}

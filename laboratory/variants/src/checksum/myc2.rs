@@ -6,7 +6,7 @@ use crate::{
     Lengths, Role, Routine, Variant,
     chain32::{self, Rest, adc32_chain},
 };
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -17,12 +17,14 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "myc1 with each line of a block touched first",
     provenance: "hannum-1996, implementation myc2",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Shorter messages are not aligned.
 const LEAST: usize = 64;
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: a head up to a multiple of 16, then blocks of 128 and of 32 bytes, then fewer than 32: the caller's.
     unsafe {

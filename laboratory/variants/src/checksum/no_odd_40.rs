@@ -3,7 +3,7 @@
 //! Two blocks, and a carry brought around after each.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,9 +14,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Only(40),
     summary: "one chain over 32 and 8 bytes, two carries brought around",
     provenance: "vandeven-2021, unaligned handling removed",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }
@@ -28,6 +30,6 @@ unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
 /// `data` is valid for reads of 40 bytes.
 #[inline(always)]
 pub unsafe fn sum(data: *const u8, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation.
+    // SAFETY: 40 bytes are readable by contract.
     ones_complement::reduce(unsafe { adc_1_stream::chain(u64::from(seed), data, 40) })
 }

@@ -5,7 +5,7 @@
 //! every even address, at seed 0, and at any seed that reads the same both ways.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -20,8 +20,11 @@ pub static VARIANT: Variant = Variant {
         "at an odd address the sum is byte-swapped with the seed in it, which was not: seed 1 and one zero byte \
          give 0x100",
     ),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let seed = u64::from(seed);
     if len == 0 || data as usize & 1 == 0 {

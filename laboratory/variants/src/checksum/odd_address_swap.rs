@@ -6,7 +6,7 @@
 //! depend on where the message lies; it stands here for what it costs.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -17,9 +17,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one add-with-carry chain, odd addresses handled apart",
     provenance: "vandeven-2021, baseline (Linux csum_partial before 2021), with the seed's byte order mended",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     unsafe { sum(data, len, seed) }
@@ -32,7 +34,7 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
 #[inline(always)]
 pub unsafe fn sum(data: *const u8, len: usize, seed: u32) -> u32 {
     if len == 0 || data as usize & 1 == 0 {
-        // SAFETY: the caller's obligation.
+        // SAFETY: `len` bytes are readable by contract.
         return ones_complement::reduce(unsafe { adc_1_stream::chain(u64::from(seed), data, len) });
     }
     // SAFETY: the first byte, then the len - 1 behind it.

@@ -5,7 +5,7 @@
 //! 131,076 bytes of 0xff on; it is made for IP packets.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -16,9 +16,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::UpTo(65_535),
     summary: "pnet's big-endian words, one at a time",
     provenance: "crate pnet_packet 0.35",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     if len == 0 {
         return seed;

@@ -8,7 +8,7 @@
 //! Its vector path is off by one from 131,088 bytes near all ones on; it is made for datagrams.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -19,9 +19,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::UpTo(65_535),
     summary: "s2n-quic's checksum, with its own dispatch to vectors",
     provenance: "crate s2n-quic-core 0.91",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     let data = unsafe { peer::bytes(data, len) };

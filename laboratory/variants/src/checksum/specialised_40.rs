@@ -3,7 +3,7 @@
 //! The handling of odd addresses stays; see [`odd_address_swap`].
 
 use crate::{Lengths, Role, Routine, Variant, checksum::odd_address_swap};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,9 +14,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Only(40),
     summary: "the baseline with the length fixed at 40, odd addresses handled apart",
     provenance: "vandeven-2021, specialised for 40 bytes, with the seed's byte order mended",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }
@@ -28,6 +30,6 @@ unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
 /// `data` is valid for reads of 40 bytes.
 #[inline(always)]
 pub unsafe fn sum(data: *const u8, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation.
+    // SAFETY: 40 bytes are readable by contract.
     unsafe { odd_address_swap::sum(data, 40, seed) }
 }

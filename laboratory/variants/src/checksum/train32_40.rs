@@ -4,7 +4,7 @@
 //! last one.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Only(40),
     summary: "ten 32-bit words in four trains, nothing to fold",
     provenance: "vandeven-2021, 32 bit only",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }

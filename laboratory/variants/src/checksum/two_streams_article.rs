@@ -4,7 +4,7 @@
 //! taking it in. [`adc_2_streams`](super::adc_2_streams) is the right form.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -16,8 +16,11 @@ pub static VARIANT: Variant = Variant {
     summary: "two chains over 40 bytes, with an add where an add-with-carry is needed",
     provenance: "vandeven-2021, listing of two streams without ADX",
     known_bad: Some("the carry out of the third word is dropped: 24 bytes of 0xff and 16 of 0 lose one"),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);
     // SAFETY: reads the 40 bytes that this length-40 variant is given.

@@ -8,7 +8,7 @@
 //! The loads are volatile, or the compiler would make vectors of them.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -19,7 +19,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "16-bit words added into 32 bits, sixteen to a loop step",
     provenance: "hannum-1996, implementation orig (386BSD)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Steps of 16 words after which the sum is reduced: 2048 * 16 * 0xffff, a reduced sum, a shifted one and the
@@ -36,6 +36,8 @@ const fn shift_by_a_byte(sum: u32) -> u32 {
     reduce(reduce(sum)) << 8
 }
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = reduce(seed);
     let mut at = data;

@@ -7,7 +7,7 @@
 //! kinds.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -18,11 +18,13 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "1 KiB blocks: prefetch the next, store this one with 64-byte non-temporal stores",
     provenance: "evans-2003: prefetch and movntps beyond the caches; AMD's block prefetch (Athlon optimization guide)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 const BLOCK_BYTES: usize = 1024;
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx512f")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     use core::arch::x86_64::{

@@ -3,7 +3,7 @@
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::Next;
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,10 +14,12 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "this project's library, told that nobody reads the copy soon",
     provenance: "library/carryline",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the family's contract is this function's obligation.
-    unsafe { carryline::copy::copy_raw_with(dst, src, len, Next::NotSoon) }
+    // SAFETY: both are valid for `len` bytes and do not overlap, which is all that `bytes_raw_with` asks.
+    unsafe { carryline::copy::bytes_raw_with(dst, src, len, Next::NotSoon) }
 }

@@ -3,8 +3,8 @@
 use crate::landing::{self, Landing};
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::Next;
-use carryline::cpu::Features;
-use carryline::dispatch::Function;
+use carryline::internals::cpu::Features;
+use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,16 +15,19 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "this project's library, told that the copy is read at once",
     provenance: "library/carryline",
-    known_bad: None,
+    lands: Some(landing),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the family's contract is this function's obligation.
-    unsafe { carryline::copy::copy_raw_with(dst, src, len, Next::ReadHere) }
+    // SAFETY: both are valid for `len` bytes and do not overlap, which is all that `bytes_raw_with` asks.
+    unsafe { carryline::copy::bytes_raw_with(dst, src, len, Next::ReadHere) }
 }
 
 /// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
-    let kernel = landing::kernel(Function::Copy, carryline::copy::KERNELS);
+fn landing() -> Landing {
+    let kernel = landing::kernel(Function::Copy, carryline::internals::kernels::COPY);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Copy(code.read_here)))
 }

@@ -6,7 +6,7 @@
 //! words into vectors.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// See the module.
@@ -18,9 +18,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "64-bit integer registers, 32 bytes to a loop step",
     provenance: "evans-2018: 48 bytes of system call arguments through integer registers",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     if len < 8 {
         // SAFETY: the caller owns len bytes on both sides, fewer than 16.
@@ -55,7 +57,7 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
 /// 8 bytes are readable at `src` and writable at `dst`.
 #[inline(always)]
 unsafe fn copy_word(dst: *mut u8, src: *const u8) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: 8 bytes are readable and writable by contract, at any alignment; any bytes are a u64.
     unsafe { dst.cast::<u64>().write_unaligned(src.cast::<u64>().read_unaligned()) };
     compiler_fence(Ordering::SeqCst);
 }

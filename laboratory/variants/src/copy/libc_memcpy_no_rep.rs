@@ -1,9 +1,10 @@
 //! The C library's `memcpy` where its threshold for `rep movsb` is out of reach: what newer versions do by themselves on many
 //! CPUs. It is that only in a process that was started so; see [`c_library`](crate::c_library).
 
+use crate::c_library::CLibrary;
 use crate::landing::Landing;
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,15 +15,14 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "the C library's memcpy, its threshold for rep movsb raised",
     provenance: "ISO C, string.h; GLIBC_TUNABLES, glibc.cpu.x86_rep_movsb_threshold (glibc 2.32)",
-    known_bad: None,
+    lands: Some(|| Landing::Move(libc::memcpy)),
+    c_library: Some(CLibrary::Raised(&super::libc_memcpy::VARIANT)),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     unsafe { libc::memcpy(dst.cast(), src.cast(), len) };
-}
-
-/// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
-    Landing::Move(libc::memcpy)
 }

@@ -1,8 +1,9 @@
 //! The C library's `memmove`: what one pays, if anything, for a copy that would also be right with overlap.
 
+use crate::c_library::CLibrary;
 use crate::landing::Landing;
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -13,15 +14,14 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "the C library's memmove",
     provenance: "ISO C, string.h; evans-2018",
-    known_bad: None,
+    lands: Some(|| Landing::Move(libc::memmove)),
+    c_library: Some(CLibrary::AsInstalled),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller owns len bytes on both sides.
     unsafe { libc::memmove(dst.cast(), src.cast(), len) };
-}
-
-/// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
-    Landing::Move(libc::memmove)
 }

@@ -10,67 +10,39 @@
 //! - the direction flag is clear on entry, as the platform's ABI has it, and on return; MXCSR, the x87 state and
 //!   the callee-saved registers are as they were.
 //!
-//! To add a variant: one file here with its `static VARIANT`, one `pub mod` line, one line in the list.
+//! # Safety
+//! The caller: `src` is valid for reads and `dst` for writes of `len` bytes, the two do not overlap, the variant supports
+//! `len`, and the CPU has what the variant needs.
+//!
+//! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 
-use crate::Variant;
-
-#[cfg(target_arch = "x86_64")]
-pub mod avx2;
-#[cfg(target_arch = "x86_64")]
-pub mod avx512;
-#[cfg(target_arch = "x86_64")]
-pub mod avx512_nontemporal;
-pub mod carryline;
-pub mod carryline_not_soon;
-pub mod carryline_overlapping;
-pub mod carryline_read_here;
-pub mod int64_registers;
-pub mod libc_memcpy;
-pub mod libc_memcpy_no_rep;
-pub mod libc_memmove;
-pub mod libc_memmove_no_rep;
-pub mod reference;
-#[cfg(target_arch = "x86_64")]
-pub mod rep_movsb;
-#[cfg(target_arch = "x86_64")]
-pub mod rep_movsl;
-#[cfg(target_arch = "x86_64")]
-pub mod rep_movsq;
-#[cfg(target_arch = "x86_64")]
-pub mod rep_movsw;
-#[cfg(target_arch = "x86_64")]
-pub mod sse2;
-#[cfg(feature = "peers")]
-pub mod stringzilla;
-
-/// The family's variants.
-pub static VARIANTS: &[&Variant] = &[
-    &reference::VARIANT,
-    &libc_memcpy::VARIANT,
-    &libc_memcpy_no_rep::VARIANT,
-    &libc_memmove::VARIANT,
-    &libc_memmove_no_rep::VARIANT,
+family! {
+    reference;
+    libc_memcpy;
+    libc_memcpy_no_rep;
+    libc_memmove;
+    libc_memmove_no_rep;
     #[cfg(target_arch = "x86_64")]
-    &rep_movsb::VARIANT,
+    rep_movsb;
     #[cfg(target_arch = "x86_64")]
-    &rep_movsq::VARIANT,
+    rep_movsq;
     #[cfg(target_arch = "x86_64")]
-    &rep_movsw::VARIANT,
+    rep_movsw;
     #[cfg(target_arch = "x86_64")]
-    &rep_movsl::VARIANT,
-    &int64_registers::VARIANT,
+    rep_movsl;
+    int64_registers;
     #[cfg(target_arch = "x86_64")]
-    &sse2::VARIANT,
+    sse2;
     #[cfg(target_arch = "x86_64")]
-    &avx2::VARIANT,
+    avx2;
     #[cfg(target_arch = "x86_64")]
-    &avx512::VARIANT,
+    avx512;
     #[cfg(target_arch = "x86_64")]
-    &avx512_nontemporal::VARIANT,
-    &carryline::VARIANT,
-    &carryline_not_soon::VARIANT,
-    &carryline_read_here::VARIANT,
-    &carryline_overlapping::VARIANT,
+    avx512_nontemporal;
+    carryline;
+    carryline_not_soon;
+    carryline_read_here;
+    carryline_overlapping;
     #[cfg(feature = "peers")]
-    &stringzilla::VARIANT,
-];
+    stringzilla;
+}

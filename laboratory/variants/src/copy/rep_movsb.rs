@@ -4,7 +4,7 @@
 //! the microcode likes; CPUs with ERMS promise that this is wide, those with FSRM that the start is short.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep movsb",
     provenance: "evans-2018: start-up and rate of rep movsb",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: copies exactly the len bytes that the caller owns on both sides, upwards because the ABI has DF
     // clear.

@@ -3,7 +3,7 @@
 //! The second string instruction nearly always starts for nothing; compare [`rep_movsq`](super::rep_movsq).
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,9 +14,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "rep movsl, then rep movsb for the rest",
     provenance: "evans-2018: the kernel's bcopy with its second rep movs",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len / 4 words, then len & 3 bytes behind them: the caller's on both sides, upwards because the ABI has DF
     // clear.

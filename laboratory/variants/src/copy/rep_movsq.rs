@@ -4,7 +4,7 @@
 //! the words before it, instead of a second string instruction that would nearly always find nothing to do.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep movsq, the last bytes by an overlapping word",
     provenance: "evans-2018: the kernel's bcopy by words, without its second rep movs",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     if len < 8 {
         // SAFETY: the caller owns len bytes on both sides, fewer than 16.

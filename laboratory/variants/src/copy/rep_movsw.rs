@@ -1,7 +1,7 @@
 //! `rep movsw`: 16-bit words by one string instruction, an odd last byte by itself.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -12,9 +12,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep movsw, an odd last byte by itself",
     provenance: "evans-2018: the widths of rep movs",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len / 2 words, and the last byte where the length is odd: the caller's on both sides, upwards because
     // the ABI has DF clear.

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -20,9 +20,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "16-byte loads and aligned stores, four to a loop step",
     provenance: "evans-2018: SSE in compilers' inlined copies",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "sse2")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_store_si128, _mm_storeu_si128};

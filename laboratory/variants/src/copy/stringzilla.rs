@@ -3,7 +3,7 @@
 //! It finds the CPU's features itself, so that masking features for this project's kernels does not bind it.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,9 +14,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "StringZilla's copy, with its own dispatch",
     provenance: "crate stringzilla 5.3",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     let (target, source) = unsafe { (peer::bytes_mut(dst, len), peer::bytes(src, len)) };

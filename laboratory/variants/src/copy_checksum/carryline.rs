@@ -2,8 +2,8 @@
 
 use crate::landing::{self, Landing};
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
-use carryline::dispatch::Function;
+use carryline::internals::cpu::Features;
+use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,16 +14,19 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "this project's library, through its run-time dispatch",
     provenance: "library/carryline",
-    known_bad: None,
+    lands: Some(landing),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the family's contract is this function's obligation.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap: all that `copy_and_sum_raw` asks.
     unsafe { carryline::checksum::copy_and_sum_raw(dst, src, len, seed) }
 }
 
 /// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
-    let kernel = landing::kernel(Function::CopyAndSum, carryline::checksum::COPY_AND_SUM_KERNELS);
+fn landing() -> Landing {
+    let kernel = landing::kernel(Function::CopyAndSum, carryline::internals::kernels::COPY_AND_SUM);
     Landing::Routine(kernel.map_or(VARIANT.routine, Routine::CopyChecksum))
 }

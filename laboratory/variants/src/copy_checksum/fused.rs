@@ -4,7 +4,7 @@
 //! of the two chains; then at most one step of 32 bytes, then the bytes left.
 
 use crate::{Lengths, Role, Routine, Variant, edges, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one pass: 64-bit load, store, add with carry in two chains",
     provenance: "Linux csum_partial_copy, as an idea; vandeven-2021, two streams",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 /// Copies four words and adds them onto `$sum`.
@@ -40,6 +40,8 @@ macro_rules! copy_adc_chain {
     };
 }
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let mut first = u64::from(seed);
     let mut second = 0_u64;

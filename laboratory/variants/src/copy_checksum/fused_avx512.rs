@@ -5,7 +5,7 @@
 //! aligned.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::avx512_dot, edges, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -16,9 +16,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one pass: 64-byte load, store, vpdpwssd into four accumulators",
     provenance: "Linux csum_partial_copy, as an idea; Intel's Software Developer's Manual, VPDPWSSD",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx512f,avx512vnni")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);

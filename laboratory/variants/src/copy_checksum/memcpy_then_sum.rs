@@ -1,8 +1,9 @@
 //! Two passes: the C library's `memcpy`, then the kernel's form of the sum over the source, by then in the
 //! cache if it fits.
 
+use crate::c_library::CLibrary;
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -13,11 +14,12 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "the C library's memcpy, then one add-with-carry chain",
     provenance: "vandeven-2021 (Linux csum_partial of 2021) behind ISO C's memcpy",
-    known_bad: None,
+    c_library: Some(CLibrary::AsInstalled),
+    ..Variant::PLAIN
 };
 
 /// # Safety
-/// The family's contract.
+/// What [the family](super) asks of a caller.
 pub(super) unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     unsafe {

@@ -2,8 +2,9 @@
 //! started so; see [`c_library`](crate::c_library).
 
 use super::memcpy_then_sum;
+use crate::c_library::CLibrary;
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,5 +15,6 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "the C library's memcpy, its threshold for rep movsb raised, then one add-with-carry chain",
     provenance: "as memcpy_then_sum; GLIBC_TUNABLES, glibc.cpu.x86_rep_movsb_threshold (glibc 2.32)",
-    known_bad: None,
+    c_library: Some(CLibrary::Raised(&memcpy_then_sum::VARIANT)),
+    ..Variant::PLAIN
 };

@@ -6,27 +6,19 @@
 //! [`checksum`](crate::checksum) returns for the source; both contracts hold. Parity is that of the message: the
 //! first word begins at `src`, whatever the addresses.
 //!
-//! To add a variant: one file here with its `static VARIANT`, one `pub mod` line, one line in the list.
+//! # Safety
+//! The caller: `src` is valid for reads of `len` initialised bytes and `dst` for writes of as many, the two do not overlap, the
+//! variant supports `len`, and the CPU has what the variant needs.
+//!
+//! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 
-use crate::Variant;
-
-pub mod carryline;
-#[cfg(target_arch = "x86_64")]
-pub mod fused;
-#[cfg(target_arch = "x86_64")]
-pub mod fused_avx512;
-pub mod memcpy_then_sum;
-pub mod memcpy_then_sum_no_rep;
-pub mod reference;
-
-/// The family's variants.
-pub static VARIANTS: &[&Variant] = &[
-    &reference::VARIANT,
-    &memcpy_then_sum::VARIANT,
-    &memcpy_then_sum_no_rep::VARIANT,
+family! {
+    reference;
+    memcpy_then_sum;
+    memcpy_then_sum_no_rep;
     #[cfg(target_arch = "x86_64")]
-    &fused::VARIANT,
+    fused;
     #[cfg(target_arch = "x86_64")]
-    &fused_avx512::VARIANT,
-    &carryline::VARIANT,
-];
+    fused_avx512;
+    carryline;
+}

@@ -4,7 +4,7 @@
 //! leaves the write-combining buffers too early.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "non-temporal 64-byte stores to whole lines, four to a loop step, then sfence",
     provenance: "evans-2003's movntps, at the width of a line",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "avx512f")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{__m512i, _mm_sfence, _mm512_setzero_si512, _mm512_stream_si512};

@@ -2,7 +2,7 @@
 //! instructions; fewer than 16 bytes by one.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -13,9 +13,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "rep stosb to a word boundary, rep stosl, rep stosb",
     provenance: "evans-2003, row zeroE (the C library's bzero by stosl)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = if len < 16 { len } else { edges::bytes_to_boundary(dst, 4, len) };
     let rest = len - head;

@@ -2,8 +2,8 @@
 
 use crate::landing::{self, Landing};
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
-use carryline::dispatch::Function;
+use carryline::internals::cpu::Features;
+use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,16 +14,19 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "this project's library, through its run-time dispatch",
     provenance: "library/carryline",
-    known_bad: None,
+    lands: Some(landing),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: the family's contract is this function's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes, which is all that `fill_raw` asks.
     unsafe { carryline::zero::fill_raw(dst, len) }
 }
 
 /// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
-    let kernel = landing::kernel(Function::Zero, carryline::zero::KERNELS);
+fn landing() -> Landing {
+    let kernel = landing::kernel(Function::Zero, carryline::internals::kernels::ZERO);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Zero(code.zero)))
 }

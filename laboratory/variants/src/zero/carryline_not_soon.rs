@@ -3,7 +3,7 @@
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::Next;
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,10 +14,12 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "this project's library, told that nobody reads the result soon",
     provenance: "library/carryline",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: the family's contract is this function's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes, which is all that `fill_raw_with` asks.
     unsafe { carryline::zero::fill_raw_with(dst, len, Next::NotSoon) }
 }

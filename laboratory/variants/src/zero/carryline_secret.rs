@@ -1,7 +1,7 @@
 //! The `carryline` crate's zeroing of secrets, which the compiler cannot remove.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -12,10 +12,12 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "this project's library, in the form that no compiler removes",
     provenance: "library/carryline",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: the family's contract is this function's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes, which is all that `secret_raw` asks.
     unsafe { carryline::zero::secret_raw(dst, len) }
 }

@@ -6,7 +6,7 @@
 //! CLZERO). The bytes before the first and behind the last whole line are written by ordinary stores.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -17,9 +17,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one clzero for each whole line, then sfence",
     provenance: "AMD64 Architecture Programmer's Manual, volume 3",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = edges::bytes_to_boundary(dst, 64, len);
     // SAFETY: head is less than 64 and at most len. Behind it every line starts at a multiple of 64 and has

@@ -4,7 +4,7 @@
 //! [`rep_stosl`](super::rep_stosl).
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "rep stosl, then rep stosb for the rest",
     provenance: "evans-2003, row zeroA (generic_bzero)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: len / 4 words, then len & 3 bytes behind them: the caller's, upwards because the ABI has DF clear.
     unsafe {

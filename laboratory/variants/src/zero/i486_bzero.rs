@@ -3,7 +3,7 @@
 //! The i486 had no fast string instructions.
 
 use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,9 +14,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit stores in blocks of 64, then of 16 bytes",
     provenance: "evans-2003, row zeroB (i486_bzero)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let chunks = len & !63;
     // SAFETY: the blocks of 64, then those of 16 in fewer than 64, then fewer than 16 bytes: the caller's.

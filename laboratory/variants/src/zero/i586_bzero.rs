@@ -4,7 +4,7 @@
 //! but one of its table. Fewer than 256 bytes go by `rep stosl`, as they did.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,7 +15,7 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "64-bit x87 stores between fnsave and frstor",
     provenance: "evans-2003, row zeroC (i586_bzero)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
 const LEAST: usize = 256;
@@ -24,6 +24,8 @@ const LEAST: usize = 256;
 #[repr(C, align(16))]
 struct State([u8; 108]);
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = if len < LEAST { len } else { edges::bytes_to_boundary(dst, 8, len) };
     let whole = (len - head) & !7;

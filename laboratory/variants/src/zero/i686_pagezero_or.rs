@@ -4,7 +4,7 @@
 //! reads: that, and not the speed of its stores, is its figure in a benchmark that zeroes one buffer again and again.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "OR 32 bytes together, write them only if they are not zero",
     provenance: "evans-2003, row zeroD (the i686_pagezero that the patch puts in)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let whole = len & !63;
     // SAFETY: whole steps of 64 of the caller's bytes are read and written, and fewer than 64 remain.

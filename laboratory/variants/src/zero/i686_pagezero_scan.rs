@@ -4,7 +4,7 @@
 //! they are not, the scan stops at once.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "scan for a word that is not zero, rep stosl from there",
     provenance: "evans-2003, the i686_pagezero that the patch takes out",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let words = len / 4;
     // SAFETY: reads words of the caller's bytes until one is not zero, then writes from there to the last whole word;

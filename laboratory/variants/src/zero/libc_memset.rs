@@ -1,8 +1,9 @@
 //! The C library's `memset`: what a program gets without doing anything.
 
+use crate::c_library::CLibrary;
 use crate::landing::Landing;
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -13,15 +14,14 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "the C library's memset",
     provenance: "ISO C, string.h; torvalds-2000 times libc's bzero",
-    known_bad: None,
+    lands: Some(|| Landing::Set(libc::memset)),
+    c_library: Some(CLibrary::AsInstalled),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes.
     unsafe { libc::memset(dst.cast(), 0, len) };
-}
-
-/// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
-    Landing::Set(libc::memset)
 }

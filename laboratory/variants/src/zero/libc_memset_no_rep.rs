@@ -1,9 +1,10 @@
 //! The C library's `memset` where its threshold for `rep stosb` is out of reach: what newer versions do by themselves on many
 //! CPUs. It is that only in a process that was started so; see [`c_library`](crate::c_library).
 
+use crate::c_library::CLibrary;
 use crate::landing::Landing;
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,15 +15,14 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "the C library's memset, its threshold for rep stosb raised",
     provenance: "ISO C, string.h; GLIBC_TUNABLES, glibc.cpu.x86_rep_stosb_threshold (glibc 2.32)",
-    known_bad: None,
+    lands: Some(|| Landing::Set(libc::memset)),
+    c_library: Some(CLibrary::Raised(&super::libc_memset::VARIANT)),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes.
     unsafe { libc::memset(dst.cast(), 0, len) };
-}
-
-/// Where a program's call lands; see [`landing`](crate::landing).
-pub(crate) fn landing() -> Landing {
-    Landing::Set(libc::memset)
 }

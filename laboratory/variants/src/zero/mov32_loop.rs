@@ -3,7 +3,7 @@
 //! The stores are volatile, or the compiler would see a memset in the loop and call it.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -14,9 +14,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit stores in a plain loop",
     provenance: "evans-2003, row zero8 (movl)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = edges::bytes_to_boundary(dst, 4, len);
     // SAFETY: head <= len; then the stores go to the multiples of 4 that have 4 bytes left before the end;

@@ -4,7 +4,7 @@
 //! themselves, and then it is one more thing to wait for.
 
 use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit stores, 32 bytes to a loop step, the line read first",
     provenance: "evans-2003, row zero4 (unroll 32 preallocate)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes, and whole steps of 32 of them are read from and stored to.
     unsafe { zero_by_32_bits!(dst, len, 32, reads [0], stores [0, 4, 8, 12, 16, 20, 24, 28]) }

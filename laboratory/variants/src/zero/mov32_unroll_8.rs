@@ -1,7 +1,7 @@
 //! 2 32-bit stores to a loop step of 8 bytes.
 
 use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -12,9 +12,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "32-bit stores, 8 bytes to a loop step",
     provenance: "evans-2003, row zero9 (unroll 8)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes, and whole steps of 8 of them are stored to.
     unsafe { zero_by_32_bits!(dst, len, 8, reads [], stores [0, 4]) }

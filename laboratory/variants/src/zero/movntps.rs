@@ -6,7 +6,7 @@
 //! gets both kinds.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -17,9 +17,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "non-temporal 16-byte stores to whole lines, then sfence",
     provenance: "evans-2003: row zeroF",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 #[target_feature(enable = "sse2")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{_mm_setzero_ps, _mm_sfence, _mm_stream_ps};

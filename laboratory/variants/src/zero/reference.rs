@@ -1,7 +1,7 @@
 //! One byte at a time: the frozen form that every proof compares with.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -12,9 +12,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one byte at a time",
     provenance: "the definition",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     for i in 0..len {
         // SAFETY: i < len, and the caller owns len writable bytes. Volatile, or the loop becomes a call of memset.

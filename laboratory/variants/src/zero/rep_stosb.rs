@@ -4,7 +4,7 @@
 //! promise that this is wide. Not for small sizes.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep stosb",
     provenance: "torvalds-2000: rep stosb against rep stosl over 4 KB",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: writes al to exactly the len bytes that the caller owns, upwards because the ABI has DF clear.
     unsafe {

@@ -4,7 +4,7 @@
 //! the words before it, instead of a second string instruction that would nearly always find nothing to do.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "one rep stosq, the last bytes by an overlapping word",
     provenance: "the 64-bit form of evans-2003's rep stosl",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     if len < 8 {
         // SAFETY: the caller owns len writable bytes, fewer than 16.

@@ -3,8 +3,9 @@
 //! With a length that the compiler does not know it becomes a call of the C library's memset, so that the two
 //! should tie; a difference between them is a difference of the calls, or noise.
 
+use crate::c_library::CLibrary;
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +16,12 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "Rust's ptr::write_bytes, a call of memset at unknown lengths",
     provenance: "Rust's core library",
-    known_bad: None,
+    c_library: Some(CLibrary::AsInstalled),
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes; a null pointer is allowed where len is 0.
     unsafe { dst.write_bytes(0, len) };

@@ -4,7 +4,7 @@
 //! has it.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -15,9 +15,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "64-bit x87 stores, eight to a loop step",
     provenance: "evans-2003, row zero7 (fstl)",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let whole = len & !63;
     // SAFETY: whole steps of 64 of the caller's bytes are stored to, and fewer than 64 remain. One x87 register is

@@ -2,7 +2,7 @@
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 use ::zeroize::Zeroize;
-use carryline::cpu::Features;
+use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
@@ -13,9 +13,11 @@ pub static VARIANT: Variant = Variant {
     lengths: Lengths::Any,
     summary: "zeroize's zeroing of a slice, which the compiler cannot remove",
     provenance: "crate zeroize 1.9",
-    known_bad: None,
+    ..Variant::PLAIN
 };
 
+/// # Safety
+/// What [the family](super) asks of a caller.
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len bytes, which are initialised where a program has a secret in them.
     unsafe { peer::bytes_mut(dst, len) }.zeroize();

@@ -105,6 +105,8 @@ impl Prefix {
         let mut command = Command::new(words.next().expect("the program at least"));
         // The programs allocate nothing, and the search for leaks fails where a debugger watches.
         command.args(words).env("ASAN_OPTIONS", "detect_leaks=0").env("LD_LIBRARY_PATH", self.path("lib"));
+        // No variable has an effect on the installed library.
+        command.env("CARRYLINE_FORCE", "zz").env("CARRYLINE_MASK", "zz");
         command.output().expect("it was there before")
     }
 
@@ -130,6 +132,7 @@ impl Prefix {
 fn succeeds(output: &Output, expected: &str, what: &str) {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && out == expected, "{what}: {}\n{out}{err}", output.status);
+    assert!(!err.contains("CARRYLINE"), "{what}: {err}");
 }
 
 fn cc() -> String {

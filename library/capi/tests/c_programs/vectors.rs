@@ -164,7 +164,7 @@ fn segments(case: &Value) -> Option<String> {
         let _ = writeln!(code, "    in_two(iov + {index}, {data}, {len}, {len});");
         let _ = writeln!(
             code,
-            "    sum = carryline_sum_then(sum, carryline_sum_add(carryline_sum_new(), {data}, {len}));"
+            "    sum = carryline_sum_combine(sum, carryline_sum_add(carryline_sum_new(), {data}, {len}));"
         );
     }
     for (way, sum) in [

@@ -8,7 +8,7 @@
 //! `clzero` zeroes a line in the same way and, where it was measured (Zen 5), at the same speed; so there is one
 //! instruction here for all makers.
 
-use super::{Block, LINE_BYTES, bytes_to_multiple, copy_up_to_64, load, zero_up_to_64};
+use super::{Block, Fill, LINE_BYTES, Zero, bytes_to_multiple, copy_up_to_64, fill_up_to_64, load};
 use core::arch::x86_64::{
     __m128i, __m256i, __m512i, _MM_HINT_NTA, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128,
     _mm256_stream_si256, _mm512_stream_si512,
@@ -27,29 +27,29 @@ pub(crate) unsafe trait Stream: Block {
     unsafe fn stream(self, to: *mut u8);
 }
 
-// SAFETY: one store.
+// SAFETY: `stream` is one store of the block.
 unsafe impl Stream for __m128i {
     #[inline(always)]
     unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: by contract.
+        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
         unsafe { _mm_stream_si128(to.cast(), self) }
     }
 }
 
-// SAFETY: one store.
+// SAFETY: `stream` is one store of the block.
 unsafe impl Stream for __m256i {
     #[inline(always)]
     unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: by contract.
+        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
         unsafe { _mm256_stream_si256(to.cast(), self) }
     }
 }
 
-// SAFETY: one store.
+// SAFETY: `stream` is one store of the block.
 unsafe impl Stream for __m512i {
     #[inline(always)]
     unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: by contract.
+        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
         unsafe { _mm512_stream_si512(to.cast(), self) }
     }
 }
@@ -67,33 +67,43 @@ pub(crate) fn fence() {
 /// `len >= 64`; `dst` is valid for writes of `len` bytes; the CPU has vectors of `B`.
 #[inline(always)]
 pub(crate) unsafe fn zero_around<B: Stream>(dst: *mut u8, len: usize) {
+    // SAFETY: a line at least, writable, and the CPU's vectors, by contract.
+    unsafe { fill_around::<B>(dst, len, Zero) }
+}
+
+/// Fills around the caches, unfenced.
+///
+/// # Safety
+/// `len >= 64`; `dst` is valid for writes of `len` bytes; the CPU has vectors of `B`.
+#[inline(always)]
+pub(crate) unsafe fn fill_around<B: Stream>(dst: *mut u8, len: usize, fill: impl Fill) {
     const GROUP_BYTES: usize = 4 * LINE_BYTES;
     let mut at = bytes_to_multiple(dst, LINE_BYTES);
     // SAFETY: the head is less than a line, of which len has one at least. Lines start at multiples of 64 and end at
     // or before len; less than a line is left behind them.
     unsafe {
-        zero_up_to_64(dst, at);
+        fill_up_to_64(dst, at, fill);
         while len - at >= GROUP_BYTES {
             for line in 0..4 {
-                zero_line::<B>(dst.add(at + line * LINE_BYTES));
+                fill_line::<B>(dst.add(at + line * LINE_BYTES), fill);
             }
             at += GROUP_BYTES;
         }
         while len - at >= LINE_BYTES {
-            zero_line::<B>(dst.add(at));
+            fill_line::<B>(dst.add(at), fill);
             at += LINE_BYTES;
         }
-        zero_up_to_64(dst.add(at), len - at);
+        fill_up_to_64(dst.add(at), len - at, fill);
     }
 }
 
 /// # Safety
 /// `to` is a multiple of 64 and valid for writes of 64 bytes; the CPU has vectors of `B`.
 #[inline(always)]
-unsafe fn zero_line<B: Stream>(to: *mut u8) {
+unsafe fn fill_line<B: Stream>(to: *mut u8, fill: impl Fill) {
     for block in 0..LINE_BYTES / B::BYTES {
         // SAFETY: a block of the line, aligned as the line is.
-        unsafe { B::zeroed().stream(to.add(block * B::BYTES)) };
+        unsafe { fill.block::<B>().stream(to.add(block * B::BYTES)) };
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) unsafe fn zero_if_dirty<B: Block>(dst: *mut u8, len: usize) -> usize 
 /// `len < 64`; `dst` is valid for reads and writes of `len` initialised bytes.
 #[inline(always)]
 unsafe fn part(dst: *mut u8, len: usize) -> usize {
-    // SAFETY: by contract.
+    // SAFETY: fewer than 64 bytes, readable and writable, by contract.
     unsafe {
         if !is_dirty_part(dst, len) {
             return 0;

@@ -1,6 +1,6 @@
 //! Loops of four blocks whose stores are aligned: zeroing, and copying from either end.
 
-use super::{Block, bytes_to_multiple, load, store};
+use super::{Block, Fill, Zero, bytes_to_multiple, load, store};
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The source is read as usual.
@@ -12,7 +12,7 @@ pub(crate) const READ_ONCE: bool = true;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 const READ_ONCE_AHEAD_BYTES: usize = 1024;
 
-/// Zeroes with one unaligned block at the start, where there is need of it, four at the end and, between them, groups of
+/// Fills with one unaligned block at the start, where there is need of it, four at the end and, between them, groups of
 /// four whose stores are aligned to the block:
 ///
 /// ```text
@@ -23,27 +23,38 @@ const READ_ONCE_AHEAD_BYTES: usize = 1024;
 /// ```
 ///
 /// # Safety
-/// `len >= 5 * B::BYTES`; `dst` is valid for writes of `len` bytes.
+/// `len >= 5 * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
 #[inline(always)]
-pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
+pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
     let last_group = len - 4 * B::BYTES;
     // SAFETY: the head is the first block. The loop starts less than a block in and runs while a group starts
     // before the last group, hence ends before len. The last group ends at len.
     unsafe {
+        let block: B = fill.block();
         let mut at = bytes_to_multiple(dst, B::BYTES);
         if at > 0 {
-            store(dst, B::zeroed());
+            store(dst, block);
         }
         while at < last_group {
-            store_group(dst.add(at), [B::zeroed(); 4]);
+            store_group(dst.add(at), [block; 4]);
             at += 4 * B::BYTES;
             compiler_fence(Ordering::SeqCst);
         }
-        store_group(dst.add(last_group), [B::zeroed(); 4]);
+        store_group(dst.add(last_group), [block; 4]);
     }
 }
 
-/// Copies as [`zero_aligned_loop`] zeroes, upwards. What may be overwritten before its turn comes is loaded first
+/// [`fill_aligned_loop`] with zeros.
+///
+/// # Safety
+/// `len >= 5 * B::BYTES`; `dst` is valid for writes of `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
+    // SAFETY: the bounds by contract; a block of zeros is made without an instruction of its vectors.
+    unsafe { fill_aligned_loop::<B>(dst, len, Zero) }
+}
+
+/// Copies as [`fill_aligned_loop`] fills, upwards. What may be overwritten before its turn comes is loaded first
 /// and stored last: so the destination may also begin below the source and reach into it.
 ///
 /// # Safety
@@ -52,7 +63,7 @@ pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src: *const u8, len: usize) {
     let last_group = len - 4 * B::BYTES;
-    // SAFETY: places as in `zero_aligned_loop`. Where the buffers overlap, dst is src or below it: all that has been
+    // SAFETY: places as in `fill_aligned_loop`. Where the buffers overlap, dst is src or below it: all that has been
     // stored before a group is loaded lies below dst + at, hence not above src + at; head and last group were
     // loaded before anything was stored.
     unsafe {

@@ -43,7 +43,7 @@ unsafe fn copy_four<B: Block, const BYTES: usize>(dst: *mut u8, src: *const u8, 
 #[inline(always)]
 unsafe fn zero_four<B: Block, const BYTES: usize>(dst: *mut u8, len: usize) {
     let places = places::<BYTES>(len);
-    // SAFETY: as in `copy_four`.
+    // SAFETY: no place is above len - BYTES: `inner` is not above `last`, as it is BYTES only where len is more than twice that.
     unsafe {
         store(dst.add(places[0]), B::zeroed());
         store(dst.add(places[1]), B::zeroed());
@@ -80,7 +80,7 @@ pub(crate) unsafe fn copy_mixed_up_to_64(dst: *mut u8, src: *const u8, len: usiz
 /// `len <= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_mixed_up_to_64(dst: *mut u8, len: usize) {
-    // SAFETY: as in `copy_mixed_up_to_64`.
+    // SAFETY: each branch has len between one and four of its blocks; 1 to 3 bytes are the first, the middle and the last.
     unsafe {
         match len {
             16.. => zero_four::<Block16, 16>(dst, len),

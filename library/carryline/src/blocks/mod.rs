@@ -22,14 +22,14 @@ mod mixed;
 mod rep;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use around::{copy_around, fence, zero_around};
+pub(crate) use around::{copy_around, fence, fill_around, zero_around};
 pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::READ_ONCE;
-pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, zero_aligned_loop};
+pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, fill_aligned_loop, zero_aligned_loop};
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use rep::{copy_rep_movsb, zero_rep_stosb};
+pub(crate) use rep::{copy_rep_movsb, fill_rep_stosb, zero_rep_stosb};
 
 /// The bytes of a cache line.
 pub(crate) const LINE_BYTES: usize = 64;
@@ -55,22 +55,92 @@ pub(crate) unsafe trait Block: Copy {
         // SAFETY: the trait's contract: zero bytes are a value.
         unsafe { core::mem::zeroed() }
     }
+
+    /// Every byte is `byte`.
+    ///
+    /// # Safety
+    /// The CPU has the block's vectors.
+    unsafe fn splat(byte: u8) -> Self;
 }
 
-// SAFETY: integers and vectors of integers have no padding and no invalid pattern.
-unsafe impl Block for u16 {}
-// SAFETY: as above.
-unsafe impl Block for u32 {}
-// SAFETY: as above.
-unsafe impl Block for u64 {}
-// SAFETY: as above.
-unsafe impl Block for Block16 {}
+/// The byte that blocks are filled with.
+pub(crate) trait Fill: Copy {
+    /// The byte.
+    fn byte(self) -> u8;
+
+    /// A block of it.
+    ///
+    /// # Safety
+    /// The CPU has the block's vectors.
+    unsafe fn block<B: Block>(self) -> B;
+}
+
+/// The byte 0. It is known while a kernel is compiled, so that the code is that of zeroing and nothing else.
+#[derive(Clone, Copy)]
+pub(crate) struct Zero;
+
+impl Fill for Zero {
+    #[inline(always)]
+    fn byte(self) -> u8 {
+        0
+    }
+
+    #[inline(always)]
+    unsafe fn block<B: Block>(self) -> B {
+        B::zeroed()
+    }
+}
+
+/// Any byte.
+impl Fill for u8 {
+    #[inline(always)]
+    fn byte(self) -> u8 {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn block<B: Block>(self) -> B {
+        // SAFETY: the CPU has the block's vectors by contract.
+        unsafe { B::splat(self) }
+    }
+}
+
+/// Makes blocks of integers: a byte is spread over one by a multiplication with 01 01 01 ...
+macro_rules! integers {
+    ($($integer:ty),*) => {$(
+        // SAFETY: an integer has no padding, no invalid pattern and no drop glue.
+        unsafe impl Block for $integer {
+            #[inline(always)]
+            unsafe fn splat(byte: u8) -> $integer {
+                <$integer>::from(byte) * (<$integer>::MAX / 0xff)
+            }
+        }
+    )*};
+}
+integers!(u16, u32, u64);
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+integers!(u128);
+
+/// Makes blocks of vectors, each with the instruction that spreads a byte over it.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-// SAFETY: as above.
-unsafe impl Block for core::arch::x86_64::__m256i {}
+macro_rules! vectors {
+    ($($vector:ident: $splat:ident;)*) => {$(
+        // SAFETY: a vector of integers has no padding, no invalid pattern and no drop glue.
+        unsafe impl Block for core::arch::x86_64::$vector {
+            #[inline(always)]
+            unsafe fn splat(byte: u8) -> Self {
+                // SAFETY: the CPU has the vector by contract.
+                unsafe { core::arch::x86_64::$splat(byte as i8) }
+            }
+        }
+    )*};
+}
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-// SAFETY: as above.
-unsafe impl Block for core::arch::x86_64::__m512i {}
+vectors! {
+    __m128i: _mm_set1_epi8;
+    __m256i: _mm256_set1_epi8;
+    __m512i: _mm512_set1_epi8;
+}
 
 /// Reads a block at any address.
 ///
@@ -103,6 +173,7 @@ pub(crate) unsafe fn assume_init(slice: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 }
 
 /// Bytes from `address` (exclusive) up to the next multiple of `alignment`: 1 to `alignment`.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn bytes_to_next_multiple(address: *const u8, alignment: usize) -> usize {
     alignment - (address.addr() & (alignment - 1))
@@ -145,20 +216,32 @@ pub(crate) unsafe fn copy_head_tail<B: Block, const N: usize>(dst: *mut u8, src:
     }
 }
 
-/// Zeroes with `N` blocks at the start and `N` at the end, as [`copy_head_tail`].
+/// Fills with `N` blocks at the start and `N` at the end, as [`copy_head_tail`].
+///
+/// # Safety
+/// `N * B::BYTES <= len <= 2 * N * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
+#[inline(always)]
+pub(crate) unsafe fn fill_head_tail<B: Block, const N: usize>(dst: *mut u8, len: usize, fill: impl Fill) {
+    // SAFETY: block i of the head covers i * BYTES .. (i + 1) * BYTES, block i of the tail the same from N * BYTES before
+    // the end on; both lie within len because N * BYTES does. The CPU has the vectors by contract.
+    unsafe {
+        let block: B = fill.block();
+        let dst_tail = dst.add(len - N * B::BYTES);
+        for i in 0..N {
+            store(dst.add(i * B::BYTES), block);
+            store(dst_tail.add(i * B::BYTES), block);
+        }
+    }
+}
+
+/// [`fill_head_tail`] with zeros, which need no vectors that the kernel has not.
 ///
 /// # Safety
 /// `N * B::BYTES <= len <= 2 * N * B::BYTES`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_head_tail<B: Block, const N: usize>(dst: *mut u8, len: usize) {
-    // SAFETY: as in `copy_head_tail`.
-    unsafe {
-        let dst_tail = dst.add(len - N * B::BYTES);
-        for i in 0..N {
-            store(dst.add(i * B::BYTES), B::zeroed());
-            store(dst_tail.add(i * B::BYTES), B::zeroed());
-        }
-    }
+    // SAFETY: the bounds by contract; a block of zeros is made without an instruction of its vectors.
+    unsafe { fill_head_tail::<B, N>(dst, len, Zero) }
 }
 
 /// Copies up to 32 bytes with moves of at most 16.
@@ -180,23 +263,34 @@ pub(crate) unsafe fn copy_up_to_32(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Zeroes up to 32 bytes with stores of at most 16.
+/// Fills up to 32 bytes with stores of at most 16.
+///
+/// # Safety
+/// `len <= 32`; `dst` is valid for writes of `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn fill_up_to_32(dst: *mut u8, len: usize, fill: impl Fill) {
+    // SAFETY: each branch has len between one and two of its blocks, of which every CPU has the vectors; a single byte is
+    // written for len 1.
+    unsafe {
+        match len {
+            16.. => fill_head_tail::<Block16, 1>(dst, len, fill),
+            8.. => fill_head_tail::<u64, 1>(dst, len, fill),
+            4.. => fill_head_tail::<u32, 1>(dst, len, fill),
+            2.. => fill_head_tail::<u16, 1>(dst, len, fill),
+            1 => dst.write(fill.byte()),
+            0 => {}
+        }
+    }
+}
+
+/// [`fill_up_to_32`] with zeros.
 ///
 /// # Safety
 /// `len <= 32`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_up_to_32(dst: *mut u8, len: usize) {
-    // SAFETY: as in `copy_up_to_32`.
-    unsafe {
-        match len {
-            16.. => zero_head_tail::<Block16, 1>(dst, len),
-            8.. => zero_head_tail::<u64, 1>(dst, len),
-            4.. => zero_head_tail::<u32, 1>(dst, len),
-            2.. => zero_head_tail::<u16, 1>(dst, len),
-            1 => dst.write(0),
-            0 => {}
-        }
-    }
+    // SAFETY: at most 32 writable bytes by contract.
+    unsafe { fill_up_to_32(dst, len, Zero) }
 }
 
 /// Copies up to 64 bytes, a head or a tail of less than a line among them, with moves of at most 16.
@@ -215,19 +309,29 @@ pub(crate) unsafe fn copy_up_to_64(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Zeroes up to 64 bytes, a head or a tail of less than a line among them, with stores of at most 16.
+/// Fills up to 64 bytes, a head or a tail of less than a line among them, with stores of at most 16.
+///
+/// # Safety
+/// `len <= 64`; `dst` is valid for writes of `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn fill_up_to_64(dst: *mut u8, len: usize, fill: impl Fill) {
+    // SAFETY: each branch's bounds are those that its block asks for; every CPU has the vectors.
+    unsafe {
+        match len {
+            ..=32 => fill_up_to_32(dst, len, fill),
+            _ => fill_head_tail::<Block16, 2>(dst, len, fill),
+        }
+    }
+}
+
+/// [`fill_up_to_64`] with zeros.
 ///
 /// # Safety
 /// `len <= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_up_to_64(dst: *mut u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
-    unsafe {
-        match len {
-            ..=32 => zero_up_to_32(dst, len),
-            _ => zero_head_tail::<Block16, 2>(dst, len),
-        }
-    }
+    // SAFETY: at most 64 writable bytes by contract.
+    unsafe { fill_up_to_64(dst, len, Zero) }
 }
 
 /// Makes the function that it is inlined into begin on a cache line, where each function has a section of its own, as

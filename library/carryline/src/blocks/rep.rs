@@ -1,6 +1,6 @@
 //! `rep stosb` and `rep movsb`: microcode that knows how much comes, and need not read lines that it overwrites.
 
-use super::{Block16, LINE_BYTES, copy_head_tail, zero_head_tail};
+use super::{Block16, Fill, LINE_BYTES, Zero, copy_head_tail, fill_head_tail};
 use core::arch::asm;
 
 /// `rep stosb`, behind a head that aligns it to a line if it is not: a head where none is needed would read its line.
@@ -8,22 +8,32 @@ use core::arch::asm;
 /// # Safety
 /// `len >= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
-pub(crate) unsafe fn zero_rep_stosb(dst: *mut u8, len: usize) {
+pub(crate) unsafe fn fill_rep_stosb(dst: *mut u8, len: usize, fill: impl Fill) {
     let skip = dst.addr().wrapping_neg() & (LINE_BYTES - 1);
     // SAFETY: the head takes 64 of at least 64 bytes; `rep stosb` starts up to 63 bytes in and ends at len. The
     // direction flag is clear on entry to every function.
     unsafe {
         if skip != 0 {
-            zero_head_tail::<Block16, 2>(dst, LINE_BYTES);
+            fill_head_tail::<Block16, 2>(dst, LINE_BYTES, fill);
         }
         asm!(
             "rep stosb",
             inout("rcx") len - skip => _,
             inout("rdi") dst.add(skip) => _,
-            in("al") 0_u8,
+            in("al") fill.byte(),
             options(nostack, preserves_flags)
         );
     }
+}
+
+/// [`fill_rep_stosb`] with zeros.
+///
+/// # Safety
+/// `len >= 64`; `dst` is valid for writes of `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn zero_rep_stosb(dst: *mut u8, len: usize) {
+    // SAFETY: a line at least, writable, by contract.
+    unsafe { fill_rep_stosb(dst, len, Zero) }
 }
 
 /// `rep movsb`, behind a head that aligns the destination to a line if it is not. On some CPUs it is twenty times slower to

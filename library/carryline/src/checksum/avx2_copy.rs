@@ -11,7 +11,7 @@ use crate::blocks::begin_on_a_line;
 /// The CPU has AVX2; otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[target_feature(enable = "avx2")]
 pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the same; len is what `walk` asks for.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract; len is what `walk` asks for.
     unsafe {
         match len {
             ..64 => {

@@ -65,7 +65,7 @@ unsafe fn below_64(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe extern "C" fn one_after_the_other(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: valid for `len` bytes, the source's initialised, no overlap, and the features, by contract.
     unsafe {
         crate::copy::avx512::copy(dst, src, len);
         super::avx512::partial(src, len, seed)

@@ -40,7 +40,7 @@ unsafe fn copy_and_sum(
 /// # Safety
 /// As [`copy_and_sum_raw`](super::copy_and_sum_raw).
 pub(crate) unsafe extern "C" fn portable(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract.
     unsafe { copy_and_sum(crate::copy::portable::copy, super::portable::partial, dst, src, len, seed) }
 }
 
@@ -50,6 +50,6 @@ pub(crate) unsafe extern "C" fn portable(dst: *mut u8, src: *const u8, len: usiz
 /// As [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[cfg(target_arch = "x86_64")]
 pub(crate) unsafe extern "C" fn adc(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the same.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract.
     unsafe { copy_and_sum(crate::copy::portable::copy, super::adc::partial, dst, src, len, seed) }
 }

@@ -18,8 +18,14 @@ use core::fmt;
 /// assert!(checksum::Sum::new().add(&header).verify());
 /// ```
 ///
-/// Where a number is needed after all, say so: `u16::from_be_bytes(finished.0)` is the value that packet
-/// dumps show.
+/// Where a number is needed after all, `u16::from(checksum)` is the value that RFCs and packet dumps show, the first byte
+/// the high one, on every machine. It is not what a C field of 16 bits holds on a little-endian machine.
+///
+/// ```
+/// # use carryline::checksum::Checksum;
+/// assert_eq!(u16::from(Checksum([0xb1, 0xe6])), 0xb1e6);
+/// assert_eq!(Checksum::from(0xb1e6_u16), [0xb1, 0xe6]);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use = "a checksum does nothing until its bytes are in the packet"]
 #[repr(transparent)]
@@ -57,6 +63,20 @@ impl From<[u8; 2]> for Checksum {
 impl From<Checksum> for [u8; 2] {
     fn from(checksum: Checksum) -> [u8; 2] {
         checksum.0
+    }
+}
+
+/// From the number that packet dumps show: the high byte is the first.
+impl From<u16> for Checksum {
+    fn from(number: u16) -> Checksum {
+        Checksum(number.to_be_bytes())
+    }
+}
+
+/// The number that packet dumps show: the first byte is the high one.
+impl From<Checksum> for u16 {
+    fn from(checksum: Checksum) -> u16 {
+        u16::from_be_bytes(checksum.0)
     }
 }
 

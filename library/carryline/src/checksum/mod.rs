@@ -39,8 +39,7 @@
 //! assert_eq!(fold(partial(tail, partial(head, 0))), fold(partial(message, 0)));
 //! ```
 
-use crate::cpu::Features;
-use crate::dispatch::{ChecksumFn, CopyAndSumFn, Kernel, TABLE};
+use crate::dispatch::TABLE;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod adc;
@@ -57,6 +56,7 @@ mod avx512_branched;
 pub(crate) mod avx512_copy;
 pub(crate) mod by_blocks;
 mod field;
+pub(crate) mod kernels;
 pub(crate) mod portable;
 mod protocols;
 mod pseudo;
@@ -72,46 +72,7 @@ pub use protocols::{
 };
 pub use sum::Sum;
 
-/// The kernels of [`partial_raw`]: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU
-/// can run.
-///
-/// The order rests on the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB
-/// in the first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, whose
-/// adds take one cycle per 8 bytes each. The laboratory ranks the kernels of the machine it runs on.
-pub static KERNELS: &[Kernel<ChecksumFn>] = &[
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512", needs: AVX512_DOT, function: avx512::partial },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512_branched", needs: AVX512_DOT, function: avx512_branched::partial },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: avx2::partial },
-    #[cfg(target_arch = "x86_64")]
-    Kernel { name: "adc", needs: Features::NONE, function: adc::partial },
-    Kernel { name: "portable", needs: Features::NONE, function: portable::partial },
-];
-
-/// The kernels of [`copy_and_sum_raw`], the first that the CPU can run wins.
-///
-/// The vector kernels do both in one pass; the others copy a block and sum it while it is in the first-level
-/// cache. The order follows that of [`KERNELS`].
-pub static COPY_AND_SUM_KERNELS: &[Kernel<CopyAndSumFn>] = &[
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512", needs: AVX512_DOT, function: avx512_copy::copy_and_sum },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: avx2_copy::copy_and_sum },
-    #[cfg(target_arch = "x86_64")]
-    Kernel { name: "adc", needs: Features::NONE, function: by_blocks::adc },
-    Kernel { name: "portable", needs: Features::NONE, function: by_blocks::portable },
-];
-
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-const AVX512_DOT: Features = Features::AVX512.union(Features::AVX512VNNI);
-
 /// The one's-complement sum of `data` and `seed`, in 32 bits; only what it [folds](fold) to is defined.
-///
-/// # Panics
-/// At the first call only, when the environment asks for a kernel that is not there; that ends the process. See
-/// [`dispatch`](crate::dispatch).
 ///
 /// ```
 /// use carryline::checksum::{fold, partial};
@@ -130,13 +91,10 @@ pub fn partial(data: &[u8], seed: u32) -> u32 {
 ///
 /// # Safety
 /// `data` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
-///
-/// # Panics
-/// As [`partial`].
 #[inline]
 #[must_use]
 pub unsafe fn partial_raw(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `data` is readable for `len` initialised bytes by contract; the kernel was picked for this CPU.
     unsafe { TABLE.checksum()(data, len, seed) }
 }
 
@@ -161,9 +119,6 @@ pub const fn fold(sum: u32) -> u16 {
 /// Over data whose checksum field is filled in, it is `[0, 0]` exactly where the packet is intact. UDP sends a
 /// checksum of 0 as 0xffff (RFC 768); [`udp`] and [`Sum::finish_udp`] do that.
 ///
-/// # Panics
-/// As [`partial`].
-///
 /// ```
 /// let mut header = *b"\x45\x00\x00\x3c\x1c\x46\x40\x00\x40\x06\x00\x00\xac\x10\x0a\x63\xac\x10\x0a\x0c";
 /// let checksum = carryline::checksum::internet(&header);
@@ -179,7 +134,7 @@ pub fn internet(data: &[u8]) -> Checksum {
 /// Copies `src` to `dst` and returns the sum of the bytes and `seed`, as [`partial`] does.
 ///
 /// # Panics
-/// When the lengths differ; the message names both. Otherwise as [`partial`].
+/// When the lengths differ; the message names both.
 ///
 /// ```
 /// use carryline::checksum::{copy_and_sum, partial};
@@ -203,13 +158,10 @@ pub fn copy_and_sum(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
 /// # Safety
 /// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they must
 /// not overlap; with `len` 0 they may be any pointers.
-///
-/// # Panics
-/// As [`partial`].
 #[inline]
 #[must_use]
 pub unsafe fn copy_and_sum_raw(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.copy_and_sum()(dst, src, len, seed) }
 }
 

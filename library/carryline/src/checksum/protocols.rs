@@ -70,8 +70,7 @@ pub fn verify_ipv4_header(header: &[u8]) -> bool {
 /// `addresses`.
 ///
 /// # Panics
-/// When the pieces have more bytes than the pseudo-header can say: 65535 over IPv4, 2^32 - 1 over IPv6. At
-/// the first call as [`partial`](super::partial).
+/// When the pieces have more bytes than the pseudo-header can say: 65535 over IPv4, 2^32 - 1 over IPv6.
 ///
 /// ```
 /// // A SYN from 192.0.2.1, as Linux sent it.
@@ -90,9 +89,6 @@ where
 }
 
 /// Whether a received TCP segment is intact.
-///
-/// # Panics
-/// At the first call only, as [`partial`](super::partial).
 ///
 /// ```
 /// let segment = b"\xed\x52\x00\x50\x90\xf4\x7f\xf1\0\0\0\0\xa0\x02\xfa\xf0\x6b\x37\0\0\
@@ -135,9 +131,6 @@ where
 
 /// Whether a received UDP datagram is intact, damaged, or was sent without a checksum.
 ///
-/// # Panics
-/// At the first call only, as [`partial`](super::partial).
-///
 /// ```
 /// use carryline::checksum::{UdpVerdict, verify_udp};
 /// let v4 = ([192, 0, 2, 1], [192, 0, 2, 2]);
@@ -178,9 +171,6 @@ where
 
 /// The checksum of an ICMP message (RFC 792), header and data. There is no pseudo-header.
 ///
-/// # Panics
-/// At the first call only, as [`partial`](super::partial).
-///
 /// ```
 /// // An echo reply with 17 bytes of data, as Linux sent it.
 /// let message = b"\0\0\0\0\x12\x34\0\x01\0\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10";
@@ -196,9 +186,6 @@ where
 }
 
 /// Whether a received ICMP message is intact.
-///
-/// # Panics
-/// At the first call only, as [`partial`](super::partial).
 ///
 /// ```
 /// let message = b"\0\0\xa5\x8a\x12\x34\0\x01\0\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10";
@@ -220,7 +207,7 @@ where
 /// two addresses.
 ///
 /// # Panics
-/// When the pieces have more than 2^32 - 1 bytes. At the first call as [`partial`](super::partial).
+/// When the pieces have more than 2^32 - 1 bytes.
 ///
 /// ```
 /// # use std::net::Ipv6Addr;
@@ -241,9 +228,6 @@ where
 }
 
 /// Whether a received ICMPv6 message is intact.
-///
-/// # Panics
-/// At the first call only, as [`partial`](super::partial).
 ///
 /// ```
 /// # use std::net::Ipv6Addr;
@@ -312,7 +296,7 @@ fn too_long(bytes: usize) -> ! {
 
 #[inline]
 fn with_pseudo_header(addresses: Addresses, protocol: u8, sum: Sum, len: usize) -> Option<Sum> {
-    Some(addresses.pseudo_header(protocol, len)?.then(sum))
+    Some(addresses.pseudo_header(protocol, len)?.combine(sum))
 }
 
 /// The sum and the number of the bytes, with the two bytes at `field` counted as zero.

@@ -97,9 +97,6 @@ impl Sum {
     /// Adds `data`, of any length and at any address, behind what was added before. Any total is right: there
     /// is no length at which an accumulator overflows.
     ///
-    /// # Panics
-    /// As [`partial`].
-    ///
     /// ```
     /// # use carryline::checksum::Sum;
     /// // RFC 1071, section 3.
@@ -149,9 +146,6 @@ impl Sum {
 
     /// Adds pieces one behind the other, as though they were one buffer. Pieces may be empty or of odd length.
     ///
-    /// # Panics
-    /// As [`partial`].
-    ///
     /// ```
     /// # use carryline::checksum::Sum;
     /// let pieces: [&[u8]; 4] = [b"pie", b"c", b"", b"es"];
@@ -168,9 +162,6 @@ impl Sum {
 
     /// Adds the buffers of a vectored write one behind the other, as [`add_iov`](Sum::add_iov) does.
     ///
-    /// # Panics
-    /// As [`partial`].
-    ///
     /// ```
     /// # use carryline::checksum::Sum;
     /// use std::io::IoSlice;
@@ -178,6 +169,7 @@ impl Sum {
     /// assert_eq!(Sum::new().add_io_slices(&buffers), Sum::new().add(b"vectored"));
     /// ```
     #[cfg(feature = "std")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "std")))]
     #[inline]
     pub fn add_io_slices(self, buffers: &[std::io::IoSlice<'_>]) -> Sum {
         buffers.iter().fold(self, |sum, buffer| sum.add(buffer))
@@ -200,10 +192,10 @@ impl Sum {
     /// ```
     /// # use carryline::checksum::Sum;
     /// let (head, tail) = b"summed in two places".split_at(7);
-    /// assert_eq!(Sum::new().add(head).then(Sum::new().add(tail)), Sum::new().add(b"summed in two places"));
+    /// assert_eq!(Sum::new().add(head).combine(Sum::new().add(tail)), Sum::new().add(b"summed in two places"));
     /// ```
     #[inline]
-    pub const fn then(self, behind: Sum) -> Sum {
+    pub const fn combine(self, behind: Sum) -> Sum {
         // What is seen from the end of `behind`: this sum has to go on over its bytes, as over zeros.
         let before = self.add_zeros(behind.odd as usize);
         let (acc, carry) = before.acc.overflowing_add(behind.acc);
@@ -214,7 +206,7 @@ impl Sum {
     /// and `dst`, which is initialised now.
     ///
     /// # Panics
-    /// When the lengths differ; the message names both. Otherwise as [`partial`].
+    /// When the lengths differ; the message names both.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -345,6 +337,33 @@ impl Sum {
     const fn after(self, acc: u32, bytes: usize) -> Sum {
         let odd = bytes % 2 == 1;
         Sum { acc: acc.rotate_left(8 * odd as u32), odd: self.odd ^ odd }
+    }
+}
+
+/// Adds pieces one behind the other, as [`add_iov`](Sum::add_iov) does.
+///
+/// ```
+/// use carryline::checksum::Sum;
+/// let mut sum = Sum::new().add(b"one ");
+/// sum.extend(["buf", "fer"]);
+/// assert_eq!(sum, Sum::new().add(b"one buffer"));
+/// ```
+impl<P: AsRef<[u8]>> Extend<P> for Sum {
+    fn extend<I: IntoIterator<Item = P>>(&mut self, pieces: I) {
+        *self = self.add_iov(pieces);
+    }
+}
+
+/// The sum of pieces one behind the other.
+///
+/// ```
+/// use carryline::checksum::Sum;
+/// let words = [[0x00, 0x01], [0xf2, 0x03], [0xf4, 0xf5], [0xf6, 0xf7]];
+/// assert_eq!(words.iter().collect::<Sum>().finish(), [0x22, 0x0d]);
+/// ```
+impl<P: AsRef<[u8]>> FromIterator<P> for Sum {
+    fn from_iter<I: IntoIterator<Item = P>>(pieces: I) -> Sum {
+        Sum::new().add_iov(pieces)
     }
 }
 

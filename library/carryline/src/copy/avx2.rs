@@ -19,7 +19,7 @@ const SMALL_MOST_BYTES: usize = 256;
 ///
 /// # Safety
 /// The CPU has AVX2; `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as
-/// [`overlapping_raw`](super::overlapping_raw).
+/// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
@@ -35,7 +35,7 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
 /// As `copy`, for a caller who reads the copy at once: a load of 8 bytes gets its data from one store of 8, not from two of 4.
 ///
 /// # Safety
-/// The CPU has AVX2; otherwise as [`copy_raw`](super::copy_raw).
+/// The CPU has AVX2; otherwise as [`bytes_raw`](super::bytes_raw).
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {

@@ -19,7 +19,7 @@ const SMALL_MOST_BYTES: usize = 512;
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
-/// [`overlapping_raw`](super::overlapping_raw).
+/// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
@@ -37,7 +37,7 @@ unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`;
-/// otherwise as [`overlapping_raw`](super::overlapping_raw).
+/// otherwise as [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
@@ -55,7 +55,7 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
-/// [`overlapping_raw`](super::overlapping_raw).
+/// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
@@ -78,7 +78,7 @@ unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
 /// on its way to the cache, but waits for it.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`copy_raw`](super::copy_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`bytes_raw`](super::bytes_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
@@ -107,7 +107,7 @@ pub(super) unsafe extern "C" fn without_masks(dst: *mut u8, src: *const u8, len:
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
-/// [`overlapping_raw`](super::overlapping_raw).
+/// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {

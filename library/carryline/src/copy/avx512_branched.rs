@@ -25,7 +25,7 @@ const SMALL_MOST_BYTES: usize = 512;
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
-/// [`overlapping_raw`](super::overlapping_raw).
+/// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
@@ -44,7 +44,7 @@ unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`;
-/// otherwise as [`overlapping_raw`](super::overlapping_raw).
+/// otherwise as [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {

@@ -12,7 +12,7 @@ macro_rules! ladder {
         /// The ladder.
         ///
         /// # Safety
-        /// The CPU has the level; otherwise as [`copy_raw`](super::copy_raw).
+        /// The CPU has the level; otherwise as [`bytes_raw`](super::bytes_raw).
         #[inline]
         $(#[$level])*
         pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
@@ -36,7 +36,7 @@ macro_rules! ladder {
         /// The ladder for a caller who reads the bytes at once.
         ///
         /// # Safety
-        /// The CPU has the level; otherwise as [`copy_raw`](super::copy_raw).
+        /// The CPU has the level; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
             // SAFETY: the same contract; `large_read_here` gets more bytes than it asks for.
@@ -54,7 +54,7 @@ macro_rules! ladder {
         /// The ladder for a caller with an intent.
         ///
         /// # Safety
-        /// The CPU has the level; otherwise as [`copy_raw`](super::copy_raw).
+        /// The CPU has the level; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         unsafe extern "C" fn planned(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is what `large` asks for.
@@ -69,7 +69,7 @@ macro_rules! ladder {
         /// The upper part of the ladder.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`copy_raw`](super::copy_raw).
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn large(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
@@ -87,7 +87,7 @@ macro_rules! ladder {
         /// The upper part of the ladder for bytes that do not go around the caches.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`copy_raw`](super::copy_raw).
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
@@ -109,7 +109,7 @@ macro_rules! ladder {
         ///
         /// # Safety
         /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as
-        /// [`copy_raw_unfenced`](super::copy_raw_unfenced).
+        /// [`bytes_raw_unfenced`](super::bytes_raw_unfenced).
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn around(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
@@ -127,7 +127,7 @@ macro_rules! ladder {
         /// As `planned`, without the fence behind stores around the caches.
         ///
         /// # Safety
-        /// The CPU has the level; otherwise as [`copy_raw_unfenced`](super::copy_raw_unfenced).
+        /// The CPU has the level; otherwise as [`bytes_raw_unfenced`](super::bytes_raw_unfenced).
         $(#[$level])*
         unsafe extern "C" fn unfenced(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: the same contract; len is what `around` asks for where it is called.
@@ -144,7 +144,7 @@ macro_rules! ladder {
         /// that is at least len, nothing is overwritten upwards before it is read.
         ///
         /// # Safety
-        /// The CPU has the level; otherwise as [`overlapping_raw`](super::overlapping_raw).
+        /// The CPU has the level; otherwise as [`within_raw`](super::within_raw).
         $(#[$level])*
         unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, copy_backward, copy_forward};
@@ -170,7 +170,7 @@ macro_rules! ladder {
         /// at every small call.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`copy_raw`](super::copy_raw).
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]
@@ -183,7 +183,7 @@ macro_rules! ladder {
         /// The upper part of the ladder for a caller who reads the bytes at once, out of the way as `large_by_size`.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`copy_raw`](super::copy_raw).
+        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]

@@ -2,21 +2,16 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | two slices | [`copy()`]; [`copy_with`] if you know who needs the copy next, or whether the source is done |
-//! | a destination that has not been written yet | [`copy_uninit`], [`copy_uninit_with`] |
-//! | both in one buffer | [`overlapping`], [`overlapping_with`] |
-//! | many pieces that nobody needs soon, and one fence for all | [`copy_unfenced`] and [`drain`](crate::drain) |
+//! | two slices | [`bytes`]; [`bytes_with`] if you know who needs the copy next, or whether the source is done |
+//! | a destination that has not been written yet | [`bytes_uninit`], [`bytes_uninit_with`] |
+//! | both in one buffer | [`within`], [`within_with`] |
+//! | many pieces that nobody needs soon, and one fence for all | [`bytes_unfenced`] and [`drain`](crate::drain) |
 //! | pointers | the same with `_raw` |
 //!
-//! [`copy()`] leaves the copy in the cache, as `memcpy` does, unless source and copy are larger than what the caches
+//! [`bytes`] leaves the copy in the cache, as `memcpy` does, unless source and copy are larger than what the caches
 //! hold for one core ([`Next::Unknown`](crate::Next::Unknown)).
-//!
-//! # Panics
-//! The first call of the process panics when the environment asks for a kernel that is not there, which ends the
-//! process; see [`dispatch`](crate::dispatch).
 
-use crate::cpu::Features;
-use crate::dispatch::{CopyCode, Kernel, TABLE};
+use crate::dispatch::TABLE;
 use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
 use core::mem::MaybeUninit;
 
@@ -26,6 +21,7 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512_branched;
+pub(crate) mod kernels;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod ladder;
 mod overlapping;
@@ -33,134 +29,120 @@ pub(crate) mod portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod sse2;
 
-pub use overlapping::{overlapping, overlapping_raw, overlapping_raw_with, overlapping_with};
-
-/// The kernels: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU can run.
-///
-/// The order rests on the width of loads and stores, as that of [`zero::KERNELS`](crate::zero::KERNELS) does,
-/// and has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels of the machine it runs on.
-pub static KERNELS: &[Kernel<CopyCode>] = &[
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512_branched", needs: Features::AVX512, function: avx512_branched::CODE },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: avx2::CODE },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "sse2", needs: Features::SSE2, function: sse2::CODE },
-    Kernel { name: "portable", needs: Features::NONE, function: portable::CODE },
-];
+pub use overlapping::{within, within_raw, within_raw_with, within_with};
 
 /// Copies `src` to `dst`.
 ///
 /// # Panics
-/// When the lengths differ; the message names both. Otherwise as [the module](self) says.
+/// When the lengths differ; the message names both.
 ///
 /// ```
 /// let mut greeting = *b"---------";
-/// carryline::copy(&mut greeting[2..7], b"hello");
+/// carryline::copy::bytes(&mut greeting[2..7], b"hello");
 /// assert_eq!(&greeting, b"--hello--");
 /// ```
 #[inline]
 #[track_caller]
-pub fn copy(dst: &mut [u8], src: &[u8]) {
+pub fn bytes(dst: &mut [u8], src: &[u8]) {
     check_lengths(dst.len(), src.len());
     // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other.
-    unsafe { copy_raw(dst.as_mut_ptr(), src.as_ptr(), src.len()) }
+    unsafe { bytes_raw(dst.as_mut_ptr(), src.as_ptr(), src.len()) }
 }
 
 /// Copies `src` to `dst`, and leaves the copy where the caller's intent needs it.
 ///
 /// # Panics
-/// As [`copy()`].
+/// As [`bytes`].
 ///
 /// ```
 /// use carryline::{Intent, Next, copy};
 /// let packet = vec![7; 9000];
 /// let mut ring = vec![0; 1 << 16];
-/// copy::copy_with(&mut ring[..9000], &packet, Intent::new(Next::Device).source_done());
+/// copy::bytes_with(&mut ring[..9000], &packet, Intent::new(Next::Device).source_done());
 /// assert_eq!((ring[8999], ring[9000]), (7, 0));
 /// ```
 #[inline]
 #[track_caller]
-pub fn copy_with(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
+pub fn bytes_with(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
     check_lengths(dst.len(), src.len());
-    // SAFETY: as in `copy`.
-    unsafe { copy_raw_with(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other.
+    unsafe { bytes_raw_with(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
 }
 
 /// Copies to memory that may not have been written yet, and gives it back as bytes.
 ///
 /// # Panics
-/// As [`copy()`].
+/// As [`bytes`].
 ///
 /// ```
 /// let mut buffer = Vec::with_capacity(5);
-/// let copied: &mut [u8] = carryline::copy::copy_uninit(&mut buffer.spare_capacity_mut()[..5], b"hello");
+/// let copied: &mut [u8] = carryline::copy::bytes_uninit(&mut buffer.spare_capacity_mut()[..5], b"hello");
 /// assert_eq!(copied, b"hello");
 /// ```
 #[inline]
 #[track_caller]
-pub fn copy_uninit<'a>(dst: &'a mut [MaybeUninit<u8>], src: &[u8]) -> &'a mut [u8] {
+pub fn bytes_uninit<'a>(dst: &'a mut [MaybeUninit<u8>], src: &[u8]) -> &'a mut [u8] {
     check_lengths(dst.len(), src.len());
-    // SAFETY: as in `copy`; then the destination is initialised.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; then the
+    // destination is initialised.
     unsafe {
-        copy_raw(dst.as_mut_ptr().cast(), src.as_ptr(), src.len());
+        bytes_raw(dst.as_mut_ptr().cast(), src.as_ptr(), src.len());
         crate::blocks::assume_init(dst)
     }
 }
 
-/// [`copy_uninit`] with an intent, as [`copy_with`] has it.
+/// [`bytes_uninit`] with an intent, as [`bytes_with`] has it.
 ///
 /// # Panics
-/// As [`copy()`].
+/// As [`bytes`].
 ///
 /// ```
 /// use carryline::{Next, copy};
 /// let (block, mut buffer) = (vec![7; 9000], Vec::with_capacity(9000));
-/// let copied = copy::copy_uninit_with(&mut buffer.spare_capacity_mut()[..9000], &block, Next::NotSoon);
+/// let copied = copy::bytes_uninit_with(&mut buffer.spare_capacity_mut()[..9000], &block, Next::NotSoon);
 /// assert_eq!(copied, block);
 /// ```
 #[inline]
 #[track_caller]
-pub fn copy_uninit_with<'a>(
+pub fn bytes_uninit_with<'a>(
     dst: &'a mut [MaybeUninit<u8>],
     src: &[u8],
     intent: impl Into<Intent>,
 ) -> &'a mut [u8] {
     check_lengths(dst.len(), src.len());
-    // SAFETY: as in `copy`; then the destination is initialised.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; then the
+    // destination is initialised.
     unsafe {
-        copy_raw_with(dst.as_mut_ptr().cast(), src.as_ptr(), src.len(), intent);
+        bytes_raw_with(dst.as_mut_ptr().cast(), src.as_ptr(), src.len(), intent);
         crate::blocks::assume_init(dst)
     }
 }
 
-/// Copies as [`copy_with`], and leaves the stores unfenced: for a loop over many pieces that ends with one
+/// Copies as [`bytes_with`], and leaves the stores unfenced: for a loop over many pieces that ends with one
 /// [`drain`](crate::drain).
 ///
 /// # Safety
 /// As [`zero::fill_unfenced`](crate::zero::fill_unfenced): [`drain`](crate::drain) before the next synchronisation.
 ///
 /// # Panics
-/// As [`copy()`].
+/// As [`bytes`].
 ///
 /// ```
 /// use carryline::{Intent, Next, copy, drain};
 /// let (src, mut dst) = (vec![7; 1 << 16], vec![0; 1 << 16]);
 /// for (to, from) in dst.chunks_mut(4096).zip(src.chunks(4096)) {
 ///     // SAFETY: `drain` comes before anybody else sees the copy.
-///     unsafe { copy::copy_unfenced(to, from, Next::NotSoon) };
+///     unsafe { copy::bytes_unfenced(to, from, Next::NotSoon) };
 /// }
 /// drain();
 /// assert_eq!(dst, src);
 /// ```
 #[inline]
 #[track_caller]
-pub unsafe fn copy_unfenced(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
+pub unsafe fn bytes_unfenced(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
     check_lengths(dst.len(), src.len());
-    // SAFETY: as in `copy`; the rest is the caller's obligation.
-    unsafe { copy_raw_unfenced(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; the caller drains.
+    unsafe { bytes_raw_unfenced(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
 }
 
 /// The lengths of two buffers are the same, or the caller's caller is told both.
@@ -185,72 +167,64 @@ pub(crate) fn lengths_differ(dst_bytes: usize, src_bytes: usize) -> ! {
 /// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0
 /// they may be any pointers.
 ///
-/// # Panics
-/// As [the module](self) says.
-///
 /// ```
 /// let (from, mut to) = ([1_u32, 2, 3], [0; 3]);
 /// // SAFETY: the first two words of both.
-/// unsafe { carryline::copy::copy_raw(to.as_mut_ptr().cast(), from.as_ptr().cast(), 8) };
+/// unsafe { carryline::copy::bytes_raw(to.as_mut_ptr().cast(), from.as_ptr().cast(), 8) };
 /// assert_eq!(to, [1, 2, 0]);
 /// ```
 #[inline]
-pub unsafe fn copy_raw(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+pub unsafe fn bytes_raw(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.copy()(dst, src, len) }
 }
 
-/// [`copy_raw`] with an intent, as [`copy_with`] has it.
+/// [`bytes_raw`] with an intent, as [`bytes_with`] has it.
 ///
 /// # Safety
-/// As [`copy_raw`].
-///
-/// # Panics
-/// As [the module](self) says.
+/// As [`bytes_raw`].
 ///
 /// ```
 /// use carryline::{Next, copy};
 /// let (from, mut to) = ([1_u32, 2, 3], [0; 3]);
 /// // SAFETY: the first two words of both.
-/// unsafe { copy::copy_raw_with(to.as_mut_ptr().cast(), from.as_ptr().cast(), 8, Next::ReadHere) };
+/// unsafe { copy::bytes_raw_with(to.as_mut_ptr().cast(), from.as_ptr().cast(), 8, Next::ReadHere) };
 /// assert_eq!(to, [1, 2, 0]);
 /// ```
 #[inline]
-pub unsafe fn copy_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
+pub unsafe fn bytes_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     if intent.reads_here() && (len < AROUND_LEAST_BYTES || !intent.is_source_done()) {
-        // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+        // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
         return unsafe { TABLE.copy_read_here()(dst, src, len) };
     }
     if len < AROUND_LEAST_BYTES {
-        // SAFETY: the same contract.
-        return unsafe { copy_raw(dst, src, len) };
+        // SAFETY: both are valid for `len` bytes and do not overlap, by contract.
+        return unsafe { bytes_raw(dst, src, len) };
     }
     let plan = Plan::of_copy(intent, dst, src, len);
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.copy_planned()(dst, src, len, plan) }
 }
 
-/// [`copy_raw_with`], and leaves the stores unfenced.
+/// [`bytes_raw_with`], and leaves the stores unfenced.
 ///
 /// # Safety
-/// As [`copy_raw`] and [`copy_unfenced`].
-///
-/// # Panics
-/// As [the module](self) says.
+/// As [`bytes_raw`] and [`bytes_unfenced`].
 ///
 /// ```
 /// use carryline::{Next, copy, drain};
 /// let (from, mut to) = ([7; 4096], [0; 4096]);
 /// // SAFETY: the bytes of both arrays; `drain` follows.
-/// unsafe { copy::copy_raw_unfenced(to.as_mut_ptr(), from.as_ptr(), 4096, Next::NotSoon) };
+/// unsafe { copy::bytes_raw_unfenced(to.as_mut_ptr(), from.as_ptr(), 4096, Next::NotSoon) };
 /// drain();
 /// assert_eq!(to, from);
 /// ```
 #[inline]
-pub unsafe fn copy_raw_unfenced(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
+pub unsafe fn bytes_raw_unfenced(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     let plan = Plan::of_copy(intent, dst, src, len).unfenced(intent);
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes and do not overlap, and the caller drains, by contract; the kernel was picked for
+    // this CPU.
     unsafe { TABLE.copy_unfenced()(dst, src, len, plan) }
 }

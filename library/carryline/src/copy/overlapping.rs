@@ -1,6 +1,6 @@
 //! Copying between buffers that may overlap.
 
-use super::copy_raw_with;
+use super::bytes_raw_with;
 use crate::dispatch::TABLE;
 use crate::intent::Intent;
 use core::ops::{Bound, Range, RangeBounds};
@@ -9,50 +9,44 @@ use core::ops::{Bound, Range, RangeBounds};
 /// [`copy_within`](slice::copy_within) does.
 ///
 /// # Panics
-/// When the bytes or the place they go to are not all in the buffer; the message names both. Otherwise as
-/// [the module](super) says.
+/// When the bytes or the place they go to are not all in the buffer; the message names both.
 ///
 /// ```
 /// let mut line = *b"to be or not";
-/// carryline::copy::overlapping(&mut line, 3..8, 0);
+/// carryline::copy::within(&mut line, 3..8, 0);
 /// assert_eq!(&line, b"be or or not");
-/// carryline::copy::overlapping(&mut line, ..9, 3);
+/// carryline::copy::within(&mut line, ..9, 3);
 /// assert_eq!(&line, b"be be or or ");
 /// ```
 #[inline]
 #[track_caller]
-pub fn overlapping(buffer: &mut [u8], src: impl RangeBounds<usize>, dst: usize) {
+pub fn within(buffer: &mut [u8], src: impl RangeBounds<usize>, dst: usize) {
     let src = checked(buffer.len(), &src, dst);
     let start = buffer.as_mut_ptr();
     // SAFETY: both places are in the slice, which is valid for reads and writes.
-    unsafe { overlapping_raw(start.add(dst), start.add(src.start), src.len()) }
+    unsafe { within_raw(start.add(dst), start.add(src.start), src.len()) }
 }
 
-/// [`overlapping`] with an intent, as [`copy_with`](super::copy_with) has it. It counts where the places turn out not
+/// [`within`] with an intent, as [`bytes_with`](super::bytes_with) has it. It counts where the places turn out not
 /// to overlap; else source and copy are the same lines, and stay in the cache.
 ///
 /// # Panics
-/// As [`overlapping`].
+/// As [`within`].
 ///
 /// ```
 /// use carryline::{Next, copy};
 /// let mut buffer = vec![0; 1 << 20];
 /// buffer[..9000].fill(7);
-/// copy::overlapping_with(&mut buffer, ..9000, 500_000, Next::NotSoon);
+/// copy::within_with(&mut buffer, ..9000, 500_000, Next::NotSoon);
 /// assert_eq!((buffer[499_999], buffer[500_000], buffer[508_999], buffer[509_000]), (0, 7, 7, 0));
 /// ```
 #[inline]
 #[track_caller]
-pub fn overlapping_with(
-    buffer: &mut [u8],
-    src: impl RangeBounds<usize>,
-    dst: usize,
-    intent: impl Into<Intent>,
-) {
+pub fn within_with(buffer: &mut [u8], src: impl RangeBounds<usize>, dst: usize, intent: impl Into<Intent>) {
     let src = checked(buffer.len(), &src, dst);
     let start = buffer.as_mut_ptr();
     // SAFETY: both places are in the slice, which is valid for reads and writes.
-    unsafe { overlapping_raw_with(start.add(dst), start.add(src.start), src.len(), intent) }
+    unsafe { within_raw_with(start.add(dst), start.add(src.start), src.len(), intent) }
 }
 
 /// The range in numbers, if it and its copy are in a buffer of `bytes`.
@@ -89,46 +83,40 @@ fn outside(bytes: usize, start: usize, end: usize, dst: usize) -> ! {
 /// # Safety
 /// `src` must be valid for reads and `dst` for writes of `len` bytes; with `len` 0 they may be any pointers.
 ///
-/// # Panics
-/// As [the module](super) says.
-///
 /// ```
 /// let mut words = [1_u32, 2, 3];
 /// let start = words.as_mut_ptr();
 /// // SAFETY: two words from the first on, and two from the second on.
-/// unsafe { carryline::copy::overlapping_raw(start.add(1).cast(), start.cast(), 8) };
+/// unsafe { carryline::copy::within_raw(start.add(1).cast(), start.cast(), 8) };
 /// assert_eq!(words, [1, 1, 2]);
 /// ```
 #[inline]
-pub unsafe fn overlapping_raw(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+pub unsafe fn within_raw(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: both are valid for `len` bytes, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.overlapping()(dst, src, len) }
 }
 
-/// [`overlapping_raw`] with an intent, as [`overlapping_with`] has it.
+/// [`within_raw`] with an intent, as [`within_with`] has it.
 ///
 /// # Safety
-/// As [`overlapping_raw`].
-///
-/// # Panics
-/// As [the module](super) says.
+/// As [`within_raw`].
 ///
 /// ```
 /// use carryline::{Next, copy};
 /// let mut words = [1_u32, 2, 3];
 /// let start = words.as_mut_ptr();
 /// // SAFETY: two words from the first on, and two from the second on.
-/// unsafe { copy::overlapping_raw_with(start.add(1).cast(), start.cast(), 8, Next::ReadHere) };
+/// unsafe { copy::within_raw_with(start.add(1).cast(), start.cast(), 8, Next::ReadHere) };
 /// assert_eq!(words, [1, 1, 2]);
 /// ```
 #[inline]
-pub unsafe fn overlapping_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
-    // SAFETY: the caller's obligation; `copy_raw_with` gets buffers that are len bytes apart.
+pub unsafe fn within_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
+    // SAFETY: both are valid for `len` bytes by contract; `bytes_raw_with` gets buffers that do not overlap.
     unsafe {
         if dst.addr().abs_diff(src.addr()) >= len {
-            copy_raw_with(dst, src, len, intent);
+            bytes_raw_with(dst, src, len, intent);
         } else {
-            overlapping_raw(dst, src, len);
+            within_raw(dst, src, len);
         }
     }
 }

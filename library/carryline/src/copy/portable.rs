@@ -17,7 +17,7 @@ pub(super) const SMALL_MOST_BYTES: usize = 128;
 /// The ladder: above the small sizes a loop of 64 bytes.
 ///
 /// # Safety
-/// As [`copy_raw`](super::copy_raw).
+/// As [`bytes_raw`](super::bytes_raw).
 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is in the bounds that each asks for.
     unsafe {
@@ -30,17 +30,17 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
 }
 
 /// # Safety
-/// `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as [`overlapping_raw`](super::overlapping_raw).
+/// `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as [`within_raw`](super::within_raw).
 #[inline(always)]
 pub(super) unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: by contract.
+    // SAFETY: between one and two times four blocks of 16, valid for `len` bytes, by contract.
     unsafe { copy_head_tail::<Block16, 4>(dst, src, len) }
 }
 
 /// The ladder for a caller who reads the copy at once: a load of 8 bytes gets its data from one store of 8, not from two of 4.
 ///
 /// # Safety
-/// As [`copy_raw`](super::copy_raw).
+/// As [`bytes_raw`](super::bytes_raw).
 pub(super) unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch's bounds are those that its block asks for.
     unsafe {
@@ -53,16 +53,16 @@ pub(super) unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usi
 }
 
 /// # Safety
-/// As [`copy_raw`](super::copy_raw).
+/// As [`bytes_raw`](super::bytes_raw).
 unsafe extern "C" fn planned(dst: *mut u8, src: *const u8, len: usize, _: Plan) {
-    // SAFETY: the same contract.
+    // SAFETY: both are valid for `len` bytes and do not overlap, by contract.
     unsafe { copy(dst, src, len) }
 }
 
 /// The ladder for buffers that may overlap.
 ///
 /// # Safety
-/// As [`overlapping_raw`](super::overlapping_raw).
+/// As [`within_raw`](super::within_raw).
 unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: `small` loads all before it stores. Above it, upwards where dst is outside of the len bytes behind
     // src; downwards where it is inside.

@@ -5,7 +5,7 @@
 //! CPUID reports OSXSAVE). A virtual machine may report AVX-512 and hide it in XCR0; a library that looks
 //! only at the first dies there of SIGILL. [`Features::detect`] looks at both.
 //!
-//! `CARRYLINE_MASK=avx512f,avx2` (crate feature `std`) takes features away, with all that build on them, so
+//! `CARRYLINE_MASK=avx512f,avx2` (crate feature `environment`) takes features away, with all that build on them, so
 //! that the path of a weaker CPU can be run on a strong one. Nothing can add a feature.
 
 pub(crate) mod caches;
@@ -105,7 +105,7 @@ impl Features {
     /// The feature of that name, as in [`Features::NAMED`].
     ///
     /// ```
-    /// use carryline::cpu::Features;
+    /// use carryline::internals::cpu::Features;
     /// assert_eq!(Features::from_name("avx2"), Some(Features::AVX2));
     /// assert_eq!(Features::from_name("avx3"), None);
     /// ```
@@ -123,7 +123,7 @@ impl Features {
     /// AVX-512 without AVX2, no AVX-512 extension without AVX512F.
     ///
     /// ```
-    /// use carryline::cpu::Features;
+    /// use carryline::internals::cpu::Features;
     /// let strong = Features::AVX2.union(Features::AVX512F).union(Features::AVX512VNNI).union(Features::ERMS);
     /// assert_eq!(strong.masked(Features::AVX512F), Features::AVX2.union(Features::ERMS));
     /// assert_eq!(strong.masked(Features::AVX2), Features::ERMS);
@@ -165,10 +165,6 @@ const KNOWN: u32 = 1 << 31;
 static FEATURES: AtomicU32 = AtomicU32::new(0);
 
 /// The features that kernels may use: [`Features::detect`] less those masked, found once.
-///
-/// # Panics
-/// With the crate feature `std`: when `CARRYLINE_MASK` holds a word that names no feature. The message names
-/// the word and lists the known ones.
 #[must_use]
 #[inline]
 pub fn features() -> Features {
@@ -179,7 +175,7 @@ pub fn features() -> Features {
     find()
 }
 
-/// Cached features; empty until dispatch has run. Kernels ask here, so that the search, which may panic, stays out of them.
+/// Cached features; empty until dispatch has run. Kernels ask here, so that the search stays out of them.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 pub(crate) fn known_features() -> Features {
@@ -190,7 +186,7 @@ pub(crate) fn known_features() -> Features {
 /// read their own environment. Kernels that have been picked before stay.
 ///
 /// ```
-/// use carryline::cpu::{self, Features};
+/// use carryline::internals::cpu::{self, Features};
 /// assert!(!cpu::mask(Features::ERMS).contains(Features::ERMS));
 /// assert!(!cpu::features().contains(Features::ERMS));
 /// ```
@@ -203,10 +199,14 @@ pub fn mask(masked: Features) -> Features {
 #[cold]
 #[inline(never)]
 fn find() -> Features {
-    let found = match mask_from_environment() {
-        Ok(mask) => Features::detect().masked(mask),
-        Err(error) => unknown_feature(error),
-    };
+    #[cfg(feature = "environment")]
+    let mask = mask_from_environment().unwrap_or_else(|error| {
+        crate::environment::ignore(&error);
+        Features::NONE
+    });
+    #[cfg(not(feature = "environment"))]
+    let mask = Features::NONE;
+    let found = Features::detect().masked(mask);
     FEATURES.store(found.0 | KNOWN, Ordering::Relaxed);
     found
 }
@@ -230,7 +230,7 @@ impl core::error::Error for UnknownFeature {}
 /// [`UnknownFeature`] when a word names none.
 ///
 /// ```
-/// use carryline::cpu::{Features, parse_mask};
+/// use carryline::internals::cpu::{Features, parse_mask};
 /// assert_eq!(parse_mask("avx2, erms"), Ok(Features::AVX2.union(Features::ERMS)));
 /// assert!(parse_mask("avx2,avx9").unwrap_err().to_string().contains("avx9"));
 /// ```
@@ -240,25 +240,20 @@ pub fn parse_mask(list: &str) -> Result<Features, UnknownFeature> {
     })
 }
 
-/// The mask that `CARRYLINE_MASK` asks for; empty when the variable is not set or the crate is built without
-/// `std`.
+/// The mask that `CARRYLINE_MASK` asks for; empty where the variable is not set or the crate is built without the feature
+/// `environment`.
 ///
 /// # Errors
 /// [`UnknownFeature`] when a word of it names no feature.
 pub fn mask_from_environment() -> Result<Features, UnknownFeature> {
-    #[cfg(feature = "std")]
+    #[cfg(feature = "environment")]
     match std::env::var("CARRYLINE_MASK") {
         Ok(list) => parse_mask(&list),
         Err(std::env::VarError::NotPresent) => Ok(Features::NONE),
         Err(std::env::VarError::NotUnicode(list)) => Err(UnknownFeature(Word::new(&list.to_string_lossy()))),
     }
-    #[cfg(not(feature = "std"))]
+    #[cfg(not(feature = "environment"))]
     Ok(Features::NONE)
-}
-
-#[cold]
-fn unknown_feature(error: UnknownFeature) -> ! {
-    panic!("{error}")
 }
 
 #[cfg(target_arch = "x86_64")]

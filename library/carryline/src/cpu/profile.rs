@@ -20,7 +20,7 @@ pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 /// What a CPU is best off with; `..._from_bytes` is the length from which on a call is not done by a loop.
 ///
 /// ```
-/// let profile = carryline::cpu::profile();
+/// let profile = carryline::internals::cpu::profile();
 /// if !profile.is_measured() {
 ///     assert_eq!(profile.rep_movsb_from_bytes, usize::MAX);
 /// }
@@ -193,6 +193,7 @@ const _: () = {
 };
 
 /// The row of a model.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no other CPU has CPUID"))]
 fn of_model(model: Model) -> &'static Profile {
     let is_in = |models: &Models| {
         models.vendor == model.vendor && models.family == model.family && models.models.contains(&model.model)

@@ -3,7 +3,8 @@
 use super::guarded::Guarded;
 use super::patterns::{Pattern, SEEDS, exact_sum, expected};
 use super::{long_lengths, usable};
-use crate::checksum::{self, KERNELS, fold};
+use crate::checksum::kernels::KERNELS;
+use crate::checksum::{self, fold};
 
 fn check(data: *const u8, len: usize, exact: u64, seeds: &[u32], context: &dyn std::fmt::Debug) {
     for kernel in usable(KERNELS) {
@@ -129,7 +130,7 @@ fn no_bytes_may_be_at_any_pointer() {
             // SAFETY: no byte is read.
             assert_eq!(unsafe { (kernel.function)(dangling, 0, 5) }, 5, "{}", kernel.name);
         }
-        for kernel in usable(checksum::COPY_AND_SUM_KERNELS) {
+        for kernel in usable(checksum::kernels::COPY_AND_SUM_KERNELS) {
             // SAFETY: no byte is read or written.
             assert_eq!(unsafe { (kernel.function)(dangling, dangling, 0, 5) }, 5, "{}", kernel.name);
         }

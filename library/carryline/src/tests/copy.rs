@@ -2,7 +2,8 @@
 
 use super::guarded::Guarded;
 use super::{long_lengths, patterns, usable};
-use crate::copy::{self, KERNELS};
+use crate::copy;
+use crate::copy::kernels::KERNELS;
 use crate::cpu::caches::caches;
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use crate::dispatch::CopyCode;
@@ -13,11 +14,11 @@ pub(super) type Way<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
 
 /// Every entry of a kernel with every plan.
 fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
-    // SAFETY: here and below, both buffers have len accessible bytes; the CPU has what the kernel needs.
+    // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
     call("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
-    // SAFETY: as above.
+    // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
     call("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
-    // SAFETY: as above.
+    // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
     call("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
     for (way, source_done) in [
         (intent::Way::Loop, false),
@@ -27,9 +28,9 @@ fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
         (intent::Way::NonTemporal, true),
     ] {
         let plan = Plan { way, source_done };
-        // SAFETY: as above.
+        // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
         call(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
-        // SAFETY: as above; nobody else sees the memory.
+        // SAFETY: both buffers have len accessible bytes that nobody else sees; the CPU has what the kernel needs.
         call(&format!("unfenced {plan:?}"), &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
     }
 }
@@ -163,18 +164,18 @@ fn the_public_forms_copy_what_they_are_given_and_no_more() {
                     "{what} {next:?} {len}"
                 );
             };
-            check("copy", &|dst| copy::copy(dst, src));
-            check("copy_with", &|dst| copy::copy_with(dst, src, next));
-            check("copy_with, source done", &|dst| copy::copy_with(dst, src, intent));
-            check("copy_unfenced", &|dst| {
+            check("bytes", &|dst| copy::bytes(dst, src));
+            check("bytes_with", &|dst| copy::bytes_with(dst, src, next));
+            check("bytes_with, source done", &|dst| copy::bytes_with(dst, src, intent));
+            check("bytes_unfenced", &|dst| {
                 // SAFETY: nobody else sees the buffer.
-                unsafe { copy::copy_unfenced(dst, src, next) };
+                unsafe { copy::bytes_unfenced(dst, src, next) };
                 crate::drain();
             });
             let mut fresh = vec![MaybeUninit::uninit(); len];
-            assert!(copy::copy_uninit(&mut fresh, src) == src);
+            assert!(copy::bytes_uninit(&mut fresh, src) == src);
             let mut fresh = vec![MaybeUninit::uninit(); len];
-            assert!(copy::copy_uninit_with(&mut fresh, src, intent) == src);
+            assert!(copy::bytes_uninit_with(&mut fresh, src, intent) == src);
         }
     }
 }
@@ -201,16 +202,16 @@ fn panic_of(act: impl FnOnce() + std::panic::UnwindSafe) -> (String, String) {
 fn a_copy_between_different_lengths_names_both_and_blames_the_caller() {
     use core::mem::MaybeUninit;
     let acts: [Box<dyn FnOnce() + std::panic::UnwindSafe>; 5] = [
-        Box::new(|| copy::copy(&mut [0; 3], &[0; 4])),
-        Box::new(|| copy::copy_with(&mut [0; 3], &[0; 4], crate::Next::NotSoon)),
+        Box::new(|| copy::bytes(&mut [0; 3], &[0; 4])),
+        Box::new(|| copy::bytes_with(&mut [0; 3], &[0; 4], crate::Next::NotSoon)),
         Box::new(|| {
-            let _ = copy::copy_uninit(&mut [MaybeUninit::uninit(); 3], &[0; 4]);
+            let _ = copy::bytes_uninit(&mut [MaybeUninit::uninit(); 3], &[0; 4]);
         }),
         Box::new(|| {
-            let _ = copy::copy_uninit_with(&mut [MaybeUninit::uninit(); 3], &[0; 4], crate::Next::NotSoon);
+            let _ = copy::bytes_uninit_with(&mut [MaybeUninit::uninit(); 3], &[0; 4], crate::Next::NotSoon);
         }),
         // SAFETY: it panics.
-        Box::new(|| unsafe { copy::copy_unfenced(&mut [0; 3], &[0; 4], crate::Next::NotSoon) }),
+        Box::new(|| unsafe { copy::bytes_unfenced(&mut [0; 3], &[0; 4], crate::Next::NotSoon) }),
     ];
     for act in acts {
         let (message, file) = panic_of(act);

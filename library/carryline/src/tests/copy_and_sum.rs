@@ -3,7 +3,8 @@
 use super::guarded::Guarded;
 use super::patterns::{self, Pattern, SEEDS, exact_sum, expected};
 use super::{long_lengths, usable};
-use crate::checksum::{COPY_AND_SUM_KERNELS, fold};
+use crate::checksum::fold;
+use crate::checksum::kernels::COPY_AND_SUM_KERNELS;
 use crate::dispatch::{CopyAndSumFn, Kernel};
 
 const MARGIN_BYTES: usize = 128;

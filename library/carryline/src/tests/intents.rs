@@ -69,7 +69,7 @@ const AROUND: Plan = Plan { way: Way::NonTemporal, source_done: true };
 
 #[test]
 fn zeros_around_the_caches_are_seen_before_a_later_store() {
-    for kernel in usable(zero::KERNELS) {
+    for kernel in usable(zero::kernels::KERNELS) {
         // SAFETY: the memory has so many bytes; the CPU has what is needed.
         publish(|dst, _| unsafe { (kernel.function.planned)(dst, BYTES, AROUND) }, |_| 0);
     }
@@ -78,7 +78,7 @@ fn zeros_around_the_caches_are_seen_before_a_later_store() {
 #[test]
 fn copies_around_the_caches_are_seen_before_a_later_store() {
     let sources: Vec<Vec<u8>> = (0..16).map(|byte| vec![byte; BYTES]).collect();
-    for kernel in usable(copy::KERNELS) {
+    for kernel in usable(copy::kernels::KERNELS) {
         let write = |dst, round: usize| {
             // SAFETY: the memory has so many bytes; the CPU has what is needed.
             unsafe { (kernel.function.planned)(dst, sources[round % 16].as_ptr(), BYTES, AROUND) }

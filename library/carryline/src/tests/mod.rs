@@ -13,6 +13,7 @@ mod overlapping;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod paths;
 mod patterns;
+mod set;
 mod zero;
 
 use crate::cpu::features;

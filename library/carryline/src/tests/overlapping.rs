@@ -2,7 +2,8 @@
 
 use super::guarded::Guarded;
 use super::usable;
-use crate::copy::{KERNELS, overlapping, overlapping_with};
+use crate::copy::kernels::KERNELS;
+use crate::copy::{within, within_with};
 use crate::dispatch::CopyFn;
 
 /// Moves `len` bytes by `distance`, with the lower of both places at the very start of the memory, `shift` behind it,
@@ -100,19 +101,19 @@ fn the_public_form_is_copy_within() {
         let mut expected = original.clone();
         expected.copy_within(from..from + len, to);
         let mut moved = original.clone();
-        overlapping(&mut moved, from..from + len, to);
+        within(&mut moved, from..from + len, to);
         assert_eq!(moved, expected, "{len} from {from} to {to}");
         let mut moved = original.clone();
-        overlapping_with(&mut moved, from..from + len, to, crate::Next::NotSoon);
+        within_with(&mut moved, from..from + len, to, crate::Next::NotSoon);
         assert_eq!(moved, expected, "{len} from {from} to {to}");
     }
     let mut moved = *b"0123456789";
-    overlapping(&mut moved, ..=2, 4);
+    within(&mut moved, ..=2, 4);
     assert_eq!(&moved, b"0123012789");
-    overlapping(&mut moved, 8.., 0);
+    within(&mut moved, 8.., 0);
     assert_eq!(&moved, b"8923012789");
     use std::ops::Bound::{Excluded, Unbounded};
-    overlapping(&mut moved, (Excluded(7), Unbounded), 1);
+    within(&mut moved, (Excluded(7), Unbounded), 1);
     assert_eq!(&moved, b"8893012789");
 }
 
@@ -120,7 +121,7 @@ fn the_public_form_is_copy_within() {
 fn what_is_outside_is_refused() {
     use std::ops::Bound::{Excluded, Included};
     let refused = |range: (std::ops::Bound<usize>, std::ops::Bound<usize>), to| {
-        let panic = std::panic::catch_unwind(|| overlapping(&mut [0; 10], range, to)).expect_err("refused");
+        let panic = std::panic::catch_unwind(|| within(&mut [0; 10], range, to)).expect_err("refused");
         *panic.downcast::<String>().expect("a formatted message")
     };
     let message = refused((Included(2), Excluded(11)), 0);

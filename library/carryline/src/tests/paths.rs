@@ -6,6 +6,9 @@ use crate::blocks::{self, Block16, READ_KEPT, READ_ONCE};
 use crate::cpu::{Features, features};
 use core::arch::x86_64::{__m256i, __m512i};
 
+/// What is filled with; even, as `check_filling` wants it.
+const BYTE: u8 = 0x5a;
+
 fn some(first: usize) -> impl Iterator<Item = usize> {
     (first..first + 140).chain((first + 140..3400).step_by(61))
 }
@@ -17,39 +20,67 @@ fn some_copies(first: usize) -> impl Iterator<Item = usize> {
 /// The paths of one level of vectors. A macro, because blocks take on the features of the function they are in.
 macro_rules! check_level {
     ($name:literal, $(#[$level:meta])* $block:ty) => {{
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn zero_loop(dst: *mut u8, len: usize) {
-            // SAFETY: the test's memory.
+            // SAFETY: accessible memory of the block's least length, by contract.
             unsafe { blocks::zero_aligned_loop::<$block>(dst, len) }
         }
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn zero_around(dst: *mut u8, len: usize) {
-            // SAFETY: the test's memory.
+            // SAFETY: accessible memory of the block's least length, by contract.
             unsafe { blocks::zero_around::<$block>(dst, len) }
         }
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        $(#[$level])*
+        unsafe extern "C" fn fill_loop(dst: *mut u8, len: usize) {
+            // SAFETY: accessible memory of the block's least length, by contract.
+            unsafe { blocks::fill_aligned_loop::<$block>(dst, len, BYTE) }
+        }
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        $(#[$level])*
+        unsafe extern "C" fn fill_around(dst: *mut u8, len: usize) {
+            // SAFETY: accessible memory of the block's least length, by contract.
+            unsafe { blocks::fill_around::<$block>(dst, len, BYTE) }
+        }
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn forward(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: the test's memory.
+            // SAFETY: accessible memory of the block's least length, by contract.
             unsafe { blocks::copy_forward::<$block, READ_KEPT>(dst, src, len) }
         }
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn forward_once(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: the test's memory.
+            // SAFETY: accessible memory of the block's least length, by contract.
             unsafe { blocks::copy_forward::<$block, READ_ONCE>(dst, src, len) }
         }
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn backward(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: the test's memory.
+            // SAFETY: accessible memory of the block's least length, by contract.
             unsafe { blocks::copy_backward::<$block>(dst, src, len) }
         }
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn around(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: the test's memory.
+            // SAFETY: accessible memory of the block's least length, by contract.
             unsafe { blocks::copy_around::<$block, READ_KEPT>(dst, src, len) }
         }
+        /// # Safety
+        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn around_once(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: the test's memory.
+            // SAFETY: accessible memory of the block's least length, by contract.
             unsafe { blocks::copy_around::<$block, READ_ONCE>(dst, src, len) }
         }
         let five = 5 * size_of::<$block>();
@@ -57,6 +88,12 @@ macro_rules! check_level {
         for (name, way, first) in zeros {
             // SAFETY: len accessible bytes from `first` on; the CPU has the level.
             zero::check_everywhere(&format!("{} {name}", $name), &|dst, len| unsafe { way(dst, len) }, some(first));
+        }
+        let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, five), ("fill_around", fill_around, 64)];
+        for (name, way, first) in fills {
+            let name = format!("{} {name}", $name);
+            // SAFETY: len accessible bytes from `first` on; the CPU has the level.
+            zero::check_filling(BYTE, &name, &|dst, len| unsafe { way(dst, len) }, some(first));
         }
         let copies = [
             ("copy_forward", forward as crate::dispatch::CopyFn, five),
@@ -67,7 +104,7 @@ macro_rules! check_level {
         ];
         for (name, way, first) in copies {
             let name = format!("{} {name}", $name);
-            // SAFETY: as above, for both buffers.
+            // SAFETY: len accessible bytes from `first` on in both buffers; the CPU has the level.
             copy::check_everywhere(&name, &|dst, src, len| unsafe { way(dst, src, len) }, some_copies(first));
         }
     }};
@@ -96,7 +133,10 @@ fn each_is_exact_from_its_smallest_length_on() {
 fn string_instructions_are_exact_from_one_line_on() {
     // SAFETY: len accessible bytes, from 64 on.
     zero::check_everywhere("rep stosb", &|dst, len| unsafe { blocks::zero_rep_stosb(dst, len) }, some(64));
-    // SAFETY: as above, in both buffers.
+    // SAFETY: len accessible bytes, from 64 on.
+    let fill = |dst, len| unsafe { blocks::fill_rep_stosb(dst, len, BYTE) };
+    zero::check_filling(BYTE, "rep stosb with a byte", &fill, some(64));
+    // SAFETY: len accessible bytes in both buffers, from 64 on.
     let rep_movsb = |dst: *mut u8, src: *const u8, len| unsafe { blocks::copy_rep_movsb(dst, src, len) };
     copy::check_everywhere("rep movsb", &rep_movsb, some_copies(64));
 }

@@ -6,7 +6,8 @@ use crate::cpu::caches::caches;
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use crate::dispatch::ZeroCode;
 use crate::intent::{self, Plan};
-use crate::zero::{self, KERNELS};
+use crate::zero;
+use crate::zero::kernels::KERNELS;
 
 /// Zeroes `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);
@@ -17,33 +18,38 @@ const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false };
 
 /// Every entry of a kernel with every plan. Any CPU that has the kernel's needs may call them with memory of ours.
 fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
-    // SAFETY: here and below, targets have len accessible bytes; the CPU has what the kernel needs.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("planned by loop", &|dst, len| unsafe { (code.planned)(dst, len, BY_LOOP) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("planned by string", &|dst, len| unsafe { (code.planned)(dst, len, BY_STRING) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("planned around", &|dst, len| unsafe { (code.planned)(dst, len, AROUND) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("unfenced by loop", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_LOOP) });
-    // SAFETY: as above; nobody else sees the memory.
+    // SAFETY: the target has len accessible bytes that nobody else sees; the CPU has what the kernel needs.
     call("unfenced around", &|dst, len| unsafe { (code.unfenced)(dst, len, AROUND) });
-    // SAFETY: as above.
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
 }
 
 /// Checks the lengths at all distances from the guard before and the guard behind.
 pub(super) fn check_everywhere(name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
+    check_filling(0, name, way, lengths);
+}
+
+/// The same for filling with an even byte.
+pub(super) fn check_filling(byte: u8, name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
     let mut buffer = Guarded::new(1 << 16);
     let image = buffer.all().iter().map(|byte| byte | 1).collect::<Vec<u8>>();
-    let zeros = vec![0; image.len()];
+    let filled = vec![byte; image.len()];
     for len in lengths {
         for distance in 0..64 {
             for target in [buffer.start().wrapping_add(distance), buffer.ending(len, distance)] {
-                let wrong = buffer.wrong_after(&image, target, &zeros[..len], || way(target, len));
+                let wrong = buffer.wrong_after(&image, target, &filled[..len], || way(target, len));
                 assert_eq!(
                     wrong,
                     None,
@@ -111,7 +117,7 @@ fn only_dirty_lines_are_written() {
                 assert_eq!(written, block.len(), "{}: len {len} at {distance}, byte {dirty}", kernel.name);
                 assert!(buffer.all().iter().all(|byte| *byte == 0));
             }
-            // SAFETY: as above.
+            // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
             let written = unsafe { (kernel.function.if_dirty)(start, len) };
             assert_eq!(written, 0, "{}: nothing to do", kernel.name);
         }

@@ -13,13 +13,8 @@
 //! [`fill`] leaves the result in the cache, as `memset` does, unless it is larger than what the caches hold for one
 //! core ([`Next::Unknown`](crate::Next::Unknown)). The compiler may remove all of these calls but [`secret`] when it
 //! can see that nobody reads the memory again.
-//!
-//! # Panics
-//! The first call of the process panics when the environment asks for a kernel that is not there, which ends the
-//! process; see [`dispatch`](crate::dispatch).
 
-use crate::cpu::Features;
-use crate::dispatch::{Kernel, TABLE, ZeroCode};
+use crate::dispatch::TABLE;
 use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
 use core::mem::MaybeUninit;
 
@@ -29,6 +24,7 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512_branched;
+pub(crate) mod kernels;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod ladder;
 mod pages;
@@ -40,27 +36,7 @@ pub(crate) mod sse2;
 pub use pages::{Page, pages, pages_with};
 pub use secret::{secret, secret_raw};
 
-/// The kernels: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU can run.
-///
-/// The order rests on store width: every x86-64 CPU so far stores a whole line of 64 bytes in one instruction
-/// at least as fast as in two or four. It has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels
-/// of the machine it runs on.
-pub static KERNELS: &[Kernel<ZeroCode>] = &[
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512_branched", needs: Features::AVX512, function: avx512_branched::CODE },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: avx2::CODE },
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "sse2", needs: Features::SSE2, function: sse2::CODE },
-    Kernel { name: "portable", needs: Features::NONE, function: portable::CODE },
-];
-
 /// Zeroes `dst`.
-///
-/// # Panics
-/// As [the module](self) says.
 ///
 /// ```
 /// let mut buffer = [7; 100];
@@ -75,9 +51,6 @@ pub fn fill(dst: &mut [u8]) {
 }
 
 /// Zeroes `dst`, and leaves it where the caller's intent needs it.
-///
-/// # Panics
-/// As [the module](self) says.
 ///
 /// ```
 /// use carryline::{Intent, Next, zero};
@@ -98,9 +71,6 @@ pub fn fill_with(dst: &mut [u8], intent: impl Into<Intent>) {
 
 /// Zeroes memory that may not have been written yet, and gives it back as bytes.
 ///
-/// # Panics
-/// As [the module](self) says.
-///
 /// ```
 /// let mut buffer = Vec::with_capacity(100);
 /// let zeros: &mut [u8] = carryline::zero::fill_uninit(&mut buffer.spare_capacity_mut()[..100]);
@@ -116,9 +86,6 @@ pub fn fill_uninit(dst: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 }
 
 /// [`fill_uninit`] with an intent, as [`fill_with`] has it.
-///
-/// # Panics
-/// As [the module](self) says.
 ///
 /// ```
 /// use carryline::{Next, zero};
@@ -140,9 +107,6 @@ pub fn fill_uninit_with(dst: &mut [MaybeUninit<u8>], intent: impl Into<Intent>) 
 ///
 /// Lines that are only read need not be written back, stay shared with other cores, and do not make a private copy
 /// of a page that is shared. For memory that is dirty all over [`fill`] is faster.
-///
-/// # Panics
-/// As [the module](self) says.
 ///
 /// ```
 /// #[repr(align(64))]
@@ -168,9 +132,6 @@ pub fn if_dirty(dst: &mut [u8]) -> usize {
 /// [`drain`](crate::drain): before it unlocks, stores to an atomic with release ordering, sends, spawns, joins, or
 /// starts a transfer. Until then the bytes are zero for this thread alone.
 ///
-/// # Panics
-/// As [the module](self) says.
-///
 /// ```
 /// use carryline::{Intent, Next, drain, zero};
 /// let mut buffer = vec![7; 1 << 16];
@@ -183,7 +144,7 @@ pub fn if_dirty(dst: &mut [u8]) -> usize {
 /// ```
 #[inline]
 pub unsafe fn fill_unfenced(dst: &mut [u8], intent: impl Into<Intent>) {
-    // SAFETY: a slice is valid for writes of its length; the rest is the caller's obligation.
+    // SAFETY: a slice is valid for writes of its length; the caller drains.
     unsafe { fill_raw_unfenced(dst.as_mut_ptr(), dst.len(), intent) }
 }
 
@@ -191,9 +152,6 @@ pub unsafe fn fill_unfenced(dst: &mut [u8], intent: impl Into<Intent>) {
 ///
 /// # Safety
 /// `dst` must be valid for writes of `len` bytes; with `len` 0 it may be any pointer.
-///
-/// # Panics
-/// As [the module](self) says.
 ///
 /// ```
 /// let mut words = [u32::MAX; 3];
@@ -203,7 +161,7 @@ pub unsafe fn fill_unfenced(dst: &mut [u8], intent: impl Into<Intent>) {
 /// ```
 #[inline]
 pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.zero()(dst, len) }
 }
 
@@ -211,9 +169,6 @@ pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
 ///
 /// # Safety
 /// As [`fill_raw`].
-///
-/// # Panics
-/// As [the module](self) says.
 ///
 /// ```
 /// use carryline::{Next, zero};
@@ -226,15 +181,15 @@ pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
 pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     if intent.reads_here() {
-        // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+        // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
         return unsafe { TABLE.zero_read_here()(dst, len) };
     }
     if len < AROUND_LEAST_BYTES {
-        // SAFETY: the same contract.
+        // SAFETY: `dst` is valid for writes of `len` bytes by contract.
         return unsafe { fill_raw(dst, len) };
     }
     let plan = Plan::of_zero(intent, len);
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.zero_planned()(dst, len, plan) }
 }
 
@@ -242,9 +197,6 @@ pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>)
 ///
 /// # Safety
 /// As [`fill_raw`] and [`fill_unfenced`].
-///
-/// # Panics
-/// As [the module](self) says.
 ///
 /// ```
 /// use carryline::{Next, drain, zero};
@@ -258,7 +210,7 @@ pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>)
 pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     let plan = Plan::of_zero(intent, len).unfenced(intent);
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, and the caller drains, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.zero_unfenced()(dst, len, plan) }
 }
 
@@ -266,9 +218,6 @@ pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Inte
 ///
 /// # Safety
 /// `dst` must be valid for reads and writes of `len` initialised bytes; with `len` 0 it may be any pointer.
-///
-/// # Panics
-/// As [the module](self) says.
 ///
 /// ```
 /// let mut bytes = [0, 1, 0];
@@ -278,6 +227,6 @@ pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Inte
 /// ```
 #[inline]
 pub unsafe fn if_dirty_raw(dst: *mut u8, len: usize) -> usize {
-    // SAFETY: the caller's obligation is the kernel's; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for reads and writes of `len` initialised bytes, by contract; the kernel was picked for this CPU.
     unsafe { TABLE.zero_if_dirty()(dst, len) }
 }

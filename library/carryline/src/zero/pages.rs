@@ -42,9 +42,6 @@ impl Page {
 
 /// Zeroes whole pages. Together they are one call: what goes around the caches is fenced once.
 ///
-/// # Panics
-/// As [the module](super) says.
-///
 /// ```
 /// use carryline::zero::{Page, pages};
 /// let mut memory = vec![Page([1; 4096]); 3];
@@ -57,9 +54,6 @@ pub fn pages(dst: &mut [Page]) {
 }
 
 /// Zeroes whole pages, and leaves them where the caller's intent needs them.
-///
-/// # Panics
-/// As [the module](super) says.
 ///
 /// ```
 /// use carryline::{Intent, Next, zero::{Page, pages_with}};

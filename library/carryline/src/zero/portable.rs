@@ -41,13 +41,13 @@ pub(super) unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
 /// # Safety
 /// As [`fill_raw`](super::fill_raw).
 unsafe extern "C" fn planned(dst: *mut u8, len: usize, _: Plan) {
-    // SAFETY: the same contract.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { zero(dst, len) }
 }
 
 /// # Safety
 /// As [`if_dirty_raw`](super::if_dirty_raw).
 unsafe extern "C" fn if_dirty(dst: *mut u8, len: usize) -> usize {
-    // SAFETY: the same contract.
+    // SAFETY: `dst` is valid for reads and writes of `len` initialised bytes by contract.
     unsafe { zero_if_dirty::<Block16>(dst, len) }
 }

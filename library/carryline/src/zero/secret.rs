@@ -15,9 +15,6 @@ use super::fill_raw;
 /// carryline::zero::secret(&mut key);
 /// assert_eq!(key, [0; 28]);
 /// ```
-///
-/// # Panics
-/// As [the module](super) says.
 #[inline]
 pub fn secret(dst: &mut [u8]) {
     // SAFETY: a slice is valid for writes of its length.
@@ -29,9 +26,6 @@ pub fn secret(dst: &mut [u8]) {
 /// # Safety
 /// As [`fill_raw`].
 ///
-/// # Panics
-/// As [the module](super) says.
-///
 /// ```
 /// let mut pin = [1_u16, 2, 3, 4];
 /// // SAFETY: the bytes of the array.
@@ -40,7 +34,7 @@ pub fn secret(dst: &mut [u8]) {
 /// ```
 #[inline]
 pub unsafe fn secret_raw(dst: *mut u8, len: usize) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { fill_raw(dst, len) };
     observe(dst);
 }
@@ -62,7 +56,7 @@ pub unsafe fn secret_raw(dst: *mut u8, len: usize) {
     )
 ))]
 fn observe(dst: *mut u8) {
-    // SAFETY: no instruction at all.
+    // SAFETY: there is no instruction, so that nothing is accessed.
     unsafe {
         core::arch::asm!("/* {0} */", in(reg) dst, options(nostack, preserves_flags, readonly));
     }

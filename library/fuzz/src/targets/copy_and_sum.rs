@@ -5,7 +5,8 @@ use super::first_difference;
 use crate::input::{Input, MOST_BYTES};
 use crate::memory::{with_destination, with_source};
 use crate::usable;
-use carryline::checksum::{COPY_AND_SUM_KERNELS, fold};
+use carryline::checksum::fold;
+use carryline::internals::kernels;
 use carryline_variants::checksum::reference::folded_sum;
 
 pub(super) fn check(bytes: &[u8]) {
@@ -16,7 +17,7 @@ pub(super) fn check(bytes: &[u8]) {
         input.fill(src.bytes());
         let expected = folded_sum(src.bytes(), seed);
         with_destination(input, len, |dst, _| {
-            for kernel in usable(COPY_AND_SUM_KERNELS) {
+            for kernel in usable(kernels::COPY_AND_SUM) {
                 dst.reset();
                 // SAFETY: both have len accessible bytes, in different mappings; the CPU has what the kernel needs.
                 let sum = unsafe { (kernel.function)(dst.pointer(), src.pointer(), len, seed) };

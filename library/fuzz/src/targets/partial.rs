@@ -3,12 +3,13 @@
 use crate::input::{Input, MOST_BYTES};
 use crate::memory::with_source;
 use crate::usable;
-use carryline::checksum::{KERNELS, fold};
-use carryline::dispatch::{ChecksumFn, Kernel};
+use carryline::checksum::fold;
+use carryline::internals::dispatch::{ChecksumFn, Kernel};
+use carryline::internals::kernels;
 use carryline_variants::checksum::reference::folded_sum;
 
 pub(super) fn check(bytes: &[u8]) {
-    check_list(KERNELS, bytes);
+    check_list(kernels::CHECKSUM, bytes);
 }
 
 fn check_list(list: &'static [Kernel<ChecksumFn>], bytes: &[u8]) {
@@ -34,11 +35,14 @@ fn check_list(list: &'static [Kernel<ChecksumFn>], bytes: &[u8]) {
 #[cfg(all(test, feature = "command"))]
 mod tests {
     use super::*;
-    use carryline::cpu::Features;
+    use carryline::internals::cpu::Features;
 
     /// Forgets the carry out of 32 bits.
+    ///
+    /// # Safety
+    /// `data` is valid for reads of `len` initialised bytes and not null.
     unsafe extern "C" fn loses_a_carry(data: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
+        // SAFETY: valid, initialised and not null by contract; bytes have no alignment.
         let data = unsafe { std::slice::from_raw_parts(data, len) };
         data.chunks(4).fold(seed, |sum, chunk| {
             let mut word = [0; 4];

@@ -76,8 +76,8 @@ impl Way {
             Way::Zeros => sum.add_zeros(piece.len()),
             Way::Then => {
                 let [first, second, third] = cut(piece, input);
-                let behind = Sum::new().add(second).then(Sum::new().add_fresh(third));
-                sum.add(first).then(behind)
+                let behind = Sum::new().add(second).combine(Sum::new().add_fresh(third));
+                sum.add(first).combine(behind)
             }
             Way::Copy => {
                 let mut copied = vec![MaybeUninit::new(0x6b); piece.len()];

@@ -5,9 +5,9 @@ use super::first_difference;
 use crate::input::{Input, MOST_BYTES};
 use crate::memory::{with_destination, with_source};
 use crate::usable;
-use carryline::dispatch::{CopyCode, ZeroCode};
-use carryline::intent::{Plan, Way};
-use carryline::{copy, zero};
+use carryline::internals::dispatch::{CopyCode, ZeroCode};
+use carryline::internals::kernels;
+use carryline::internals::plan::{Plan, Way};
 
 const PLANS: [Plan; 5] = [
     Plan { way: Way::String, source_done: false },
@@ -25,16 +25,16 @@ type Copy<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
 /// # Safety
 /// The CPU has what the code needs. What `each` gives a way must be valid for writes of so many initialised bytes.
 unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
-    // SAFETY: here and below, the caller's obligation; unfenced stores are seen by this thread alone.
+    // SAFETY: writable and initialised, and the CPU's features, by contract.
     each("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
-    // SAFETY: as above.
+    // SAFETY: writable and initialised, and the CPU's features, by contract.
     each("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
-    // SAFETY: as above.
+    // SAFETY: writable and initialised, and the CPU's features, by contract.
     each("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
     for plan in &PLANS[..3] {
-        // SAFETY: as above.
+        // SAFETY: writable and initialised, and the CPU's features, by contract.
         each("planned", &|dst, len| unsafe { (code.planned)(dst, len, *plan) });
-        // SAFETY: as above.
+        // SAFETY: writable and initialised, and the CPU's features, by contract; this thread alone sees the stores.
         each("unfenced", &|dst, len| unsafe { (code.unfenced)(dst, len, *plan) });
     }
 }
@@ -45,16 +45,16 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
 /// The CPU has what the code needs. What `each` gives a way must be valid for writes and reads of so many bytes, which
 /// do not overlap.
 unsafe fn ways_to_copy(code: CopyCode, each: &mut dyn FnMut(&str, Copy)) {
-    // SAFETY: here and below, the caller's obligation; unfenced stores are seen by this thread alone.
+    // SAFETY: accessible and apart, and the CPU's features, by contract.
     each("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
-    // SAFETY: as above.
+    // SAFETY: accessible and apart, and the CPU's features, by contract.
     each("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
-    // SAFETY: as above.
+    // SAFETY: accessible and apart, and the CPU's features, by contract.
     each("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
     for plan in PLANS {
-        // SAFETY: as above.
+        // SAFETY: accessible and apart, and the CPU's features, by contract.
         each("planned", &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
-        // SAFETY: as above.
+        // SAFETY: accessible and apart, and the CPU's features, by contract; this thread alone sees the stores.
         each("unfenced", &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn check(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let len = input.length(MOST_BYTES);
     with_destination(&mut input, len, |dst, input| {
-        for kernel in usable(zero::KERNELS) {
+        for kernel in usable(kernels::ZERO) {
             let mut check = |way: &str, zero: Zero| {
                 dst.reset();
                 zero(dst.pointer(), len);
@@ -81,7 +81,7 @@ pub(super) fn check(bytes: &[u8]) {
             src.reset();
             input.fill(src.bytes());
             let original = src.bytes().to_vec();
-            for kernel in usable(copy::KERNELS) {
+            for kernel in usable(kernels::COPY) {
                 let mut check = |way: &str, copy: Copy| {
                     dst.reset();
                     copy(dst.pointer(), src.pointer(), len);

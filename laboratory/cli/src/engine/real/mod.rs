@@ -96,7 +96,7 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     let counted = once(Form::Counted(page.path()))?;
     let served = page.read()?;
     if let Some(line) = job.interposer.refused(folder.path())? {
-        return Err(usage(format!("the dynamic linker refuses the interposer: {line}")));
+        return Err(usage(format!("the interposer cannot serve as asked: {line}")));
     }
     first.finish();
 

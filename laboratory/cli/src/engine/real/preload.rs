@@ -115,13 +115,15 @@ impl Interposer {
         }
     }
 
-    /// What the dynamic linker has said if it did not load the interposer, in the run whose outputs lie in `outputs`.
+    /// What the dynamic linker has said if it did not load the interposer, or the interposer if it ignored a setting, in the
+    /// run whose outputs lie in `outputs`.
     pub(super) fn refused(&self, outputs: &Path) -> io::Result<Option<String>> {
         let bytes = std::fs::read(outputs.join(STDERR))?;
         let text = String::from_utf8_lossy(&bytes);
         let of_ours = |line: &&str| {
-            line.contains("from LD_PRELOAD cannot be preloaded")
-                && line.contains(&*self.file.to_string_lossy())
+            line.starts_with("libcarryline-preload: ignored:")
+                || line.contains("from LD_PRELOAD cannot be preloaded")
+                    && line.contains(&*self.file.to_string_lossy())
         };
         Ok(text.lines().find(of_ours).map(str::to_owned))
     }
@@ -162,7 +164,7 @@ fn variant(word: &str) -> Result<(usize, String), Failure> {
 }
 
 fn lacking(variant: &Variant) -> String {
-    let missing = variant.needs.without(carryline::cpu::features());
+    let missing = variant.needs.without(carryline::internals::cpu::features());
     missing.names().collect::<Vec<_>>().join(", ")
 }
 

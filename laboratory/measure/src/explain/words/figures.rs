@@ -155,8 +155,9 @@ pub(super) const WORDS: &[Word] = &[
         "dispatch",
         &["CARRYLINE_FORCE"],
         "How the library chooses a kernel: once, the first one of an ordered list whose features the CPU has and the \
-         operating system enables. The order follows measurements. CARRYLINE_FORCE=NAME chooses another, and an \
-         unknown name is an error.",
+         operating system enables. The order follows measurements. CARRYLINE_FORCE=NAME chooses another in this \
+         command, which refuses an unknown name; a program that links the library obeys no variable unless its author \
+         turns the crate feature 'environment' on.",
     ),
     word(
         "CARRYLINE_MASK",

@@ -1,0 +1,23 @@
+//! The list of the copying kernels.
+
+use super::portable;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use super::{avx2, avx512, avx512_branched, sse2};
+use crate::cpu::Features;
+use crate::dispatch::{CopyCode, Kernel};
+
+/// The kernels: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU can run.
+///
+/// The order rests on the width of loads and stores, as [that of zeroing](crate::zero::kernels::KERNELS) does,
+/// and has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels of the machine it runs on.
+pub static KERNELS: &[Kernel<CopyCode>] = &[
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx512_branched", needs: Features::AVX512, function: avx512_branched::CODE },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx2", needs: Features::AVX2, function: avx2::CODE },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "sse2", needs: Features::SSE2, function: sse2::CODE },
+    Kernel { name: "portable", needs: Features::NONE, function: portable::CODE },
+];

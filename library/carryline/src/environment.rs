@@ -1,0 +1,126 @@
+//! Settings that a program takes from its environment, where its author wants that: crate feature `environment`.
+//!
+//! - `CARRYLINE_MASK=avx512f,erms` takes CPU features away, with all that build on them, so that the path of a weaker CPU
+//!   runs on a strong one. Nothing can add a feature.
+//! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it. Functions that have none keep
+//!   their own, so that `CARRYLINE_FORCE=adc` changes checksums and leaves copies alone.
+//!
+//! Both are read once, at the first call. A variable that names what is not there, or a kernel that this CPU cannot run,
+//! has no effect, and a message on standard error says so, once in a process. A program that wants to refuse such words
+//! calls [`check`] before.
+//!
+//! The feature is off by default: without it no variable changes what the library does.
+
+use crate::cpu::{self, Features};
+use crate::dispatch::{Function, kernels};
+use crate::word::Word;
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::io::Write as _;
+
+/// Says whether `CARRYLINE_MASK` and `CARRYLINE_FORCE` name what is there: for programs that end with a message and a status
+/// of their own where they do not.
+///
+/// # Errors
+/// A mask that names an unknown feature, a kernel name that no function has, or a kernel that this CPU, as
+/// masked, cannot run.
+///
+/// ```
+/// if let Err(error) = carryline::environment::check() {
+///     eprintln!("{error}");
+///     std::process::exit(2);
+/// }
+/// ```
+pub fn check() -> Result<(), EnvironmentError> {
+    cpu::mask_from_environment().map_err(|error| EnvironmentError(Fault::Mask(error)))?;
+    with_force(|force| check_force(force?, cpu::features()))
+}
+
+/// Calls `then` with what `CARRYLINE_FORCE` says; not set and empty are `None`.
+pub(crate) fn with_force<T>(then: impl FnOnce(Result<Option<&str>, EnvironmentError>) -> T) -> T {
+    let Some(value) = std::env::var_os("CARRYLINE_FORCE") else { return then(Ok(None)) };
+    match value.to_str().map(str::trim) {
+        None => {
+            let word = Word::new(&value.to_string_lossy());
+            then(Err(EnvironmentError(Fault::Unknown { word, usable: cpu::features() })))
+        }
+        Some("") => then(Ok(None)),
+        Some(name) => then(Ok(Some(name))),
+    }
+}
+
+/// Says that a variable has no effect, the first time. What standard error does not take is not said.
+#[cold]
+pub(crate) fn ignore(error: &dyn fmt::Display) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        let _ = writeln!(std::io::stderr(), "carryline: ignored: {error}");
+    }
+}
+
+/// The environment asks for a kernel or a mask that is not there. The message names the word and the valid ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EnvironmentError(Fault);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fault {
+    Mask(cpu::UnknownFeature),
+    Unknown { word: Word, usable: Features },
+    Missing { function: Function, kernel: &'static str, missing: Features, usable: Features },
+}
+
+impl fmt::Display for EnvironmentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usable = match &self.0 {
+            Fault::Mask(error) => return error.fmt(f),
+            Fault::Unknown { word, usable } => {
+                write!(f, "CARRYLINE_FORCE={word} names no kernel")?;
+                usable
+            }
+            Fault::Missing { function, kernel, missing, usable } => {
+                write!(f, "CARRYLINE_FORCE={kernel}: the {} kernel needs", function.name())?;
+                missing.names().try_for_each(|name| write!(f, " {name}"))?;
+                f.write_str(", which this CPU lacks or CARRYLINE_MASK takes away")?;
+                usable
+            }
+        };
+        f.write_str("; usable here are")?;
+        distinct_names()
+            .filter(|name| check_force(Some(name), *usable).is_ok())
+            .try_for_each(|name| write!(f, " {name}"))
+    }
+}
+
+impl core::error::Error for EnvironmentError {}
+
+/// Every kernel of every function, as (function, name, needs).
+fn all_kernels() -> impl Iterator<Item = (Function, &'static str, Features)> {
+    Function::ALL
+        .into_iter()
+        .flat_map(|function| kernels(function).map(move |(name, needs)| (function, name, needs)))
+}
+
+/// Every kernel name once, in the order of first appearance.
+fn distinct_names() -> impl Iterator<Item = &'static str> {
+    all_kernels().enumerate().filter_map(|(index, (_, name, _))| {
+        all_kernels().take(index).all(|(_, earlier, _)| earlier != name).then_some(name)
+    })
+}
+
+/// Whether `force` names a kernel, and every kernel of this name can run with `features`.
+pub(crate) fn check_force(force: Option<&str>, features: Features) -> Result<(), EnvironmentError> {
+    let Some(word) = force else { return Ok(()) };
+    let mut named = all_kernels().filter(|(_, name, _)| *name == word).peekable();
+    if named.peek().is_none() {
+        return Err(EnvironmentError(Fault::Unknown { word: Word::new(word), usable: features }));
+    }
+    match named.find(|(_, _, needs)| !features.contains(*needs)) {
+        Some((function, kernel, needs)) => Err(EnvironmentError(Fault::Missing {
+            function,
+            kernel,
+            missing: needs.without(features),
+            usable: features,
+        })),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,118 @@
+//! Filling with any byte: the other half of `memset`, for whoever replaces it. The interposer does.
+//!
+//! The same blocks as zeroing, in its size classes; from [`LOOPS_BELOW_BYTES`] on the plan of zeroing decides between loop,
+//! `rep stosb` and non-temporal stores.
+
+use crate::blocks::{Block16, fill_aligned_loop, fill_head_tail, fill_up_to_32};
+use crate::cpu::Features;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use crate::cpu::LOOPS_BELOW_BYTES;
+use crate::dispatch::Kernel;
+
+/// `set(dst, byte, len)`.
+pub type SetFn = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize);
+
+/// The kernels, in the order of those of zeroing.
+pub static KERNELS: &[Kernel<SetFn>] = &[
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx512", needs: Features::AVX512, function: avx512 },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx2", needs: Features::AVX2, function: avx2 },
+    Kernel { name: "portable", needs: Features::NONE, function: portable },
+];
+
+/// With stores of 16 bytes at most.
+///
+/// # Safety
+/// `dst` is valid for writes of `len` bytes.
+#[inline]
+unsafe extern "C" fn portable(dst: *mut u8, byte: u8, len: usize) {
+    // SAFETY: each branch's bounds are those that its block asks for; every CPU has the vectors.
+    unsafe {
+        match len {
+            0..=32 => fill_up_to_32(dst, len, byte),
+            33..=64 => fill_head_tail::<Block16, 2>(dst, len, byte),
+            65..=128 => fill_head_tail::<Block16, 4>(dst, len, byte),
+            _ => fill_aligned_loop::<Block16>(dst, len, byte),
+        }
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use x86_64::{avx2, avx512};
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod x86_64 {
+    use super::{LOOPS_BELOW_BYTES, fill_aligned_loop, fill_head_tail, fill_up_to_32};
+    use crate::blocks::{fence, fill_around, fill_rep_stosb, is_mask_slow};
+    use crate::intent::{Intent, Plan, Way};
+    use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_set1_epi8};
+
+    /// Makes the upper part of a ladder, out of the way: inlined, its registers would be saved at every small call.
+    macro_rules! large {
+        ($name:ident, $level:literal, $block:ty) => {
+            /// # Safety
+            /// The CPU has the level; `len >= LOOPS_BELOW_BYTES`; `dst` is valid for writes of `len` bytes.
+            #[target_feature(enable = $level)]
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn $name(dst: *mut u8, byte: u8, len: usize) {
+                // SAFETY: len is more than what each path asks for; the level and the bytes by contract.
+                unsafe {
+                    match Plan::of_zero(Intent::default(), len).way {
+                        Way::Loop => fill_aligned_loop::<$block>(dst, len, byte),
+                        Way::String => fill_rep_stosb(dst, len, byte),
+                        Way::NonTemporal => {
+                            fill_around::<$block>(dst, len, byte);
+                            fence();
+                        }
+                    }
+                }
+            }
+        };
+    }
+    large!(large_avx2, "avx2", __m256i);
+    large!(large_avx512, "avx512f,avx512bw,avx512vl,bmi2", __m512i);
+
+    /// # Safety
+    /// The CPU has AVX2; `dst` is valid for writes of `len` bytes.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe extern "C" fn avx2(dst: *mut u8, byte: u8, len: usize) {
+        // SAFETY: each branch's bounds are those that its block asks for; the CPU has the vectors.
+        unsafe {
+            match len {
+                0..=32 => fill_up_to_32(dst, len, byte),
+                33..=64 => fill_head_tail::<__m256i, 1>(dst, len, byte),
+                65..=128 => fill_head_tail::<__m256i, 2>(dst, len, byte),
+                129..=256 => fill_head_tail::<__m256i, 4>(dst, len, byte),
+                257..LOOPS_BELOW_BYTES => fill_aligned_loop::<__m256i>(dst, len, byte),
+                _ => large_avx2(dst, byte, len),
+            }
+        }
+    }
+
+    /// # Safety
+    /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `dst` is valid for writes of `len` bytes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+    pub(super) unsafe extern "C" fn avx512(dst: *mut u8, byte: u8, len: usize) {
+        // SAFETY: each branch's bounds are those that its block asks for; of a masked store the first `len` lanes are active;
+        // the CPU has the vectors.
+        unsafe {
+            match len {
+                ..=64 if !is_mask_slow(dst) => {
+                    let mask = _bzhi_u64(u64::MAX, len as u32);
+                    _mm512_mask_storeu_epi8(dst.cast(), mask, _mm512_set1_epi8(byte as i8));
+                }
+                ..=32 => fill_up_to_32(dst, len, byte),
+                33..=64 => fill_head_tail::<__m256i, 1>(dst, len, byte),
+                65..=128 => fill_head_tail::<__m512i, 1>(dst, len, byte),
+                129..=256 => fill_head_tail::<__m512i, 2>(dst, len, byte),
+                257..=512 => fill_head_tail::<__m512i, 4>(dst, len, byte),
+                513..LOOPS_BELOW_BYTES => fill_aligned_loop::<__m512i>(dst, len, byte),
+                _ => large_avx512(dst, byte, len),
+            }
+        }
+    }
+}

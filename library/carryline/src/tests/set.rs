@@ -1,0 +1,40 @@
+//! Filling with any byte: every length and offset, next to guards; thresholds; each path from its smallest length on.
+
+use super::guarded::Guarded;
+use super::zero::check_filling;
+use super::{long_lengths, usable};
+use crate::cpu::LOOPS_BELOW_BYTES;
+use crate::cpu::caches::caches;
+use crate::set::KERNELS;
+
+#[test]
+fn is_exact_at_every_length_and_offset() {
+    for kernel in usable(KERNELS) {
+        for byte in [0xa4, 0, 0x80] {
+            let name = format!("set {} {byte:#x}", kernel.name);
+            // SAFETY: len accessible bytes; the CPU has what the kernel needs.
+            check_filling(byte, &name, &|dst, len| unsafe { (kernel.function)(dst, byte, len) }, 0..=600);
+        }
+    }
+}
+
+#[test]
+fn is_exact_around_thresholds() {
+    let thresholds = [LOOPS_BELOW_BYTES, crate::cpu::profile().rep_stosb_from_bytes].map(|t| t.min(1 << 20));
+    let around_from_bytes = caches().core_share_bytes;
+    let mut buffer = Guarded::new(around_from_bytes + (1 << 16));
+    let image = buffer.all().to_vec();
+    let filled = vec![0xff; image.len()];
+    let lengths = long_lengths(1 << 17, &thresholds).into_iter();
+    for len in lengths.chain([around_from_bytes - 1, around_from_bytes, around_from_bytes + 65]) {
+        for kernel in usable(KERNELS) {
+            for distance in [0, 1, 63] {
+                let target = buffer.ending(len, distance);
+                // SAFETY: len accessible bytes; the CPU has what the kernel needs.
+                let set = || unsafe { (kernel.function)(target, 0xff, len) };
+                let wrong = buffer.wrong_after(&image, target, &filled[..len], set);
+                assert_eq!(wrong, None, "set {}: len {len}, {distance} before the end", kernel.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What unsafe code says about itself: `# Safety` on every unsafe function, private ones too, and comments that discharge
+//! obligations instead of pointing at other comments.
+//!
+//! Clippy's `missing_safety_doc` with private items takes safe functions with `#[target_feature]` for unsafe ones.
+
+use std::path::{Path, PathBuf};
+
+/// The folders that are held to it so far.
+const FOLDERS: [&str; 2] = ["library", "laboratory/variants"];
+
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.expect("an entry of the folder").path();
+        if path.is_dir() {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+fn declares_unsafe_function(line: &str) -> bool {
+    let line = line.trim_start();
+    let line = match line.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ").map_or("", |(_, rest)| rest),
+        Some(rest) => rest.trim_start(),
+        None => line,
+    };
+    let line = line.strip_prefix("const ").unwrap_or(line);
+    let names = |prefix: &str| line.strip_prefix(prefix).is_some_and(|rest| !rest.starts_with('('));
+    names("unsafe fn ") || names("unsafe extern \"C\" fn ")
+}
+
+/// True for a method of a trait's implementation: the trait says what it asks.
+fn implements_a_trait(lines: &[&str], at: usize) -> bool {
+    let around =
+        lines[..at].iter().rev().find(|line| !line.trim().is_empty() && indent(line) < indent(lines[at]));
+    around.is_some_and(|line| line.contains("impl") && line.contains(" for "))
+}
+
+/// True for what a block `extern "C" { ... }` declares: it is another language's function.
+fn is_declared_only(line: &str) -> bool {
+    line.trim_end().ends_with(';')
+}
+
+#[test]
+fn unsafe_code_says_what_it_asks_and_why_it_may() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in FOLDERS {
+        sources(&root.join(folder), &mut files);
+    }
+    let (mut functions, mut wrong) = (0, Vec::new());
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source file");
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let place = || format!("{}:{}", file.display(), at + 1);
+            if let Some((_, said)) = line.split_once("// SAFETY: ")
+                && ["as above", "as below", "the caller's obligation"]
+                    .iter()
+                    .any(|stamp| said.starts_with(stamp))
+            {
+                wrong.push(format!("{}: {said}", place()));
+            }
+            if !declares_unsafe_function(line) || is_declared_only(line) || implements_a_trait(&lines, at) {
+                continue;
+            }
+            functions += 1;
+            let above = lines[..at].iter().rev().map(|line| line.trim_start());
+            let mut above =
+                above.take_while(|line| ["///", "#[", "$(#["].iter().any(|start| line.starts_with(start)));
+            if !above.any(|line| line.starts_with("/// # Safety")) {
+                wrong.push(format!("{}: no `# Safety`", place()));
+            }
+        }
+    }
+    assert!(functions > 300, "only {functions} unsafe functions found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
