@@ -2,8 +2,8 @@
 
 use crate::gather::Gathered;
 use crate::limits::{Throughput, bytes_ticks, raise_by};
-use crate::results::{Cell, Limit, NoiseFloor, Ratio, Status};
-use crate::statistics;
+use crate::results::{Cell, Limit, NoiseFloor, Status};
+use carryline_statistics::{self as statistics, Ratio};
 
 /// A situation's cells and its noise floor, if A/A twins ran.
 #[derive(Debug)]

@@ -28,7 +28,6 @@ pub mod sampler;
 mod second_core;
 pub mod sizes;
 pub mod special;
-pub mod statistics;
 pub mod status;
 pub mod store;
 pub mod subject;

@@ -2,23 +2,11 @@
 
 use crate::claims::ExperimentResult;
 use crate::condition::Condition;
+use carryline_statistics::{Estimate, Ratio};
 use serde::{Deserialize, Serialize};
 
 /// The version of the JSON that `--format json` prints.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// A figure with its doubt.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The median of the replicates' medians.
-    pub median: f64,
-    /// Lower end of the 95 % interval (bootstrap over replicates).
-    pub low: f64,
-    /// Upper end of the 95 % interval.
-    pub high: f64,
-    /// The smallest sample seen.
-    pub min: f64,
-}
 
 /// What became of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,17 +65,6 @@ pub struct Observed {
     /// Bytes that another core read and wrote meanwhile, where it was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside_bytes: Option<u64>,
-}
-
-/// A paired ratio of gross times: below 1 is faster.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ratio {
-    /// Median over replicates of the median over rounds.
-    pub median: f64,
-    /// Lower end of the 95 % interval.
-    pub low: f64,
-    /// Upper end of the 95 % interval.
-    pub high: f64,
 }
 
 /// A subject under a condition.

@@ -9,10 +9,11 @@ use crate::engine::session;
 use crate::failure::{Failure, status, usage};
 use crate::output;
 use carryline_measure::environment::Environment;
-use carryline_measure::results::{Estimate, SCHEMA_VERSION};
+use carryline_measure::results::SCHEMA_VERSION;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;
 use carryline_report::units::{byte_size_rough, number, number_with, percent_fine};
+use carryline_statistics::Estimate;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

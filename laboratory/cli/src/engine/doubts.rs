@@ -6,8 +6,9 @@ use super::session::Setting;
 use carryline_measure::cells::Summary;
 use carryline_measure::condition::{Condition, Pages};
 use carryline_measure::gather::Gathered;
-use carryline_measure::results::{Estimate, Status, Warning};
-use carryline_measure::{statistics, warning};
+use carryline_measure::results::{Status, Warning};
+use carryline_measure::warning;
+use carryline_statistics::{self as statistics, Estimate};
 use std::time::Duration;
 
 /// An interval wider than this part of its figure says little.

@@ -13,9 +13,9 @@ use carryline_measure::cells::{self, Summary};
 use carryline_measure::gather::Gathered;
 use carryline_measure::limits;
 use carryline_measure::results::{RunResult, SCHEMA_VERSION, Warning};
-use carryline_measure::statistics;
 use carryline_measure::store::{RoundRecord, RunHeader, RunId, Store, StoreError};
 use carryline_measure::supervise::Supervisor;
+use carryline_statistics as statistics;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

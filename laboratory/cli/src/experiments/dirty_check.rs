@@ -9,7 +9,7 @@ use super::{Context, Experiment, Outcome, Special};
 use crate::failure::Failure;
 use carryline_measure::claims::{Claim, Datum, Figure, Rule, TableResult};
 use carryline_measure::special::dirty_check::{BLOCKS, DIRTY, STATES, VARIANTS, name};
-use carryline_measure::statistics;
+use carryline_statistics as statistics;
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {

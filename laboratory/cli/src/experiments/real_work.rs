@@ -245,7 +245,7 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
                     let (low, high) = (percent(ratio.low), percent(ratio.high));
                     Datum::Figure { value: percent(ratio.median), low, high }
                 });
-                let estimate = |e: carryline_measure::results::Estimate| Datum::Figure {
+                let estimate = |e: carryline_statistics::Estimate| Datum::Figure {
                     value: e.median,
                     low: e.low,
                     high: e.high,

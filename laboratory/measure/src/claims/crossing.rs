@@ -1,7 +1,7 @@
 //! Where one curve meets another, with an interval: the distance, the size from which on the other way is the cheaper.
 
 use super::Figure;
-use crate::statistics;
+use carryline_statistics as statistics;
 
 /// The point from which on a difference keeps the sign that it ends with, between the points measured by interpolation on
 /// a logarithmic scale, in each replicate for itself; the interval is that of the replicates.

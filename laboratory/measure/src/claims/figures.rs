@@ -1,7 +1,6 @@
 //! Measured figures under names, as rules use them.
 
-use crate::results::{Estimate, Ratio};
-use crate::statistics;
+use carryline_statistics::{self as statistics, Estimate, Ratio};
 
 /// A figure with its samples, so that two of the same rounds can be paired.
 #[derive(Clone, Debug)]

@@ -38,7 +38,7 @@ pub use crossing::{crossing, differences};
 pub use figures::{Figure, Figures};
 pub use rule::{Rule, Verdict};
 
-use crate::results::Ratio;
+use carryline_statistics::Ratio;
 use serde::{Deserialize, Serialize};
 
 /// A statement that can be tested.

@@ -1,7 +1,7 @@
 //! Rules: when a claim holds, as data that says itself in words.
 
 use super::figures::{Figure, Figures};
-use crate::results::Ratio;
+use carryline_statistics::Ratio;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use crate::condition::{Beside, Dependence, Operands, Then};
 use crate::gather::Gathered;
 use crate::results::Limit;
-use crate::statistics;
+use carryline_statistics as statistics;
 use carryline_variants::Family;
 
 /// A situation whose figures are throughputs, and so have a share of a limit.

@@ -24,15 +24,14 @@ pub(crate) use workload::shuffle;
 pub use workload::{CacheSizes, MIXED, buffer_bytes, level_of};
 
 use crate::arena::MapError;
-use crate::clock;
 use crate::condition::{Beside, CacheMethod, Condition, Offsets, Pages, Then};
 use crate::counters::CycleCounter;
-use crate::forked;
 use crate::sizes::SizeSource;
-use crate::statistics;
 use crate::status::StatusPage;
 use crate::verify::Verified;
+use crate::{clock, forked};
 use batch::WARM_CALLS;
+use carryline_statistics as statistics;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths};
 use company::Company;

@@ -13,8 +13,8 @@ use crate::arena::Arena;
 use crate::clock;
 use crate::condition::Pages;
 use crate::sampler::shuffle;
-use crate::statistics;
 use crate::status::StatusPage;
+use carryline_statistics as statistics;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

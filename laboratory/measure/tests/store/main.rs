@@ -8,11 +8,10 @@ mod death;
 mod life;
 
 use carryline_measure::condition::{Beside, Cache, Condition, Dependence, Offsets, Pages, Then};
-use carryline_measure::results::{
-    Cell, Estimate, Limit, NoiseFloor, Ratio, RunResult, SCHEMA_VERSION, Status, Warning,
-};
+use carryline_measure::results::{Cell, Limit, NoiseFloor, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_measure::sizes::Sizes;
 use carryline_measure::store::{RoundRecord, RunHeader};
+use carryline_statistics::{Estimate, Ratio};
 use std::path::PathBuf;
 
 fn header(seed: u64) -> RunHeader {

@@ -1,8 +1,7 @@
 //! From the runs' use of the machine to figures of both forms, their ratio, and whether it is above the floor.
 
 use super::child::Usage;
-use carryline_measure::results::{Estimate, Ratio};
-use carryline_measure::statistics::{self, Order};
+use carryline_statistics::{self as statistics, Estimate, Order, Ratio};
 use serde::Serialize;
 
 /// One round.

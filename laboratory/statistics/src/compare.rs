@@ -9,7 +9,7 @@
 
 use super::estimate::log_ratios;
 use super::{median, paired_ratio, ratio};
-use crate::results::Ratio;
+use crate::Ratio;
 
 /// The least floor: placement of code that no replicate varies, and the steps in which the clock counts,
 /// move identical code by about this much.

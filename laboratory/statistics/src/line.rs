@@ -38,7 +38,7 @@ impl Line {
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::line;
+/// use carryline_statistics::line;
 /// let points = [256.0, 512.0, 1024.0, 2048.0].map(|n| (n, 25.0 + n / 32.0));
 /// let line = line(&points).expect("four points");
 /// assert!((line.at_zero - 25.0).abs() < 1e-9 && (1.0 / line.slope - 32.0).abs() < 1e-9);

@@ -7,7 +7,7 @@
 
 use super::estimate::paired_ratio;
 use super::interval::{BARE_RELATIVE, Clean, percentiles, t_95};
-use crate::results::Ratio;
+use crate::Ratio;
 
 /// Takes the draws of the second side from another sequence than those of the first.
 const OTHER_SIDE: u64 = 0x756e_7061_6972_6564;
@@ -16,7 +16,7 @@ const OTHER_SIDE: u64 = 0x756e_7061_6972_6564;
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::ratio;
+/// use carryline_statistics::ratio;
 /// let (here, there) = (vec![10.0; 8], vec![f64::NAN; 8]);
 /// let a = vec![here.clone(), there.clone(), vec![10.2; 8], there.clone()];
 /// let b = vec![there.clone(), vec![20.0; 8], there, vec![20.4; 8]];

@@ -29,7 +29,7 @@ mod steady;
 mod unpaired;
 
 pub use compare::{LEAST_FLOOR, Order, compare, compare_samples, noise_floor};
-pub use estimate::{estimate, net, paired_ratio, typical};
+pub use estimate::{Estimate, Ratio, estimate, net, paired_ratio, typical};
 pub use interval::{BARE_RELATIVE, LEAST_ROUNDS, LONE_RELATIVE};
 pub use line::{Line, crossing, line};
 pub use order::{median, median_in_place, quantile, quantile_of_sorted};

@@ -14,7 +14,7 @@ use super::estimate::log_ratios;
 use super::interval::Clean;
 use super::unpaired::log_difference;
 use super::{Order, ratio};
-use crate::results::Ratio;
+use crate::Ratio;
 
 /// Where a cell stands in its situation.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub struct Standing {
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::rank;
+/// use carryline_statistics::rank;
 /// let cell = |ticks: f64| vec![vec![ticks; 6]; 4];
 /// let cells = [cell(100.0), cell(80.0), cell(80.1), vec![]];
 /// let cells: Vec<&[Vec<f64>]> = cells.iter().map(Vec::as_slice).collect();

@@ -1,7 +1,31 @@
 //! From raw samples to figures: an estimate of one cell, the paired ratio of two.
 
 use super::interval::{Clean, Interval, least_relative};
-use crate::results::{Estimate, Ratio};
+use serde::{Deserialize, Serialize};
+
+/// A figure with its doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The median of the replicates' medians.
+    pub median: f64,
+    /// Lower end of the 95 % interval (bootstrap over replicates).
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+    /// The smallest sample seen.
+    pub min: f64,
+}
+
+/// A paired ratio of gross times: below 1 is faster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// Median over replicates of the median over rounds.
+    pub median: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+}
 
 /// The median of a cell with its 95 % interval; `None` when there is no sample.
 ///
@@ -10,7 +34,7 @@ use crate::results::{Estimate, Ratio};
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::estimate;
+/// use carryline_statistics::estimate;
 /// let samples = vec![vec![10.0, 11.0, 10.5], vec![12.0, f64::NAN, 12.0], vec![11.0, 11.2, 90.0]];
 /// let estimate = estimate(&samples, 7).expect("there are samples");
 /// assert_eq!(estimate.median, 11.2);
@@ -55,7 +79,7 @@ pub fn net(gross: &[Vec<f64>], null: &[Vec<f64>]) -> Vec<Vec<f64>> {
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::paired_ratio;
+/// use carryline_statistics::paired_ratio;
 /// let b = vec![vec![10.0, 20.0, 10.0]; 4];
 /// let a = vec![vec![11.0, 22.0, 11.0]; 4];
 /// let ratio = paired_ratio(&a, &b, 7).expect("they share rounds");

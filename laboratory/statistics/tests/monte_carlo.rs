@@ -4,7 +4,7 @@
 //! stretch every cell of a round, drift over the rounds, a layout per process that all cells share, and a small
 //! one that each cell has for itself. The floor comes from one to three A/A pairs of the same situation.
 
-use carryline_measure::statistics::{
+use carryline_statistics::{
     Order, Standing, compare, compare_samples, estimate, noise_floor, paired_ratio, rank, unpaired_ratio,
 };
 use rand_core::{Rng, SeedableRng};

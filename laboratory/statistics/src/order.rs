@@ -6,7 +6,7 @@
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::median;
+/// use carryline_statistics::median;
 /// assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
 /// assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
 /// assert_eq!(median(&[]), None);
@@ -36,7 +36,7 @@ pub fn median_in_place(values: &mut [f64]) -> Option<f64> {
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::quantile;
+/// use carryline_statistics::quantile;
 /// assert_eq!(quantile(&[10.0, 30.0, 20.0], 0.25), Some(15.0));
 /// assert_eq!(quantile(&[7.0], 0.9), Some(7.0));
 /// ```

@@ -18,7 +18,7 @@ const STEADY_RELATIVE: f64 = 0.01;
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::steady;
+/// use carryline_statistics::steady;
 /// let warming: Vec<f64> = (0..40).map(|i| 100.0 + 50.0 / f64::from(1 + i / 8)).collect();
 /// let warm: Vec<f64> = (0..40).map(|i| 100.0 + f64::from(i % 3) * 0.2).collect();
 /// assert!(!steady(&warming) && steady(&warm));
@@ -57,7 +57,7 @@ pub fn by_parity(samples: &[Vec<f64>]) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::statistics::agreement_n_2n;
+/// use carryline_statistics::agreement_n_2n;
 /// let n = vec![vec![10.0, 10.0], vec![10.5, 10.5]];
 /// let n2 = vec![vec![9.0, 9.0], vec![9.45, 9.45]];
 /// assert!((agreement_n_2n(&n, &n2).expect("both") - 0.1).abs() < 1e-12);

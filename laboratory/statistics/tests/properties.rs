@@ -1,6 +1,6 @@
 //! What holds for the statistics whatever the samples are.
 
-use carryline_measure::statistics::{
+use carryline_statistics::{
     Order, compare, compare_samples, estimate, median, noise_floor, paired_ratio, quantile, rank,
 };
 use proptest::prelude::*;
