@@ -3,8 +3,8 @@
 
 mod support;
 
+use carryline_machine::environment::CacheSizes;
 use carryline_measure::protocol::{Job, Message, SpecialJob};
-use carryline_measure::sampler::CacheSizes;
 use carryline_measure::supervise::{End, Supervisor};
 use serde_json::Value;
 use std::time::Duration;

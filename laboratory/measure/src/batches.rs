@@ -3,10 +3,10 @@
 //! Most special measurements are of this kind. Those that must bring the machine into a state before each sample do so
 //! in [`Timed::before`], outside of the time.
 
-use crate::clock;
 use crate::sampler::{Call, flush, shuffle};
 use crate::special::{Impossible, Rounds, Series, Setup, time};
 use crate::status::StatusPage;
+use carryline_machine::clock;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -152,7 +152,7 @@ pub(crate) unsafe fn flush_range(base: *const u8, len: usize) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::sampler::CacheSizes;
+    use carryline_machine::environment::CacheSizes;
     use std::cell::Cell;
     use std::rc::Rc;
     use std::time::Duration;

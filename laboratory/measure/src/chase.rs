@@ -46,8 +46,7 @@ pub(crate) fn lines_within(bytes: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::Arena;
-    use crate::condition::Pages;
+    use carryline_machine::arena::{Arena, Pages};
 
     #[test]
     fn a_chain_visits_every_line_once() {

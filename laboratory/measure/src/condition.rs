@@ -10,6 +10,8 @@ mod offsets;
 
 pub use beside::Beside;
 pub use cache::{Cache, CacheMethod, ColdBatch, Operands};
+use carryline_machine::arena::Pages;
+use carryline_machine::words::{UnknownWord, unknown};
 pub use offsets::Offsets;
 
 use crate::sizes::Sizes;
@@ -38,23 +40,6 @@ pub struct Condition {
     /// What another core does meanwhile.
     #[serde(default, skip_serializing_if = "Beside::is_nothing")]
     pub beside: Beside,
-}
-
-/// A word on the command line that a field does not know.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {field} '{word}'; known: {known}")]
-pub struct UnknownWord {
-    /// The field, as the user would name it: `cache state`, `dependence`.
-    pub field: &'static str,
-    /// What was written.
-    pub word: String,
-    /// What could have been written.
-    pub known: String,
-}
-
-fn unknown<T>(field: &'static str, word: &str, words: &[(&str, &str)]) -> Result<T, UnknownWord> {
-    let known = words.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
-    Err(UnknownWord { field, word: word.to_owned(), known })
 }
 
 /// How calls follow each other. Figures of different dependence answer different questions; a table never mixes
@@ -109,42 +94,6 @@ impl fmt::Display for Dependence {
     }
 }
 
-/// What the buffers are mapped with. What was asked for; a result also says what the kernel gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pages {
-    /// The base page size; transparent huge pages refused.
-    Base,
-    /// Transparent huge pages asked for.
-    Huge,
-}
-
-impl Pages {
-    /// The words of the command line.
-    pub const WORDS: &'static [(&'static str, &'static str)] =
-        &[("4k", "base pages; transparent huge pages refused"), ("huge", "transparent huge pages asked for")];
-}
-
-impl FromStr for Pages {
-    type Err = UnknownWord;
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "4k" | "base" => Ok(Pages::Base),
-            "huge" => Ok(Pages::Huge),
-            _ => unknown("page kind", word, Pages::WORDS),
-        }
-    }
-}
-
-impl fmt::Display for Pages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Pages::Base => "4k",
-            Pages::Huge => "huge",
-        })
-    }
-}
-
 /// What follows each call inside the timed region: who pays for the state in which the call leaves the caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -174,7 +123,7 @@ impl Then {
 impl FromStr for Then {
     type Err = UnknownWord;
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        let bytes = |text: &str| crate::sizes::parse_bytes(text).ok().filter(|bytes| *bytes > 0);
+        let bytes = |text: &str| carryline_machine::words::parse_bytes(text).ok().filter(|bytes| *bytes > 0);
         match word.split_once(':') {
             None if word == "nothing" => Ok(Then::Nothing),
             None if word == "read" => Ok(Then::Read),

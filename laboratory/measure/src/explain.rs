@@ -2,8 +2,8 @@
 
 mod words;
 
-use crate::nearest;
 use crate::warning::Code;
+use carryline_machine::nearest;
 use std::fmt;
 
 /// The answer to "what does that mean?".

@@ -29,7 +29,7 @@ static GUARD: OnceLock<Guard> = OnceLock::new();
 static PROOF: AtomicU64 = AtomicU64::new(1);
 
 fn page<T>(flags: MapFlags) -> Option<*mut T> {
-    let bytes = crate::arena::page_bytes();
+    let bytes = carryline_machine::arena::page_bytes();
     // SAFETY: the kernel chooses the address; no existing mapping changes.
     let map = unsafe { mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags) };
     map.ok().map(<*mut _>::cast)
@@ -39,8 +39,9 @@ fn guard() -> &'static Guard {
     GUARD.get_or_init(|| Guard {
         wiped: page::<AtomicU32>(MapFlags::PRIVATE).and_then(|page| {
             // SAFETY: advice on the page that was just mapped; its content here stays.
-            let wipes =
-                unsafe { libc::madvise(page.cast(), crate::arena::page_bytes(), libc::MADV_WIPEONFORK) == 0 };
+            let wipes = unsafe {
+                libc::madvise(page.cast(), carryline_machine::arena::page_bytes(), libc::MADV_WIPEONFORK) == 0
+            };
             // SAFETY: zeroed memory of a page that is never unmapped, which is a valid atomic.
             wipes.then(|| unsafe { &*page })
         }),

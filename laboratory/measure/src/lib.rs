@@ -1,31 +1,23 @@
 //! From a variant to a number that can be believed: proof, condition, samples, estimate, store.
 
-pub mod arena;
 mod batches;
-pub mod c_library;
 pub mod capture;
 pub mod cells;
 mod chase;
 pub mod claims;
-pub mod clock;
 pub mod condition;
-pub mod counters;
-pub mod environment;
 pub mod explain;
 pub mod fleet;
 pub mod forked;
 pub mod gather;
 pub mod limits;
-pub mod nearest;
 pub mod object_loops;
 mod pages;
 pub mod planted;
 pub mod plugin;
-pub mod process;
 pub mod protocol;
 pub mod results;
 pub mod sampler;
-mod second_core;
 pub mod sizes;
 pub mod special;
 pub mod status;

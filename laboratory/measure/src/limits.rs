@@ -8,11 +8,11 @@
 mod kernels;
 mod raise;
 
-use crate::arena::Arena;
-use crate::clock;
 use crate::results::Limit;
-use crate::sampler::CacheSizes;
 use crate::status::{Now, Phase, StatusPage};
+use carryline_machine::arena::Arena;
+use carryline_machine::clock;
+use carryline_machine::environment::CacheSizes;
 pub(crate) use kernels::{Kernel, TURN, kernels};
 pub use raise::raise;
 pub(crate) use raise::{Throughput, bytes_ticks, raise_by};
@@ -152,7 +152,7 @@ pub fn merge(into: &mut Vec<Limit>, other: &[Limit]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::condition::Pages;
+    use carryline_machine::arena::Pages;
 
     #[test]
     fn every_level_has_a_limit_and_merging_keeps_the_higher() {

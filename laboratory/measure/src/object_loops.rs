@@ -6,11 +6,10 @@
 //! order, at the same random offsets. When not to use it: for anything that can be called; the sampler holds far more
 //! fixed. The object's code runs in this process, so this belongs into a worker.
 
-use crate::arena::Arena;
-use crate::condition::Pages;
 use crate::plugin::open_library;
 use crate::status::{Now, Phase, StatusPage};
-use crate::{clock, process};
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::{clock, process};
 use libloading::os::unix::Library;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -128,7 +127,7 @@ struct Ground {
 const BUFFER_BYTES: usize = 4096;
 
 impl Ground {
-    fn new(seed: u64) -> Result<Ground, crate::arena::MapError> {
+    fn new(seed: u64) -> Result<Ground, carryline_machine::arena::MapError> {
         let mut arena = Arena::new(2 * BUFFER_BYTES, Pages::Base)?;
         arena.prefault();
         Ok(Ground {

@@ -1,13 +1,13 @@
 //! Pages in a stated state: never touched, given back hot or cold, ready in a file; and what the kernel counts of them.
 //!
-//! An [`Arena`](crate::arena::Arena) begins untouched. [`give_back`] makes it so again: the frames go to the kernel's free lists, from which
+//! An [`Arena`](carryline_machine::arena::Arena) begins untouched. [`give_back`] makes it so again: the frames go to the kernel's free lists, from which
 //! the next fault of this CPU takes them, so their lines are as hot or as cold as they were left. [`Ready`] is
 //! memory whose pages exist and hold data, and are only not mapped: touching one costs the entry into the kernel and
 //! nothing to clear.
 
-use crate::arena::{MapError, page_bytes};
 use crate::sampler::loops::Call;
 use crate::sampler::{flush, touch};
+use carryline_machine::arena::{MapError, page_bytes};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::os::fd::{AsFd, OwnedFd};
@@ -138,8 +138,7 @@ impl Drop for Ready {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::Arena;
-    use crate::condition::Pages;
+    use carryline_machine::arena::{Arena, Pages};
 
     const COUNT: usize = 8;
 

@@ -7,11 +7,11 @@
 use crate::condition::Condition;
 use crate::object_loops::{Compared, LoopsJob};
 use crate::results::{Limit, Observed};
-use crate::sampler::CacheSizes;
 use crate::special::Series;
 use crate::subject::SubjectId;
 use crate::trace::Executed;
 use crate::verify::{Counterexample, ProofSummary};
+use carryline_machine::environment::CacheSizes;
 use serde::{Deserialize, Serialize};
 
 /// The environment variable with the number of the descriptor that messages go to.
@@ -21,7 +21,7 @@ pub const STATUS_VARIABLE: &str = "CARRYLINE_WORKER_STATUS";
 /// The environment variable with the token that marks the worker's lines.
 pub const TOKEN_VARIABLE: &str = "CARRYLINE_WORKER_TOKEN";
 /// The environment variable that says with which thresholds the worker's C library was started: see
-/// [`c_library`](crate::c_library).
+/// [`c_library`](carryline_machine::c_library).
 pub const THRESHOLDS_VARIABLE: &str = "CARRYLINE_WORKER_THRESHOLDS";
 /// The environment variable whose length shifts the stack from worker to worker.
 pub const PADDING_VARIABLE: &str = "CARRYLINE_WORKER_PADDING";

@@ -137,26 +137,6 @@ fn drawn(sizes: &[(u64, f64)]) -> impl Iterator<Item = (u64, f64)> + '_ {
     sizes.iter().copied().filter(|(_, weight)| *weight > 0.0)
 }
 
-/// A number of bytes as people write it: `40`, `4K`, `8M`, `1G` (binary multiples; `KiB`, `MiB`, `GiB` too).
-///
-/// # Errors
-/// A sentence that says what is wrong with the word.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    if !text.starts_with(|first: char| first.is_ascii_digit()) {
-        return Err(format!("'{text}' is not a number of bytes"));
-    }
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match &text[digits.len()..] {
-        "" | "B" => 0,
-        "K" | "k" | "KiB" => 10,
-        "M" | "m" | "MiB" => 20,
-        "G" | "g" | "GiB" => 30,
-        unit => return Err(format!("unknown unit '{unit}' in '{text}'; use K, M or G (1K is 1024 bytes)")),
-    };
-    let number: u64 = digits.parse().map_err(|_| format!("'{text}' is not a number of bytes"))?;
-    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or_else(|| format!("'{text}' is too large"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,16 +167,5 @@ mod tests {
         assert!(weighted(&[(1, 1e308), (2, 1e308)]).check().is_err());
         assert!(weighted(&[(2, 1.0), (1, 1.0)]).check().is_err());
         assert!(Sizes::new("r", Draw::Uniform { low: 2, high: 1 }).check().is_err());
-    }
-
-    #[test]
-    fn bytes_are_read_with_their_units() {
-        let good = [("40", 40), ("4K", 4096), ("4KiB", 4096), ("8M", 8 << 20), ("1G", 1 << 30), ("7B", 7)];
-        for (text, bytes) in good {
-            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "K", "4X", "1.5K", "-1", "+1", "99999999999999999999", "18446744073709551615K"] {
-            assert!(parse_bytes(text).is_err(), "{text}");
-        }
     }
 }

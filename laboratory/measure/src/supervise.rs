@@ -4,11 +4,11 @@
 //! its status page has not moved for longer than the patience, when the caller asks to stop, and by the kernel when
 //! this process dies. Whatever it leaves behind in its group is killed after it.
 
-use crate::c_library::{self, TUNABLES_VARIABLE};
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, Message, PADDING_VARIABLE, STATUS_VARIABLE, THRESHOLDS_VARIABLE, TOKEN_VARIABLE,
 };
 use crate::status::{Now, StatusPage};
+use carryline_machine::c_library::{self, TUNABLES_VARIABLE};
 use carryline_variants::c_library::Thresholds;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};

@@ -7,8 +7,8 @@
 mod catalogue;
 
 use crate::capture::{Capture, skip_list};
-use crate::environment::Environment;
 use crate::results::Warning;
+use carryline_machine::environment::Environment;
 use std::fmt::Display;
 use std::time::Duration;
 

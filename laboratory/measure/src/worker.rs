@@ -2,9 +2,6 @@
 //! overwrites what is not its own costs one row of a table.
 
 use crate::condition::Condition;
-use crate::counters::CycleCounter;
-use crate::plugin;
-use crate::process::{self, Disturbance};
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, SpecialJob, TOKEN_VARIABLE,
 };
@@ -13,7 +10,10 @@ use crate::special::{self, Impossible, Setup};
 use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
 use crate::verify::{self, Depth, Failure, Verified};
-use crate::{clock, limits, object_loops, planted, supervise};
+use crate::{limits, object_loops, planted, plugin, supervise};
+use carryline_machine::counters::CycleCounter;
+use carryline_machine::disturbance::Disturbance;
+use carryline_machine::{clock, process};
 use carryline_variants::Family;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,7 +1,8 @@
 //! The sampler allocates nothing inside a round: an allocator that counts watches whole rounds of every kind.
 
+use carryline_machine::environment::CacheSizes;
 use carryline_measure::condition::Condition;
-use carryline_measure::sampler::{Bench, Buffers, CacheSizes};
+use carryline_measure::sampler::{Bench, Buffers};
 use carryline_measure::status::StatusPage;
 use carryline_measure::subject::Subject;
 use carryline_measure::verify::{Depth, prove};

@@ -3,8 +3,8 @@
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{byte_size, number, number_with, percent_fine};
+use carryline_machine::environment::Environment;
 use carryline_measure::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Verdict};
-use carryline_measure::environment::Environment;
 use carryline_measure::results::RunResult;
 
 /// Width of the table of claims where there is no terminal that has one.

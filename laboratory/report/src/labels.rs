@@ -3,8 +3,9 @@
 //! What was asked for and what ran may differ; where they do, both are printed.
 
 use crate::units::{byte_phrase, byte_size, byte_size_rough, number, percent_fine};
+use carryline_machine::arena::Pages;
 use carryline_measure::condition::{
-    Beside, Cache, CacheMethod, ColdBatch, Condition, Offsets, Operands, Pages, Then,
+    Beside, Cache, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then,
 };
 use carryline_measure::results::{Cell, Observed};
 use carryline_measure::sizes::Draw;

@@ -56,7 +56,7 @@ impl Order {
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::{results::Ratio, statistics::noise_floor};
+/// use carryline_statistics::{Ratio, noise_floor};
 /// let pair = Ratio { median: 1.002, low: 0.98, high: 1.02 };
 /// assert!((noise_floor(&[pair]) - 0.8 * 0.0202).abs() < 1e-4);
 /// assert_eq!(noise_floor(&[]), 0.005);
@@ -79,7 +79,7 @@ fn distance(ratio: f64) -> f64 {
 ///
 /// # Examples
 /// ```
-/// use carryline_measure::{results::Ratio, statistics::{Order, compare}};
+/// use carryline_statistics::{Order, Ratio, compare};
 /// let ratio = Ratio { median: 1.05, low: 1.03, high: 1.07 };
 /// assert_eq!(compare(&ratio, 0.02), Order::Slower);
 /// assert_eq!(compare(&ratio, 0.06), Order::Tie);

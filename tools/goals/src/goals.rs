@@ -11,7 +11,7 @@ pub mod traps;
 use crate::goal::{Goal, Part};
 use crate::tier::Tier;
 use anyhow::bail;
-use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_machine::nearest::{did_you_mean, nearest};
 
 /// Every goal of a tier, in the order of the document.
 #[must_use]

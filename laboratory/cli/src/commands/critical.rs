@@ -16,7 +16,7 @@ use crate::output;
 use carryline_chain::draw::{self, Picture};
 use carryline_chain::text::in_cycles;
 use carryline_chain::{Latencies, Scope, table};
-use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_machine::nearest::{did_you_mean, nearest};
 use predict::Prediction;
 use std::path::Path;
 

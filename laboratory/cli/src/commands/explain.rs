@@ -3,8 +3,8 @@
 use crate::cli::{Common, Explain, Format};
 use crate::failure::{Failure, usage};
 use crate::output;
+use carryline_machine::nearest::did_you_mean;
 use carryline_measure::explain::{self, Explanation};
-use carryline_measure::nearest::did_you_mean;
 use serde_json::json;
 
 /// Explains a word, or lists the words that can be explained.

@@ -6,13 +6,13 @@ use crate::engine::machine::Here;
 use crate::engine::standard;
 use crate::failure::{Failure, usage};
 use crate::output;
-use carryline_measure::condition::{
-    Beside, Cache, Condition, Dependence, Offsets, Operands, Pages, Then, UnknownWord,
-};
+use carryline_machine::arena::Pages;
+use carryline_machine::nearest::{did_you_mean, nearest};
+use carryline_machine::process::allowed_cpus;
+use carryline_machine::words::{UnknownWord, parse_bytes};
+use carryline_measure::condition::{Beside, Cache, Condition, Dependence, Offsets, Operands, Then};
 use carryline_measure::gather::Situation;
-use carryline_measure::nearest::{did_you_mean, nearest};
-use carryline_measure::process::allowed_cpus;
-use carryline_measure::sizes::{Sizes, parse_bytes};
+use carryline_measure::sizes::Sizes;
 use carryline_report::matrix::matrices;
 use carryline_report::ranking::legend;
 use carryline_variants::Family;

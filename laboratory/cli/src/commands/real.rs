@@ -8,7 +8,7 @@ use crate::engine::real::{
 use crate::engine::session;
 use crate::failure::{Failure, status, usage};
 use crate::output;
-use carryline_measure::environment::Environment;
+use carryline_machine::environment::Environment;
 use carryline_measure::results::SCHEMA_VERSION;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;

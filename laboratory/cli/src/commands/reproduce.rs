@@ -8,7 +8,7 @@ use crate::experiments::{self, EXPERIMENTS, Experiment};
 use crate::failure::{Failure, status, usage};
 use crate::reproduce::{self, Wanted};
 use crate::{interrupt, output};
-use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_measure::results::RunResult;
 use carryline_measure::store::RunId;
 use carryline_report::experiments::{claims_page, experiments_text};

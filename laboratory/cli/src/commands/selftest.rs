@@ -153,7 +153,7 @@ fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
             offsets,
             cache: cache
                 .parse()
-                .map_err(|error: carryline_measure::condition::UnknownWord| usage(error.to_string()))?,
+                .map_err(|error: carryline_machine::words::UnknownWord| usage(error.to_string()))?,
             ..Condition::plain(0)
         };
         let mut situation = standard::situation(family, condition, 1.0, &|_| (subjects.clone(), Some(0)));

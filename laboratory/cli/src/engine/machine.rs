@@ -1,9 +1,9 @@
 //! The machine as a run needs it: cache sizes to lay buffers out for, the CPU to stay on, the memory there is.
 
 use crate::failure::{Failure, usage};
-use carryline_measure::environment::Environment;
+use carryline_machine::environment::{CacheSizes, Environment};
 use carryline_measure::gather::Situation;
-use carryline_measure::sampler::{CacheSizes, buffer_bytes};
+use carryline_measure::sampler::buffer_bytes;
 use carryline_variants::Family;
 
 /// What this machine is like.

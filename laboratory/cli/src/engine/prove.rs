@@ -3,7 +3,6 @@
 use super::progress::Progress;
 use super::thresholds;
 use crate::interrupt;
-use carryline_measure::c_library;
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::status::Now;
 use carryline_measure::subject::SubjectId;
@@ -133,7 +132,7 @@ pub fn unsupported(subject: &SubjectId) -> Option<Verdict> {
 /// Why this machine cannot run a variant: what its CPU or its C library lacks; `None` where it can.
 pub fn lacking(variant: &Variant) -> Option<String> {
     if variant.runs_here() {
-        return c_library::unsupported(variant).map(|reason| format!("the C library: {reason}"));
+        return thresholds::unsupported(variant).map(|reason| format!("the C library: {reason}"));
     }
     let missing = variant.needs.without(carryline::cpu::features());
     let missing: Vec<&str> = missing.names().collect();

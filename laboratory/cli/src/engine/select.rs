@@ -1,7 +1,7 @@
 //! Which subjects take part: by family, by name, and the user's own plug-ins.
 
 use crate::failure::{Failure, usage};
-use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_measure::plugin::PluginSpec;
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::subject::SubjectId;

@@ -1,9 +1,9 @@
 //! The standard matrix: the situations that users of these routines are in, at sizes chosen from the machine's caches.
 
+use carryline_machine::environment::CacheSizes;
+use carryline_machine::process::allowed_cpus;
 use carryline_measure::condition::{Beside, Cache, CacheMethod, Condition, Dependence, Offsets};
 use carryline_measure::gather::Situation;
-use carryline_measure::process::allowed_cpus;
-use carryline_measure::sampler::CacheSizes;
 use carryline_measure::sizes::{SizeError, Sizes};
 use carryline_variants::Family;
 

@@ -5,11 +5,12 @@
 //! library is in all of them, so that it is paired with both of its rows.
 
 use super::plan::Plan;
+use carryline_machine::c_library;
 use carryline_measure::gather::Situation;
 use carryline_measure::plugin::PluginSpec;
 use carryline_measure::subject::SubjectId;
-use carryline_variants::Family;
 use carryline_variants::c_library::Thresholds;
+use carryline_variants::{Family, Variant};
 use object::{Object, ObjectSymbol};
 use std::collections::HashMap;
 
@@ -119,6 +120,13 @@ fn calls_the_c_library(word: &str) -> bool {
     let Ok(file) = object::File::parse(&*bytes) else { return true };
     let mut undefined = file.dynamic_symbols().filter(ObjectSymbol::is_undefined);
     undefined.any(|symbol| symbol.name().map_or(true, |name| STRING_FUNCTIONS.contains(&name)))
+}
+
+/// Why the C library cannot be what a variant's name says; `None` where it can, and for variants that do not call it.
+#[must_use]
+pub fn unsupported(variant: &Variant) -> Option<String> {
+    let raised = variant.thresholds() == Some(Thresholds::Raised);
+    c_library::here().not_raised.clone().filter(|_| raised)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 use super::bandwidth::{reasons, uncached_bytes};
 use super::{Context, Experiment, Outcome};
 use crate::failure::Failure;
+use carryline_machine::environment::CacheKind;
 use carryline_measure::claims::{Claim, Datum, Rule, TableResult};
-use carryline_measure::environment::CacheKind;
 use carryline_measure::special::page_colour::{READS, WRITES};
 
 /// See the module.

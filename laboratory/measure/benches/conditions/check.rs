@@ -2,10 +2,10 @@
 
 use crate::cases::{Case, cases};
 use crate::harness::{Kernel, SAMPLES, TIME, World, rate, stay_on};
-use carryline_measure::clock;
+use carryline_machine::clock;
+use carryline_machine::environment::{CacheSizes, Environment};
 use carryline_measure::condition::Condition;
-use carryline_measure::environment::Environment;
-use carryline_measure::sampler::{Bench, Buffers, CacheSizes};
+use carryline_measure::sampler::{Bench, Buffers};
 use carryline_measure::sizes::Sizes;
 use carryline_measure::status::StatusPage;
 use carryline_measure::subject::Subject;
@@ -41,7 +41,7 @@ fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &C
 }
 
 pub fn run(wanted: &[String]) {
-    let allowed = carryline_measure::process::allowed_cpus();
+    let allowed = carryline_machine::process::allowed_cpus();
     let (Some(first), Some(last)) = (allowed.first().copied(), allowed.last().copied()) else {
         println!("the kernel does not say which CPUs may be used");
         return;

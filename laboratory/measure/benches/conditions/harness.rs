@@ -1,6 +1,6 @@
 //! The second harness: its own memory, lists, loops and ways of making a state.
 
-use carryline_measure::clock;
+use carryline_machine::clock;
 use carryline_variants::landing::{Landing, MoveFn, SetFn};
 use carryline_variants::{ChecksumFn, CopyFn, Family, Routine, ZeroFn, find};
 use std::alloc::{Layout, alloc, handle_alloc_error};

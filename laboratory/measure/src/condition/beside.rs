@@ -1,6 +1,6 @@
 //! What another core does while calls are timed.
 
-use super::{UnknownWord, unknown};
+use carryline_machine::words::{UnknownWord, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

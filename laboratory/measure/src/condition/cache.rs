@@ -1,6 +1,6 @@
 //! What is in the caches when a call begins, and how it came to be so.
 
-use super::{UnknownWord, unknown};
+use carryline_machine::words::{UnknownWord, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
 //! Where in a page the buffers of a call begin, or end.
 
-use super::{UnknownWord, unknown};
+use carryline_machine::words::{UnknownWord, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

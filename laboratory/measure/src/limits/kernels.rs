@@ -274,8 +274,7 @@ pub(crate) fn kernels() -> Kernels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::Arena;
-    use crate::condition::Pages;
+    use carryline_machine::arena::{Arena, Pages};
 
     #[test]
     fn the_store_loops_write_every_byte_and_no_other() {

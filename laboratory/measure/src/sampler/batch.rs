@@ -3,10 +3,10 @@
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls, shuffle};
 use super::{Bench, prepare};
-use crate::clock;
 use crate::condition::{CacheMethod, ColdBatch, Dependence, Then};
 use crate::forked;
 use crate::status::{Now, Phase, StatusPage};
+use carryline_machine::clock;
 
 /// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
 pub(super) const WARM_CALLS: usize = 16;

@@ -3,9 +3,8 @@
 
 use super::company::Kept;
 use super::workload::{START_PAGES, below};
-use crate::arena::{Arena, MapError};
-use crate::condition::Pages;
-use crate::process;
+use carryline_machine::arena::{Arena, MapError, Pages};
+use carryline_machine::process;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -5,9 +5,8 @@
 //! [`Company`] waits for the thread.
 
 use super::BenchError;
-use crate::arena::Arena;
-use crate::condition::Pages;
-use crate::{process, second_core};
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::{process, second_core};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;

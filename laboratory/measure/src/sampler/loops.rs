@@ -7,7 +7,7 @@
 //! no figure rests on where the loop happened to fall.
 
 use super::invoke::{CopyCall, Invoke, ZeroCall};
-use crate::clock;
+use carryline_machine::clock;
 use carryline_variants::Routine;
 use carryline_variants::landing::Landing;
 use std::hint::black_box;

@@ -16,21 +16,23 @@ mod seen;
 mod workload;
 
 pub use buffers::Buffers;
+use carryline_machine::environment::CacheSizes;
 pub(crate) use loops::Call;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use loops::{PLACEMENTS, place};
 pub(crate) use prepare::{flush, touch};
 pub(crate) use workload::shuffle;
-pub use workload::{CacheSizes, MIXED, buffer_bytes, level_of};
+pub use workload::{MIXED, buffer_bytes, level_of};
 
-use crate::arena::MapError;
-use crate::condition::{Beside, CacheMethod, Condition, Offsets, Pages, Then};
-use crate::counters::CycleCounter;
+use crate::condition::{Beside, CacheMethod, Condition, Offsets, Then};
+use crate::forked;
 use crate::sizes::SizeSource;
 use crate::status::StatusPage;
 use crate::verify::Verified;
-use crate::{clock, forked};
 use batch::WARM_CALLS;
+use carryline_machine::arena::{MapError, Pages};
+use carryline_machine::clock;
+use carryline_machine::counters::CycleCounter;
 use carryline_statistics as statistics;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths};
@@ -161,7 +163,9 @@ impl<'a> Bench<'a> {
                 let before = match operand.place {
                     // The last slot ends where the arena does.
                     Place::End => arena.len() - operand.stride * operand.slots,
-                    Place::At(_) | Place::Page | Place::Line => page * crate::arena::page_bytes().min(4096),
+                    Place::At(_) | Place::Page | Place::Line => {
+                        page * carryline_machine::arena::page_bytes().min(4096)
+                    }
                 };
                 Ok::<_, MapError>(arena.start().wrapping_add(before))
             }

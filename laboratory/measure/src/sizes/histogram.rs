@@ -108,7 +108,8 @@ fn by_size(lines: &[(usize, Vec<&str>)]) -> Result<BTreeMap<u64, f64>, Fault> {
         let [size, count] = fields.as_slice() else {
             return Err((Place::Line(*line), "not a 'size,count' pair".to_owned()));
         };
-        let size = super::parse_bytes(size).map_err(|reason| (Place::Line(*line), reason))?;
+        let size =
+            carryline_machine::words::parse_bytes(size).map_err(|reason| (Place::Line(*line), reason))?;
         *weights.entry(size).or_insert(0.0) += weight(*line, count)?;
     }
     Ok(weights)

@@ -1,11 +1,12 @@
 //! The words of `--sizes`.
 
 use super::histogram::{self, Place};
-use super::{Draw, MOST_PERIOD, Sizes, parse_bytes};
+use super::{Draw, MOST_PERIOD, Sizes};
 use crate::capture::{self, CaptureError};
-use crate::nearest::{did_you_mean, nearest};
 use crate::results::Warning;
 use crate::{fleet, warning};
+use carryline_machine::nearest::{did_you_mean, nearest};
+use carryline_machine::words::parse_bytes;
 use std::path::{Path, PathBuf};
 
 /// The forms of one item of `--sizes`, with what they mean.

@@ -6,10 +6,9 @@
 //! Samples are the ticks of one pass.
 
 use super::{Impossible, Rounds, Setup, Special};
-use crate::arena::Arena;
 use crate::batches::{Batches, Timed};
-use crate::condition::Pages;
 use crate::limits::{Kernel, TURN, kernels};
+use carryline_machine::arena::{Arena, Pages};
 use std::rc::Rc;
 
 /// See the module.

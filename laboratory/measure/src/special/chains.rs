@@ -10,12 +10,11 @@
 //! mean over the draws, and `LABEL NAME draw N`. The facts give each draw's alignments and sums.
 
 use super::{Impossible, Rounds, Series, Setup, Special};
-use crate::arena::Arena;
-use crate::clock;
-use crate::condition::Pages;
 use crate::sampler::loops::{self, Batch, Call, Follow};
 use crate::status::StatusPage;
 use crate::verify::Verified;
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::clock;
 use carryline_variants::Family;
 use carryline_variants::checksum::reference::folded_sum;
 use rand_core::{Rng, SeedableRng};
@@ -269,7 +268,7 @@ impl Rounds for Chains {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampler::CacheSizes;
+    use carryline_machine::environment::CacheSizes;
     use std::time::Duration;
 
     #[test]

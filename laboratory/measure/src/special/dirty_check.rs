@@ -6,10 +6,9 @@
 //! the collection, proved first, called through a pointer.
 
 use super::{Impossible, Rounds, Setup, Special};
-use crate::arena::Arena;
 use crate::batches::{Batches, Timed, flush_range};
-use crate::condition::Pages;
 use crate::sampler::{shuffle, touch};
+use carryline_machine::arena::{Arena, Pages};
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Routine, ZeroFn};
 use rand_core::{Rng, SeedableRng};

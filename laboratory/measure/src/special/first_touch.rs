@@ -16,12 +16,11 @@
 //! have been untouched.
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
-use crate::arena::{Arena, page_bytes};
-use crate::clock;
-use crate::condition::Pages;
 use crate::pages::{self, Left, Ready, Writes, drain};
 use crate::sampler::shuffle;
 use crate::status::StatusPage;
+use carryline_machine::arena::{Arena, Pages, page_bytes};
+use carryline_machine::clock;
 use carryline_variants::ZeroFn;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -78,7 +77,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         return Err(Impossible("frames are made cold by clflush, which is an x86-64 instruction".to_owned()));
     }
     let page = page_bytes();
-    let impossible = |error: crate::arena::MapError| Impossible(error.to_string());
+    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     Ok(Box::new(FirstTouch {
         page,
         arena: Arena::new(PAGES * page, Pages::Base).map_err(impossible)?,
@@ -299,7 +298,7 @@ impl Rounds for FirstTouch {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use crate::sampler::CacheSizes;
+    use carryline_machine::environment::CacheSizes;
 
     #[test]
     fn pages_are_untouched_and_each_way_faults_as_often_as_it_should() {

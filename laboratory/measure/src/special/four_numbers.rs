@@ -10,11 +10,10 @@
 //! of [`STATES`] (`drained`: until the stores are in the cache). Frames are given back flushed, so the kernel clears cold lines, except where a state says hot.
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
-use crate::arena::{Arena, page_bytes};
-use crate::condition::Pages;
 use crate::pages::{self, Left, Ready, Writes, drain};
 use crate::sampler::shuffle;
 use crate::status::StatusPage;
+use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_variants::ZeroFn;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -143,7 +142,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let (_, stosl) = setup.zeroing(&["rep_stosl"])?;
     // Since bzero left POSIX the C library has it as memset.
     let (_, bzero) = setup.zeroing(&["libc_memset"])?;
-    let impossible = |error: crate::arena::MapError| Impossible(error.to_string());
+    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     Ok(Box::new(FourNumbers {
         arena: Arena::new(orders().len() * PAGES_EACH * ZEROED_BYTES, Pages::Base).map_err(impossible)?,
         ready: Ready::new(PAGES_EACH * ZEROED_BYTES, Writes::Through).map_err(impossible)?,
@@ -349,7 +348,7 @@ impl Rounds for FourNumbers {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use crate::sampler::CacheSizes;
+    use carryline_machine::environment::CacheSizes;
     use std::collections::BTreeSet;
 
     #[test]

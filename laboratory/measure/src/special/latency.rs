@@ -9,11 +9,10 @@
 //! [`edges`] finds the caches in such a ladder.
 
 use super::{Impossible, Rounds, Series, Setup, Special};
-use crate::arena::Arena;
-use crate::clock;
-use crate::condition::Pages;
 use crate::sampler::shuffle;
 use crate::status::StatusPage;
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::clock;
 use carryline_statistics as statistics;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -5,7 +5,7 @@
 //! its own, like everything that is timed: a crash or a hang costs one row that says so. A worker starts it once
 //! ([`Special::start`]) and asks for rounds ([`Rounds::round`]), each of which fills in one sample for every
 //! series; the command repeats that in several processes, and the statistics are those of all other figures. Times
-//! are in ticks of [`crate::clock`], less [`clock::overhead_ticks`] where that matters.
+//! are in ticks of [`carryline_machine::clock`], less [`clock::overhead_ticks`] where that matters.
 //!
 //! Rules for an author:
 //! - each round measures every series once, in random order where they compete, so that ratios can be paired;
@@ -35,11 +35,11 @@ pub mod small_copy;
 pub mod string_startup;
 pub mod syscall;
 
-use crate::clock;
-use crate::sampler::CacheSizes;
 use crate::status::StatusPage;
 use crate::subject::Subject;
 use crate::verify::{self, Depth, Verified};
+use carryline_machine::clock;
+use carryline_machine::environment::CacheSizes;
 use carryline_variants::landing::Landing;
 use carryline_variants::{CopyFn, Family, Routine, ZeroFn};
 use serde::{Deserialize, Serialize};

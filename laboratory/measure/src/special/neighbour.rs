@@ -10,14 +10,12 @@
 //! Parameters: `cpus`, the logical CPUs that may be used; `victims`, those that take part (all if there is none). The facts say which were, and whether they share a core.
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
-use crate::arena::Arena;
 use crate::chase::{self, LINE};
-use crate::clock;
-use crate::condition::Pages;
-use crate::process;
-use crate::sampler::{CacheSizes, shuffle, touch};
-use crate::second_core;
+use crate::sampler::{shuffle, touch};
 use crate::status::StatusPage;
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::environment::CacheSizes;
+use carryline_machine::{clock, process, second_core};
 use carryline_variants::ZeroFn;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -102,12 +100,13 @@ struct Neighbour {
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let allowed: Vec<usize> = setup.numbers("cpus").into_iter().map(|cpu| cpu as usize).collect();
-    let (mine, other, same_core) = second_core::choose(setup.cpu, &allowed, &second_core::siblings)?;
+    let (mine, other, same_core) =
+        second_core::choose(setup.cpu, &allowed, &second_core::siblings).map_err(Impossible)?;
     if setup.cpu.is_none() {
         process::pin(mine).map_err(Impossible)?;
     }
     let bytes = region_bytes(&setup.caches);
-    let impossible = |error: crate::arena::MapError| Impossible(error.to_string());
+    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     let region = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
     let cached_lines = chase::lines_within(setup.caches.l3 / 4);
     let cached = Arena::new(cached_lines * LINE, Pages::Huge).map_err(impossible)?;

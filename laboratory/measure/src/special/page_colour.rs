@@ -10,10 +10,9 @@
 //! guest's. Then the pool once more on huge pages. Samples are ticks for a page of 4 KB.
 
 use super::{Impossible, Rounds, Setup, Special};
-use crate::arena::{Arena, page_bytes};
 use crate::batches::{Batches, Timed};
-use crate::condition::Pages;
 use crate::sampler::{shuffle, touch};
+use carryline_machine::arena::{Arena, Pages, page_bytes};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
@@ -48,7 +47,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let colours = setup.numbers("colours").first().copied().unwrap_or(1).max(1);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
     let count = bytes.div_ceil(PAGE);
-    let failed = |error: crate::arena::MapError| Impossible(error.to_string());
+    let failed = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     let pool = Arena::new(count * PAGE, Pages::Base).map_err(failed)?;
     // Faulted in random order: frames, which the kernel hands out nearly in order, then say nothing about addresses.
     let mut random: Vec<usize> = (0..count).collect();

@@ -2,8 +2,8 @@
 //! costs a row and nothing else.
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
-use crate::clock;
 use crate::status::StatusPage;
+use carryline_machine::clock;
 
 /// See the module.
 pub static SPECIAL: Special =

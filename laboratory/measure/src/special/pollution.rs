@@ -8,13 +8,13 @@
 //! Parameter: `victims`, those that take part; all if there is none. Series, in ticks per load: `VICTIM, METHOD`.
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
-use crate::arena::Arena;
 use crate::chase::{self, LINE};
-use crate::clock;
-use crate::condition::Pages;
 use crate::pages::{self, Left};
-use crate::sampler::{CacheSizes, shuffle};
+use crate::sampler::shuffle;
 use crate::status::StatusPage;
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::clock;
+use carryline_machine::environment::CacheSizes;
 use carryline_variants::{CopyFn, ZeroFn};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -85,7 +85,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
             "what is cleared is made cold by clflush, which is an x86-64 instruction".to_owned(),
         ));
     }
-    let impossible = |error: crate::arena::MapError| Impossible(error.to_string());
+    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     let mut sets = Vec::new();
     let victims = setup.chosen("victims", &VICTIMS);
     for victim in &victims {

@@ -7,12 +7,11 @@
 //! the method `cached again` makes the A/A pair.
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
-use crate::arena::Arena;
-use crate::clock;
-use crate::condition::Pages;
 use crate::pages::{self, Left, drain};
 use crate::sampler::{shuffle, touch};
 use crate::status::StatusPage;
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::clock;
 use carryline_variants::ZeroFn;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -160,7 +159,7 @@ impl Rounds for Prezero {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use crate::sampler::CacheSizes;
+    use carryline_machine::environment::CacheSizes;
 
     #[test]
     fn the_block_is_clear_when_used_and_every_cell_is_sampled() {

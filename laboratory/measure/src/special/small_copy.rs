@@ -60,11 +60,10 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
     use super::{BYTES, Impossible, MODES, MOST_BYTES, Rounds, Setup, WAYS, name, takes_any_length};
-    use crate::arena::Arena;
     use crate::batches::{Batches, Timed, flush_range};
-    use crate::clock;
-    use crate::condition::Pages;
     use crate::sampler::shuffle;
+    use carryline_machine::arena::{Arena, Pages};
+    use carryline_machine::clock;
     use carryline_variants::landing::Landing;
     use carryline_variants::{CopyFn, Family, Routine};
     use rand_core::{Rng, SeedableRng};

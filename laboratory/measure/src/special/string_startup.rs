@@ -41,9 +41,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{ALIGNMENTS, INSTRUCTIONS, Impossible, PAIR, Rounds, SIZES, Setup, name};
-    use crate::arena::Arena;
     use crate::batches::{Batches, Timed};
-    use crate::condition::Pages;
+    use carryline_machine::arena::{Arena, Pages};
     use std::arch::asm;
     use std::hint::black_box;
     use std::rc::Rc;

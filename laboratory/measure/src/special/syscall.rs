@@ -6,7 +6,7 @@
 
 use super::{Impossible, Rounds, Setup, Special};
 use crate::batches::{Batches, Timed};
-use crate::clock;
+use carryline_machine::clock;
 
 /// See the module.
 pub static SPECIAL: Special =

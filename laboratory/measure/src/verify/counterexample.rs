@@ -1,8 +1,8 @@
 //! What is said about a routine that is wrong: the input, what came out, and a sentence.
 
 use super::patterns::{self, PATTERNS};
-use crate::arena::MapError;
 use crate::status::Now;
+use carryline_machine::arena::MapError;
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 use std::fmt;

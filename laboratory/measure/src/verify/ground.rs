@@ -5,7 +5,7 @@ use super::call::Call;
 use super::counterexample::{Note, Spot, Stage, sums};
 use super::images::{Album, Image};
 use super::memory::Region;
-use crate::arena::MapError;
+use carryline_machine::arena::MapError;
 use carryline_variants::Family;
 
 /// A destination: writable memory that shows the picture of an image, to which every trial returns it.

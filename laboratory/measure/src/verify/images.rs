@@ -6,7 +6,7 @@
 
 use super::memory::Region;
 use super::patterns::{self, PATTERNS};
-use crate::arena::MapError;
+use carryline_machine::arena::MapError;
 
 const STEP: usize = 8;
 

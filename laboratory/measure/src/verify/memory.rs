@@ -2,7 +2,7 @@
 //!
 //! The guards are wide, so that a routine that runs away by a whole block still stops in one.
 
-use crate::arena::MapError;
+use carryline_machine::arena::MapError;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{
@@ -24,7 +24,7 @@ pub(super) struct Region {
 }
 
 fn whole_pages(len: usize) -> Result<usize, MapError> {
-    let page = crate::arena::page_bytes();
+    let page = carryline_machine::arena::page_bytes();
     len.max(1).checked_next_multiple_of(page).ok_or(MapError { bytes: len, source: Errno::NOMEM })
 }
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_repeated_region_is_one_memory() {
-        let page = crate::arena::page_bytes();
+        let page = carryline_machine::arena::page_bytes();
         let mut region = Region::shared(page, 3).expect("three views of a page");
         region.bytes_mut()[5] = 77;
         assert_eq!((region.bytes()[page + 5], region.bytes()[2 * page + 5]), (77, 77));

@@ -203,7 +203,7 @@ impl Reducer<'_, '_> {
             return None;
         }
         let family = self.bench.family;
-        let size = (input.len + 2 * ROOM).next_multiple_of(crate::arena::page_bytes());
+        let size = (input.len + 2 * ROOM).next_multiple_of(carryline_machine::arena::page_bytes());
         if self.memory.as_ref().is_none_or(|(src, ..)| src.len() != size) {
             self.memory = Some((Region::new(size).ok()?, Region::new(size).ok()?, vec![0; size]));
         }
@@ -262,7 +262,7 @@ impl Reducer<'_, '_> {
 
     fn report(&self, input: &Input, mismatch: Mismatch, note: Note) -> Counterexample {
         let family = self.bench.family;
-        let size = (input.len + 2 * ROOM).next_multiple_of(crate::arena::page_bytes());
+        let size = (input.len + 2 * ROOM).next_multiple_of(carryline_machine::arena::page_bytes());
         let at = |(spot, offset): (Spot, usize)| spot.place(size, input.len, offset) as u64 % 4096;
         let (dst, src) = (at(input.dst), at(input.src));
         let held = if family.reads() { &input.data } else { &input.prefill };

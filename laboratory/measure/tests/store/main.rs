@@ -7,7 +7,8 @@ mod damage;
 mod death;
 mod life;
 
-use carryline_measure::condition::{Beside, Cache, Condition, Dependence, Offsets, Pages, Then};
+use carryline_machine::arena::Pages;
+use carryline_measure::condition::{Beside, Cache, Condition, Dependence, Offsets, Then};
 use carryline_measure::results::{Cell, Limit, NoiseFloor, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_measure::sizes::Sizes;
 use carryline_measure::store::{RoundRecord, RunHeader};

@@ -8,7 +8,7 @@ use carryline_chain::calibrate::{self, CalibrateError, Calibration, Clock, keys}
 use carryline_chain::decode::{self, Stop};
 use carryline_chain::table::HighBytes;
 use carryline_chain::{Key, Latencies};
-use carryline_measure::{clock, process};
+use carryline_machine::{clock, process};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

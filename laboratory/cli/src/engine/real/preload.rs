@@ -2,7 +2,7 @@
 
 use super::child::STDERR;
 use crate::failure::{Failure, usage};
-use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_variants::{Family, Variant};
 use serde::Serialize;
 use std::ffi::OsStr;

@@ -1,5 +1,6 @@
 use super::*;
-use crate::condition::{Cache, Pages};
+use crate::condition::Cache;
+use carryline_machine::arena::Pages;
 use rand_core::SeedableRng;
 
 const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20 };

@@ -1,7 +1,7 @@
 //! Making register state, asking for it, saving and restoring it.
 
 use super::super::Impossible;
-use crate::clock;
+use carryline_machine::clock;
 use core::arch::asm;
 use core::arch::x86_64::__cpuid_count;
 

@@ -3,10 +3,9 @@
 use super::super::{Impossible, Rounds, Series, Setup};
 use super::registers::{self, Area, Offered};
 use super::{INSTRUCTIONS, PARTS, STATES, all_series};
-use crate::clock;
-use crate::process;
 use crate::sampler::shuffle;
 use crate::status::StatusPage;
+use carryline_machine::{clock, process};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::pipe::pipe;
@@ -241,7 +240,7 @@ impl Rounds for Switching {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampler::CacheSizes;
+    use carryline_machine::environment::CacheSizes;
 
     #[test]
     fn both_threads_stay_on_one_cpu_and_every_series_is_sampled_or_has_a_reason() {

@@ -1,6 +1,5 @@
-//! What a measuring process asks of the kernel for itself: to stay on one CPU, and to be told when it was disturbed.
+//! What a measuring process asks of the kernel for itself: to stay on one CPU.
 
-use crate::environment::Steal;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The logical CPUs that this process may run on; empty where the kernel does not say.
@@ -51,36 +50,6 @@ impl Drop for KeptOff {
     }
 }
 
-/// Counters of what takes the CPU away, at one moment.
-#[derive(Clone, Copy, Debug)]
-pub struct Disturbance {
-    involuntary_switches: u64,
-    steal: Option<Steal>,
-}
-
-impl Disturbance {
-    /// The counters now.
-    #[must_use]
-    pub fn now() -> Disturbance {
-        Disturbance { involuntary_switches: involuntary_switches(), steal: Steal::now() }
-    }
-
-    /// How often the kernel took the CPU from this thread since then, and which share of the machine's time the
-    /// hypervisor took.
-    #[must_use]
-    pub fn since(&self) -> (u64, f64) {
-        let now = Disturbance::now();
-        let stolen = self.steal.zip(now.steal).map_or(0.0, |(before, after)| after.share_since(&before));
-        (now.involuntary_switches.saturating_sub(self.involuntary_switches), stolen)
-    }
-}
-
-fn involuntary_switches() -> u64 {
-    let Ok(text) = std::fs::read_to_string("/proc/thread-self/status") else { return 0 };
-    let field = text.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    field.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,12 +82,5 @@ mod tests {
         })
         .join()
         .expect("the thread's assertions hold");
-    }
-
-    #[test]
-    fn disturbance_only_grows() {
-        let before = Disturbance::now();
-        let (switches, stolen) = before.since();
-        assert!(switches < 1_000_000 && (0.0..=1.0).contains(&stolen));
     }
 }

@@ -4,8 +4,6 @@
 //! workers that are started with the variable, and all others that end in the C library in workers without; see
 //! [`carryline_variants::c_library`]. What the user has set stays in force in both, but for the two thresholds.
 
-use carryline_variants::Variant;
-use carryline_variants::c_library::Thresholds;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
@@ -77,13 +75,6 @@ impl RepThresholds {
         };
         text + &own
     }
-}
-
-/// Why the C library cannot be what a variant's name says; `None` where it can, and for variants that do not call it.
-#[must_use]
-pub fn unsupported(variant: &Variant) -> Option<String> {
-    let raised = variant.thresholds() == Some(Thresholds::Raised);
-    here().not_raised.clone().filter(|_| raised)
 }
 
 /// The value of `GLIBC_TUNABLES` that raises the thresholds and leaves everything else of the user's in force.

@@ -6,7 +6,7 @@
 /// its length, at least two), or when one begins with the other.
 ///
 /// ```
-/// use carryline_measure::nearest::nearest;
+/// use carryline_machine::nearest::nearest;
 /// assert_eq!(nearest("chaned", ["independent", "chained", "fenced"]), ["chained"]);
 /// assert!(nearest("xyzzy", ["independent", "chained", "fenced"]).is_empty());
 /// ```

@@ -5,19 +5,20 @@
 //! the system does not say is `None`, never a guess.
 
 mod assumed;
+mod cache_sizes;
 mod caches;
 mod clock;
 mod compare;
 mod cpu;
 mod system;
 
+pub use cache_sizes::CacheSizes;
 pub use caches::{Cache, CacheKind};
 pub use clock::{Clock, TscSteps, tsc_steps};
 pub use cpu::{Cpu, Frequency};
 pub use system::{Build, Memory, Steal, System, may_pin};
 
 use crate::counters::CycleCounter;
-use crate::sampler::CacheSizes;
 use serde::{Deserialize, Serialize};
 
 /// Everything about the machine and the build that can change a figure.

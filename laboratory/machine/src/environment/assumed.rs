@@ -1,7 +1,7 @@
 //! What is assumed where a machine does not say what it is like: conditions still have to mean what they are called.
 
 use super::{CacheKind, Environment};
-use crate::sampler::CacheSizes;
+use crate::environment::CacheSizes;
 
 /// Where the machine does not tell its first level.
 const L1: u64 = 32 << 10;

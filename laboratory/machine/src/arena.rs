@@ -1,8 +1,47 @@
 //! Buffers: mapped by the page, prefaulted by writing, fenced by pages that nobody may touch.
 
-use crate::condition::Pages;
+use crate::words::{UnknownWord, unknown};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::ptr::NonNull;
+use std::str::FromStr;
+
+/// What the buffers are mapped with. What was asked for; a result also says what the kernel gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pages {
+    /// The base page size; transparent huge pages refused.
+    Base,
+    /// Transparent huge pages asked for.
+    Huge,
+}
+
+impl Pages {
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] =
+        &[("4k", "base pages; transparent huge pages refused"), ("huge", "transparent huge pages asked for")];
+}
+
+impl FromStr for Pages {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "4k" | "base" => Ok(Pages::Base),
+            "huge" => Ok(Pages::Huge),
+            _ => unknown("page kind", word, Pages::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Pages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Pages::Base => "4k",
+            Pages::Huge => "huge",
+        })
+    }
+}
 
 /// A buffer could not be had.
 #[derive(Debug, thiserror::Error)]
