@@ -185,9 +185,9 @@ pub fn noise_floor(summaries: &[(String, Summary)]) -> Option<NoiseFloor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::condition::Condition;
     use crate::gather::{Replicate, Round, Situation};
     use crate::results::Observed;
+    use carryline_conditions::Condition;
 
     /// Five replicates of ten rounds; subject k takes `times[k]` ticks with a small deterministic wobble that hits all
     /// members of a round alike, except for a wobble of its own of 0.1 %.

@@ -1,8 +1,8 @@
 //! Raw samples of a run, by situation, replicate and round, as they come from the workers or out of the store.
 
-use crate::condition::Condition;
 use crate::results::Observed;
 use crate::store::RoundRecord;
+use carryline_conditions::Condition;
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,10 @@
 //! From a variant to a number that can be believed: proof, condition, samples, estimate, store.
 
 mod batches;
-pub mod capture;
 pub mod cells;
 mod chase;
 pub mod claims;
-pub mod condition;
 pub mod explain;
-pub mod fleet;
 pub mod forked;
 pub mod gather;
 pub mod limits;
@@ -18,7 +15,6 @@ pub mod plugin;
 pub mod protocol;
 pub mod results;
 pub mod sampler;
-pub mod sizes;
 pub mod special;
 pub mod status;
 pub mod store;

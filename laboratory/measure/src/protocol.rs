@@ -4,13 +4,13 @@
 //! run's token, a space, a [`Message`] as JSON. Standard output and error lead nowhere, for a routine under test may
 //! print what it likes; a line without the token is not the worker's and is ignored.
 
-use crate::condition::Condition;
 use crate::object_loops::{Compared, LoopsJob};
 use crate::results::{Limit, Observed};
 use crate::special::Series;
 use crate::subject::SubjectId;
 use crate::trace::Executed;
 use crate::verify::{Counterexample, ProofSummary};
+use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
 use serde::{Deserialize, Serialize};
 

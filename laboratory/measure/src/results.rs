@@ -1,7 +1,7 @@
 //! What a run found, as it is stored, printed and exported. Fields are added, never renamed.
 
 use crate::claims::ExperimentResult;
-use crate::condition::Condition;
+use carryline_conditions::Condition;
 use carryline_statistics::{Estimate, Ratio};
 use serde::{Deserialize, Serialize};
 

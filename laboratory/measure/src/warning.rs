@@ -6,8 +6,9 @@
 
 mod catalogue;
 
-use crate::capture::{Capture, skip_list};
 use crate::results::Warning;
+use carryline_conditions::capture::skip_list;
+use carryline_conditions::sizes::SkippedPackets;
 use carryline_machine::environment::Environment;
 use std::fmt::Display;
 use std::time::Duration;
@@ -220,10 +221,10 @@ pub fn debug_build(profile: &str, opt_level: &str) -> Warning {
 
 /// Packets of a capture that were not used, by reason.
 #[must_use]
-pub fn packets_skipped(file: &str, capture: &Capture) -> Warning {
-    let skipped = capture.packets_skipped();
-    let all = capture.packets_used + skipped;
-    Code::PacketsSkipped.with(&[&file, &skipped, &all, &skip_list(&capture.skipped)])
+pub fn packets_skipped(of: &SkippedPackets) -> Warning {
+    let skipped: u64 = of.by_reason.iter().map(|(_, count)| count).sum();
+    let all = of.packets_used + skipped;
+    Code::PacketsSkipped.with(&[&of.file, &skipped, &all, &skip_list(&of.by_reason)])
 }
 
 /// A worker died or had to be killed; `at` is what it was doing.
@@ -331,7 +332,7 @@ pub fn of_environment(here: &Environment) -> Vec<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::{Format, Skip};
+    use carryline_conditions::capture::Skip;
 
     #[test]
     fn codes_number_the_catalogue() {
@@ -350,12 +351,10 @@ mod tests {
 
     #[test]
     fn every_warning_can_be_given_and_leaves_no_place_empty() {
-        let capture = Capture {
-            format: Format::Pcap,
-            sizes: vec![(40, 5)],
+        let skipped = SkippedPackets {
+            file: "x.pcap".to_owned(),
             packets_used: 5,
-            skipped: vec![(Skip::NotIp, 2), (Skip::Fragment, 1)],
-            file_bytes: 999,
+            by_reason: vec![(Skip::NotIp, 2), (Skip::Fragment, 1)],
         };
         let second = Duration::from_secs(1);
         let given = [
@@ -377,7 +376,7 @@ mod tests {
             budget_overrun(2 * second, second),
             features_masked(&["avx2".to_owned(), "avx512f".to_owned()]),
             debug_build("debug", "0"),
-            packets_skipped("x.pcap", &capture),
+            packets_skipped(&skipped),
             worker_lost("signal 11", "copy/avx2"),
             never_steady(&"copy/avx2"),
             cold_methods_disagree(&"copy/avx2", "clflush", "arena", 0.4),

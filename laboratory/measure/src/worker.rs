@@ -1,7 +1,6 @@
 //! The worker process: loads, proves and times in a process of its own, so that a routine that crashes, hangs or
 //! overwrites what is not its own costs one row of a table.
 
-use crate::condition::Condition;
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, SpecialJob, TOKEN_VARIABLE,
 };
@@ -11,6 +10,7 @@ use crate::status::{Now, Phase, StatusPage};
 use crate::subject::{Subject, SubjectId};
 use crate::verify::{self, Depth, Failure, Verified};
 use crate::{limits, object_loops, planted, plugin, supervise};
+use carryline_conditions::Condition;
 use carryline_machine::counters::CycleCounter;
 use carryline_machine::disturbance::Disturbance;
 use carryline_machine::{clock, process};

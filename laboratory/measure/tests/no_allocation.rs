@@ -1,7 +1,7 @@
 //! The sampler allocates nothing inside a round: an allocator that counts watches whole rounds of every kind.
 
+use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
-use carryline_measure::condition::Condition;
 use carryline_measure::sampler::{Bench, Buffers};
 use carryline_measure::status::StatusPage;
 use carryline_measure::subject::Subject;
@@ -67,7 +67,7 @@ fn a_round_allocates_nothing() {
                 continue;
             }
             let condition = Condition {
-                sizes: carryline_measure::sizes::Sizes::parse_list(sizes).expect("sizes").remove(0),
+                sizes: carryline_conditions::sizes::Sizes::parse_list(sizes).expect("sizes").remove(0),
                 offsets: offsets.parse().expect("offsets"),
                 cache: cache.parse().expect("a cache state"),
                 dependence: dependence.parse().expect("a dependence"),

@@ -1,8 +1,8 @@
 //! A routine that is right when it is proved and wrong afterwards is found out after the timing.
 
 use carryline::cpu::Features;
+use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
-use carryline_measure::condition::Condition;
 use carryline_measure::sampler::{Bench, Buffers};
 use carryline_measure::status::StatusPage;
 use carryline_measure::subject::Subject;

@@ -11,7 +11,7 @@ use crate::roles::Roles;
 use crate::table::{Style, bold};
 use crate::text::{safe, wrap};
 use crate::units::{Unit, byte_size, number};
-use carryline_measure::condition::Condition;
+use carryline_conditions::Condition;
 use carryline_measure::results::{Cell, RunResult, Status};
 
 /// What lines are drawn with.

@@ -2,7 +2,7 @@
 //!
 //! Nothing here measures, and nothing here writes: every function takes results or plain lists and returns text.
 //! Two rules of the method live here. A table never mixes figures of different
-//! [dependence](carryline_measure::condition::Dependence): rankings refuse it with a typed error, matrices and
+//! [dependence](carryline_conditions::Dependence): rankings refuse it with a typed error, matrices and
 //! recommendations make one table for each. And a tie is printed as a tie.
 //!
 //! ```

@@ -51,7 +51,7 @@ pub fn only(words: &[String], tier: Tier) -> anyhow::Result<Vec<Goal>> {
 mod tests {
     use super::*;
     use crate::goal::{Against, is_ours};
-    use carryline_measure::sizes::Sizes;
+    use carryline_conditions::sizes::Sizes;
     use std::collections::HashSet;
 
     #[test]

@@ -6,7 +6,7 @@
 
 use crate::goal::{Against, Goal, Over, is_ours, is_peer};
 use crate::stored::{Stored, StoredSituation};
-use carryline_measure::condition::Then;
+use carryline_conditions::Then;
 use carryline_statistics::{Estimate, Order, Ratio, compare, estimate, median, paired_ratio};
 use carryline_variants::Family;
 

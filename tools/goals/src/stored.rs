@@ -4,7 +4,7 @@ use crate::goal::Cells;
 use crate::machine;
 use crate::tier::Tier;
 use anyhow::{Context, bail};
-use carryline_measure::condition::Condition;
+use carryline_conditions::Condition;
 use carryline_measure::gather::{Gathered, Situation};
 use carryline_measure::results::{Cell, Limit, Status, Warning};
 use carryline_measure::store::{RunStatus, Store};

@@ -4,7 +4,7 @@ use crate::cli::{Cli, Common, Format, Rerun};
 use crate::engine::session::open_store;
 use crate::failure::{Failure, usage};
 use crate::output;
-use carryline_measure::condition::Offsets;
+use carryline_conditions::Offsets;
 use carryline_measure::store::RunId;
 use clap::Parser;
 use serde_json::Value;

@@ -9,11 +9,12 @@ use crate::engine::thresholds::{Needs, Schedule};
 use crate::engine::{prove, standard};
 use crate::failure::{Failure, status, usage};
 use crate::output;
+use carryline_conditions::sizes::Sizes;
 use carryline_measure::gather::Situation;
 use carryline_measure::results::{RunResult, Warning};
-use carryline_measure::sizes::Sizes;
 use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::Supervisor;
+use carryline_measure::warning;
 use carryline_report::page::{About, page};
 use carryline_report::ranking::{legend, rankings};
 use carryline_report::recommend::recommend;
@@ -184,7 +185,11 @@ fn print_plan(plan: &Plan, common: &Common) -> Result<(), Failure> {
 pub fn read_sizes(text: Option<&str>) -> Result<(Vec<Sizes>, Vec<Warning>), Failure> {
     match text {
         None => Ok((Vec::new(), Vec::new())),
-        Some(text) => Sizes::parse_list_with_warnings(text).map_err(|error| usage(error.to_string())),
+        Some(text) => {
+            let (sizes, skipped) =
+                Sizes::parse_list_and_skipped(text).map_err(|error| usage(error.to_string()))?;
+            Ok((sizes, skipped.iter().map(warning::packets_skipped).collect()))
+        }
     }
 }
 

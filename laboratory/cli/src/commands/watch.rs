@@ -12,7 +12,7 @@ use crate::watch::plain;
 use crate::watch::show::{BUDGET, Watching};
 use crate::watch::state::{Live, Sort, State};
 use crate::{interrupt, output};
-use carryline_measure::condition::Offsets;
+use carryline_conditions::Offsets;
 use carryline_measure::results::Warning;
 use carryline_report::units::Factors;
 use carryline_variants::Family;

@@ -3,9 +3,9 @@
 use super::measure::Outcome;
 use super::plan::Plan;
 use super::session::Setting;
+use carryline_conditions::Condition;
 use carryline_machine::arena::Pages;
 use carryline_measure::cells::Summary;
-use carryline_measure::condition::Condition;
 use carryline_measure::gather::Gathered;
 use carryline_measure::results::{Status, Warning};
 use carryline_measure::warning;

@@ -420,7 +420,7 @@ fn place_members(members: &[usize], places: &Places) -> Vec<usize> {
 }
 
 /// Why a variant made for some lengths alone cannot take part.
-fn unsupported_size(lengths: Lengths, condition: &carryline_measure::condition::Condition) -> Option<String> {
+fn unsupported_size(lengths: Lengths, condition: &carryline_conditions::Condition) -> Option<String> {
     let (low, high) = if condition.segments.is_empty() {
         (condition.sizes.min(), condition.sizes.max())
     } else {
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_length_outside_what_the_authors_support_is_refused() {
-        use carryline_measure::condition::Condition;
+        use carryline_conditions::Condition;
         let condition = Condition::plain(1500);
         assert!(unsupported_size(Lengths::Only(40), &condition).is_some());
         assert!(unsupported_size(Lengths::UpTo(1499), &condition).is_some());

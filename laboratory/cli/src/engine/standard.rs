@@ -1,10 +1,10 @@
 //! The standard matrix: the situations that users of these routines are in, at sizes chosen from the machine's caches.
 
+use carryline_conditions::sizes::{SizeError, Sizes};
+use carryline_conditions::{Beside, Cache, CacheMethod, Condition, Dependence, Offsets};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::process::allowed_cpus;
-use carryline_measure::condition::{Beside, Cache, CacheMethod, Condition, Dependence, Offsets};
 use carryline_measure::gather::Situation;
-use carryline_measure::sizes::{SizeError, Sizes};
 use carryline_variants::Family;
 
 /// One situation of the matrix, before the subjects are filled in.

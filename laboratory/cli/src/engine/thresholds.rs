@@ -133,7 +133,7 @@ pub fn unsupported(variant: &Variant) -> Option<String> {
 mod tests {
     use super::*;
     use crate::engine::standard;
-    use carryline_measure::condition::Condition;
+    use carryline_conditions::Condition;
     use std::time::Duration;
 
     fn plan(families: &[(Family, &[&str])]) -> Plan {

@@ -25,7 +25,7 @@
 //! use super::{Basis, Context, Experiment, In, Outcome};
 //! use crate::failure::Failure;
 //! use carryline_measure::claims::{Claim, Rule, TableResult};
-//! use carryline_measure::condition::Condition;
+//! use carryline_conditions::Condition;
 //! use carryline_variants::Family;
 //!
 //! pub static EXPERIMENT: Experiment = Experiment {

@@ -2,9 +2,9 @@
 
 use crate::commands::measure::impossible;
 use crate::engine::standard;
-use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets};
+use carryline_conditions::sizes::{SizeError, Sizes};
+use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets};
 use carryline_measure::gather::Situation;
-use carryline_measure::sizes::{SizeError, Sizes};
 use carryline_variants::Family;
 
 /// Sizes that keys go through, beside those of the command line.

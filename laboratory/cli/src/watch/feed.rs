@@ -254,7 +254,7 @@ fn join(total: &mut Outcome, mut more: Outcome) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_measure::condition::Condition;
+    use carryline_conditions::Condition;
     use carryline_measure::gather::{Gathered, Replicate, Situation};
 
     fn outcome(lost: bool) -> Outcome {

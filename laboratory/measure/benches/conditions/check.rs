@@ -2,11 +2,11 @@
 
 use crate::cases::{Case, cases};
 use crate::harness::{Kernel, SAMPLES, TIME, World, rate, stay_on};
+use carryline_conditions::Condition;
+use carryline_conditions::sizes::Sizes;
 use carryline_machine::clock;
 use carryline_machine::environment::{CacheSizes, Environment};
-use carryline_measure::condition::Condition;
 use carryline_measure::sampler::{Bench, Buffers};
-use carryline_measure::sizes::Sizes;
 use carryline_measure::status::StatusPage;
 use carryline_measure::subject::Subject;
 use carryline_measure::verify::{Depth, prove};

@@ -1,8 +1,8 @@
 //! Limits raised by what variants moved: no routine beats the machine, so a rate that passes a measured limit is one.
 
-use crate::condition::{Beside, Dependence, Operands, Then};
 use crate::gather::Gathered;
 use crate::results::Limit;
+use carryline_conditions::{Beside, Dependence, Operands, Then};
 use carryline_statistics as statistics;
 use carryline_variants::Family;
 
@@ -87,9 +87,9 @@ pub(crate) fn bytes_ticks(limits: &[Limit], throughput: &Throughput) -> Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::condition::Condition;
     use crate::gather::{Replicate, Round, Situation};
     use crate::results::Observed;
+    use carryline_conditions::Condition;
 
     fn gathered(family: Family, level: &str, between: bool, ticks: &[f64]) -> Gathered {
         let mut gathered = Gathered::new(Situation {

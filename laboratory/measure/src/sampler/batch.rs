@@ -3,9 +3,9 @@
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls, shuffle};
 use super::{Bench, prepare};
-use crate::condition::{CacheMethod, ColdBatch, Dependence, Then};
 use crate::forked;
 use crate::status::{Now, Phase, StatusPage};
+use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
 use carryline_machine::clock;
 
 /// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.

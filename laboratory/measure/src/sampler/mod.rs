@@ -24,12 +24,12 @@ pub(crate) use prepare::{flush, touch};
 pub(crate) use workload::shuffle;
 pub use workload::{MIXED, buffer_bytes, level_of};
 
-use crate::condition::{Beside, CacheMethod, Condition, Offsets, Then};
 use crate::forked;
-use crate::sizes::SizeSource;
 use crate::status::StatusPage;
 use crate::verify::Verified;
 use batch::WARM_CALLS;
+use carryline_conditions::sizes::SizeSource;
+use carryline_conditions::{Beside, CacheMethod, Condition, Offsets, Then};
 use carryline_machine::arena::{MapError, Pages};
 use carryline_machine::clock;
 use carryline_machine::counters::CycleCounter;

@@ -7,8 +7,8 @@
 //! same cache sets. A mixed operand has a hot slot, and behind it those of an arena.
 
 use super::loops::Call;
-use crate::condition::{Beside, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
-use crate::sizes::{Draw, SizeSource};
+use carryline_conditions::sizes::SizeSource;
+use carryline_conditions::{Beside, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
 use carryline_machine::environment::CacheSizes;
 use carryline_variants::Family;
 use rand_core::Rng;
@@ -224,20 +224,6 @@ impl Layout {
     /// Bytes that its buffers take.
     pub fn bytes(&self) -> u64 {
         self.dst.iter().chain(&self.src).map(|operand| operand.bytes() as u64).sum()
-    }
-}
-
-impl Condition {
-    /// True if sizes with a period are repeated under this condition: a cold batch is too short for one, and what
-    /// follows calls has lists of its own.
-    #[must_use]
-    pub fn can_repeat(&self) -> bool {
-        self.cache.is_hot() && self.segments.is_empty() && self.then == Then::Nothing
-    }
-
-    /// True if calls differ in size.
-    fn sizes_vary(&self) -> bool {
-        !matches!(self.sizes.draw, Draw::Fixed(_))
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Situation, slower_by};
 use crate::labels;
 use crate::text::{enumerate, safe};
 use crate::units::{percent_fine, times};
-use carryline_measure::condition::{Beside, Cache, Condition, Offsets};
+use carryline_conditions::{Beside, Cache, Condition, Offsets};
 use carryline_measure::results::Cell;
 
 /// One of the places to look at.

@@ -7,7 +7,7 @@ use crate::engine::machine::Here;
 use crate::engine::standard;
 use crate::failure::Failure;
 use crate::output;
-use carryline_measure::condition::{Condition, Dependence};
+use carryline_conditions::{Condition, Dependence};
 use carryline_measure::gather::Situation;
 use carryline_measure::results::{Cell, Status};
 use std::time::Duration;

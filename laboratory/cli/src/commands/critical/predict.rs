@@ -7,7 +7,7 @@ use carryline_chain::analysis::{self, LoopBound};
 use carryline_chain::suggest::{self, Suggestion};
 use carryline_chain::trace::{Trace, TraceStep};
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
-use carryline_measure::condition::Dependence;
+use carryline_conditions::Dependence;
 use carryline_measure::protocol::{Job, Message};
 use carryline_measure::subject::SubjectId;
 use carryline_measure::trace::Executed;

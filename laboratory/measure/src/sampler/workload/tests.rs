@@ -1,5 +1,5 @@
 use super::*;
-use crate::condition::Cache;
+use carryline_conditions::Cache;
 use carryline_machine::arena::Pages;
 use rand_core::SeedableRng;
 
@@ -163,7 +163,7 @@ fn the_footprint_of_random_offsets_counts_the_page_they_are_drawn_from() {
 
 #[test]
 fn a_period_repeats_its_arguments_where_it_can() {
-    let sizes = crate::sizes::Sizes::parse_list("1..64/period:100").expect("sizes").remove(0);
+    let sizes = carryline_conditions::sizes::Sizes::parse_list("1..64/period:100").expect("sizes").remove(0);
     let condition = |cache: &str| Condition { sizes: sizes.clone(), ..condition(0, cache, "random") };
     let hot = condition("hot");
     let layout = Layout::new(Family::Copy, &hot, &CACHES);

@@ -6,7 +6,10 @@
 
 mod beside;
 mod cache;
+pub mod capture;
+pub mod fleet;
 mod offsets;
+pub mod sizes;
 
 pub use beside::Beside;
 pub use cache::{Cache, CacheMethod, ColdBatch, Operands};
@@ -161,6 +164,19 @@ impl Condition {
             then: Then::Nothing,
             beside: Beside::Nothing,
         }
+    }
+
+    /// True if sizes with a period are repeated under this condition: a cold batch is too short for one, and what
+    /// follows calls has lists of its own.
+    #[must_use]
+    pub fn can_repeat(&self) -> bool {
+        self.cache.is_hot() && self.segments.is_empty() && self.then == Then::Nothing
+    }
+
+    /// True if calls differ in size.
+    #[must_use]
+    pub fn sizes_vary(&self) -> bool {
+        !matches!(self.sizes.draw, sizes::Draw::Fixed(_))
     }
 }
 

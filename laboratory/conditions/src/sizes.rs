@@ -5,7 +5,7 @@ mod parse;
 mod source;
 
 pub use histogram::Place;
-pub use parse::{FORMS, SizeError};
+pub use parse::{FORMS, SizeError, SkippedPackets};
 pub use source::SizeSource;
 
 use serde::{Deserialize, Serialize};

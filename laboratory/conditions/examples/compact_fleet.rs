@@ -1,6 +1,6 @@
 //! Writes `data/fleet.txt`: the fleet's size distributions in the compact form that the crate ships.
 //!
-//! `cargo run -p carryline-measure --example compact_fleet FOLDER > laboratory/measure/data/fleet.txt`, where FOLDER
+//! `cargo run -p carryline-conditions --example compact_fleet FOLDER > laboratory/conditions/data/fleet.txt`, where FOLDER
 //! holds the published files (`MemcpyGoogleA.csv` and so on: the probabilities of sizes 0, 1, 2, ... on one line).
 //! Digits are carried over as they are, so nothing is rounded on the way.
 

@@ -53,7 +53,7 @@ impl fmt::Display for Beside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::condition::Condition;
+    use crate::Condition;
 
     #[test]
     fn every_word_reads_back_and_a_wrong_one_names_the_right_ones() {

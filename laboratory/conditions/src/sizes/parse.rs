@@ -2,9 +2,8 @@
 
 use super::histogram::{self, Place};
 use super::{Draw, MOST_PERIOD, Sizes};
-use crate::capture::{self, CaptureError};
-use crate::results::Warning;
-use crate::{fleet, warning};
+use crate::capture::{self, CaptureError, Skip};
+use crate::fleet;
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_machine::words::parse_bytes;
 use std::path::{Path, PathBuf};
@@ -116,15 +115,25 @@ pub enum SizeError {
     },
 }
 
+/// Packets of a capture that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedPackets {
+    /// The file as it was named.
+    pub file: String,
+    /// How many packets were used.
+    pub packets_used: u64,
+    /// Why the others were not, and how many each.
+    pub by_reason: Vec<(Skip, u64)>,
+}
+
 impl Sizes {
     /// Reads what `--sizes` takes: items separated by commas, each a cell of its own. See [`FORMS`]. A file name
     /// can hold no comma.
     ///
-    /// Warnings about packets that a capture lost on the way are dropped: a command wants
-    /// [`Sizes::parse_list_with_warnings`].
+    /// What a capture lost on the way is dropped: a command wants [`Sizes::parse_list_and_skipped`].
     ///
     /// ```
-    /// use carryline_measure::sizes::{Draw, Sizes};
+    /// use carryline_conditions::sizes::{Draw, Sizes};
     /// let sizes = Sizes::parse_list("40,4K,1..64").unwrap();
     /// assert_eq!(sizes[1].draw, Draw::Fixed(4096));
     /// assert_eq!(sizes[2].draw, Draw::Uniform { low: 1, high: 64 });
@@ -135,28 +144,28 @@ impl Sizes {
     /// # Errors
     /// At the first item that is wrong; see [`SizeError`].
     pub fn parse_list(text: &str) -> Result<Vec<Sizes>, SizeError> {
-        Ok(Sizes::parse_list_with_warnings(text)?.0)
+        Ok(Sizes::parse_list_and_skipped(text)?.0)
     }
 
-    /// The same, with a warning for each capture some packets of which could not be used.
+    /// The same, with what was skipped in each capture some packets of which could not be used.
     ///
     /// # Errors
     /// At the first item that is wrong; see [`SizeError`].
-    pub fn parse_list_with_warnings(text: &str) -> Result<(Vec<Sizes>, Vec<Warning>), SizeError> {
-        let mut warnings = Vec::new();
+    pub fn parse_list_and_skipped(text: &str) -> Result<(Vec<Sizes>, Vec<SkippedPackets>), SizeError> {
+        let mut skipped = Vec::new();
         let mut list = Vec::new();
         for (index, word) in text.split(',').map(str::trim).enumerate() {
             if word.is_empty() {
                 return Err(SizeError::Empty { list: text.to_owned(), item: index + 1 });
             }
             let (of, period) = split_period(word)?;
-            let draw = parse_item(of, &mut warnings)?;
+            let draw = parse_item(of, &mut skipped)?;
             if period.is_some() && matches!(draw, Draw::Fixed(_)) {
                 return Err(not_a_period(word, "a fixed size repeats anyway"));
             }
             list.push(Sizes { label: word.to_owned(), draw, period });
         }
-        Ok((list, warnings))
+        Ok((list, skipped))
     }
 }
 
@@ -173,12 +182,12 @@ fn not_a_period(word: &str, reason: &str) -> SizeError {
     SizeError::BadPeriod { word: word.to_owned(), reason: reason.to_owned() }
 }
 
-fn parse_item(word: &str, warnings: &mut Vec<Warning>) -> Result<Draw, SizeError> {
+fn parse_item(word: &str, skipped: &mut Vec<SkippedPackets>) -> Result<Draw, SizeError> {
     if let Some((prefix, rest)) = word.split_once(':') {
         return match prefix {
             "fleet" => from_fleet(word, rest),
             "histogram" => from_histogram(word, rest),
-            "capture" => from_capture(word, rest, warnings),
+            "capture" => from_capture(word, rest, skipped),
             _ => {
                 let nearest = nearest(prefix, SOURCES).into_iter().map(|known| format!("{known}:{rest}"));
                 let (word, prefix) = (word.to_owned(), prefix.to_owned());
@@ -245,10 +254,14 @@ fn from_histogram(word: &str, file: &str) -> Result<Draw, SizeError> {
     histogram::read(Path::new(file)).map(Draw::Weighted).map_err(wrong)
 }
 
-fn from_capture(word: &str, file: &str, warnings: &mut Vec<Warning>) -> Result<Draw, SizeError> {
+fn from_capture(word: &str, file: &str, skipped: &mut Vec<SkippedPackets>) -> Result<Draw, SizeError> {
     let capture = capture::read(file).map_err(|error| SizeError::Capture { word: word.to_owned(), error })?;
     if !capture.skipped.is_empty() {
-        warnings.push(warning::packets_skipped(file, &capture));
+        skipped.push(SkippedPackets {
+            file: file.to_owned(),
+            packets_used: capture.packets_used,
+            by_reason: capture.skipped,
+        });
     }
     Ok(Draw::Weighted(capture.sizes.into_iter().map(|(size, count)| (size, count as f64)).collect()))
 }
@@ -339,10 +352,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let word = format!("capture:{}", file.path().display());
         std::fs::write(file.path(), crate::capture::example_capture()).expect("written");
-        let (sizes, warnings) = Sizes::parse_list_with_warnings(&word).expect("a capture");
+        let (sizes, skipped) = Sizes::parse_list_and_skipped(&word).expect("a capture");
         assert_eq!(sizes[0].draw, Draw::Weighted(vec![(28, 2.0), (1480, 1.0)]));
-        assert_eq!(warnings.len(), 1, "one packet of it is ARP");
-        assert!(warnings[0].cause.contains("not IP"), "{}", warnings[0].cause);
+        assert_eq!(skipped.len(), 1, "one packet of it is ARP");
+        assert!(capture::skip_list(&skipped[0].by_reason).contains("not IP"), "{skipped:?}");
         std::fs::write(file.path(), "no capture at all").expect("written");
         assert!(error(&word).contains("byte 0"), "{}", error(&word));
     }

@@ -38,9 +38,9 @@ const DATA: &str = include_str!("../data/fleet.txt");
 /// name is not one of [`NAMES`].
 ///
 /// ```
-/// let sizes = carryline_measure::fleet::distribution("memcpy-A").expect("a known name");
+/// let sizes = carryline_conditions::fleet::distribution("memcpy-A").expect("a known name");
 /// assert_eq!(sizes[0], (0, 0.00594645));
-/// assert!(carryline_measure::fleet::distribution("memcpy-Z").is_none());
+/// assert!(carryline_conditions::fleet::distribution("memcpy-Z").is_none());
 /// ```
 #[must_use]
 pub fn distribution(name: &str) -> Option<Vec<(u64, f64)>> {
