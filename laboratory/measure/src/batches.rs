@@ -5,8 +5,8 @@
 
 use crate::sampler::{Call, flush, shuffle};
 use crate::special::{Impossible, Rounds, Series, Setup, time};
-use crate::status::StatusPage;
 use carryline_machine::clock;
+use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,7 +1,7 @@
 //! A chain of dependent loads: each line holds the index of the next, so no load can begin before the one before it
 //! has ended.
 
-use crate::status::StatusPage;
+use carryline_verification::status::StatusPage;
 
 /// Bytes of a line, one link to each.
 pub(crate) const LINE: usize = 64;

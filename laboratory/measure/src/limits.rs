@@ -9,10 +9,10 @@ mod kernels;
 mod raise;
 
 use crate::results::Limit;
-use crate::status::{Now, Phase, StatusPage};
 use carryline_machine::arena::Arena;
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
+use carryline_verification::status::{Now, Phase, StatusPage};
 pub(crate) use kernels::{Kernel, TURN, kernels};
 pub use raise::raise;
 pub(crate) use raise::{Throughput, bytes_ticks, raise_by};

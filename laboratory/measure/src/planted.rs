@@ -1,10 +1,10 @@
 //! A routine with a known fault of speed: the kernel's form of the checksum, with about 5 % more work. The measuring
 //! must call it slower; `carryline selftest` and the tests see to that.
 
-use crate::subject::{Subject, SubjectId};
 use carryline::cpu::Features;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Lengths, Routine, find};
+use carryline_verification::subject::{Subject, SubjectId};
 
 /// Its name. It stands in no list: it is no way to do the job.
 pub const NAME: &str = "planted_slowdown";

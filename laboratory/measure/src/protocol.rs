@@ -7,11 +7,11 @@
 use crate::object_loops::{Compared, LoopsJob};
 use crate::results::{Limit, Observed};
 use crate::special::Series;
-use crate::subject::SubjectId;
-use crate::trace::Executed;
-use crate::verify::{Counterexample, ProofSummary};
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
+use carryline_verification::subject::SubjectId;
+use carryline_verification::trace::Executed;
+use carryline_verification::{Counterexample, ProofSummary};
 use serde::{Deserialize, Serialize};
 
 /// The environment variable with the number of the descriptor that messages go to.

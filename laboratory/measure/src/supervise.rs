@@ -7,9 +7,9 @@
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, Message, PADDING_VARIABLE, STATUS_VARIABLE, THRESHOLDS_VARIABLE, TOKEN_VARIABLE,
 };
-use crate::status::{Now, StatusPage};
 use carryline_machine::c_library::{self, TUNABLES_VARIABLE};
 use carryline_variants::c_library::Thresholds;
+use carryline_verification::status::{Now, StatusPage};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};

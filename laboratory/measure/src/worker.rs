@@ -6,15 +6,15 @@ use crate::protocol::{
 };
 use crate::sampler::{Bench, BenchError, Buffers, MOST_ROUNDS};
 use crate::special::{self, Impossible, Setup};
-use crate::status::{Now, Phase, StatusPage};
-use crate::subject::{Subject, SubjectId};
-use crate::verify::{self, Depth, Failure, Verified};
-use crate::{limits, object_loops, planted, plugin, supervise};
+use crate::{limits, object_loops, planted, supervise};
 use carryline_conditions::Condition;
 use carryline_machine::counters::CycleCounter;
 use carryline_machine::disturbance::Disturbance;
 use carryline_machine::{clock, process};
 use carryline_variants::Family;
+use carryline_verification::status::{Now, Phase, StatusPage};
+use carryline_verification::subject::{Subject, SubjectId};
+use carryline_verification::{self as verify, Depth, Failure, Verified, plugin};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fs::File;
@@ -191,7 +191,7 @@ fn trace(id: &SubjectId, len: usize, channel: &Channel, status: &StatusPage) -> 
     let subjects = find(std::slice::from_ref(id), &[], channel, status);
     let Some(Some(subject)) = subjects.into_iter().next() else { return false };
     status.set(Now { phase: Phase::Prove as u64, len: len as u64, ..Now::default() });
-    channel.send(&match crate::trace::follow(subject.routine, len) {
+    channel.send(&match carryline_verification::trace::follow(subject.routine, len) {
         Ok(executed) => Message::Traced(executed),
         Err(error) => Message::Unproved { subject: 0, reason: error.to_string() },
     });

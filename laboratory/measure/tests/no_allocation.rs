@@ -3,10 +3,10 @@
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
 use carryline_measure::sampler::{Bench, Buffers};
-use carryline_measure::status::StatusPage;
-use carryline_measure::subject::Subject;
-use carryline_measure::verify::{Depth, prove};
 use carryline_variants::{Family, Role, of};
+use carryline_verification::status::StatusPage;
+use carryline_verification::subject::Subject;
+use carryline_verification::{Depth, prove};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;

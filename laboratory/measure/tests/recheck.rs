@@ -4,11 +4,11 @@ use carryline::cpu::Features;
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
 use carryline_measure::sampler::{Bench, Buffers};
-use carryline_measure::status::StatusPage;
-use carryline_measure::subject::Subject;
-use carryline_measure::verify::{Depth, prove};
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Routine, find};
+use carryline_verification::status::StatusPage;
+use carryline_verification::subject::Subject;
+use carryline_verification::{Depth, prove};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

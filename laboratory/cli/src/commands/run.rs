@@ -12,7 +12,6 @@ use crate::output;
 use carryline_conditions::sizes::Sizes;
 use carryline_measure::gather::Situation;
 use carryline_measure::results::{RunResult, Warning};
-use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::Supervisor;
 use carryline_measure::warning;
 use carryline_report::page::{About, page};
@@ -21,6 +20,7 @@ use carryline_report::recommend::recommend;
 use carryline_report::roles::Roles;
 use carryline_report::units::Unit;
 use carryline_report::{json, limits};
+use carryline_verification::subject::SubjectId;
 use std::time::Duration;
 
 /// Time that a run takes unless told otherwise.
@@ -94,7 +94,7 @@ impl Prepared {
             true => families
                 .into_iter()
                 .filter(|family| {
-                    let has = |id: &carryline_measure::subject::SubjectId| id.family == family.name();
+                    let has = |id: &carryline_verification::subject::SubjectId| id.family == family.name();
                     named && variants.iter().any(|v| v.family() == *family)
                         || plugins.iter().any(|(_, id)| has(id))
                 })

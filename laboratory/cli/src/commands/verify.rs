@@ -7,9 +7,9 @@ use crate::engine::select;
 use crate::engine::session::{self, is_known_bad};
 use crate::failure::{Failure, status};
 use crate::{interrupt, output};
-use carryline_measure::subject::SubjectId;
-use carryline_measure::verify::{Counterexample, ProofSummary};
 use carryline_report::listing::{self, ProofLine, ProofList, to_json};
+use carryline_verification::subject::SubjectId;
+use carryline_verification::{Counterexample, ProofSummary};
 use std::time::Duration;
 
 /// What the proof of one subject takes, roughly, with all CPUs at work.

@@ -1,7 +1,7 @@
 //! What is to be measured, before anything is.
 
 use carryline_measure::gather::Situation;
-use carryline_measure::subject::SubjectId;
+use carryline_verification::subject::SubjectId;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -4,12 +4,12 @@ use super::progress::Progress;
 use super::thresholds;
 use crate::interrupt;
 use carryline_measure::protocol::{Job, Message};
-use carryline_measure::status::Now;
-use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, SpawnError, Supervisor};
-use carryline_measure::verify::{self, Counterexample, Ending, Kind, ProofSummary};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
+use carryline_verification::status::Now;
+use carryline_verification::subject::SubjectId;
+use carryline_verification::{self as verify, Counterexample, Ending, Kind, ProofSummary};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -2,11 +2,11 @@
 
 use crate::failure::{Failure, usage};
 use carryline_machine::nearest::{did_you_mean, nearest};
-use carryline_measure::plugin::PluginSpec;
 use carryline_measure::protocol::{Job, Message};
-use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::{End, Supervisor};
 use carryline_variants::{Family, Role, Variant};
+use carryline_verification::plugin::PluginSpec;
+use carryline_verification::subject::SubjectId;
 
 /// The subjects of a run.
 #[derive(Clone, Debug)]

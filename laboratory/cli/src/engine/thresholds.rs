@@ -7,10 +7,10 @@
 use super::plan::Plan;
 use carryline_machine::c_library;
 use carryline_measure::gather::Situation;
-use carryline_measure::plugin::PluginSpec;
-use carryline_measure::subject::SubjectId;
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
+use carryline_verification::plugin::PluginSpec;
+use carryline_verification::subject::SubjectId;
 use object::{Object, ObjectSymbol};
 use std::collections::HashMap;
 

@@ -15,10 +15,10 @@ use carryline_measure::claims::Figure;
 use carryline_measure::gather::{Gathered, Situation};
 use carryline_measure::limits;
 use carryline_measure::results::Cell;
-use carryline_measure::subject::SubjectId;
 use carryline_measure::supervise::Supervisor;
 use carryline_statistics as statistics;
 use carryline_variants::Family;
+use carryline_verification::subject::SubjectId;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 

@@ -208,7 +208,7 @@ impl Feed<'_> {
     }
 }
 
-fn unsupported(subject: carryline_measure::subject::SubjectId) -> Option<Proof> {
+fn unsupported(subject: carryline_verification::subject::SubjectId) -> Option<Proof> {
     Some(Proof { verdict: prove::unsupported(&subject)?, subject })
 }
 

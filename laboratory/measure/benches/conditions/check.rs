@@ -7,10 +7,10 @@ use carryline_conditions::sizes::Sizes;
 use carryline_machine::clock;
 use carryline_machine::environment::{CacheSizes, Environment};
 use carryline_measure::sampler::{Bench, Buffers};
-use carryline_measure::status::StatusPage;
-use carryline_measure::subject::Subject;
-use carryline_measure::verify::{Depth, prove};
 use carryline_variants::{Family, find};
+use carryline_verification::status::StatusPage;
+use carryline_verification::subject::Subject;
+use carryline_verification::{Depth, prove};
 use std::time::{Duration, Instant};
 
 /// The sampler's gross median, and the calls of its batch where that is stated.

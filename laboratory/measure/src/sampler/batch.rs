@@ -3,10 +3,10 @@
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls, shuffle};
 use super::{Bench, prepare};
-use crate::forked;
-use crate::status::{Now, Phase, StatusPage};
 use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
 use carryline_machine::clock;
+use carryline_verification::forked;
+use carryline_verification::status::{Now, Phase, StatusPage};
 
 /// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
 pub(super) const WARM_CALLS: usize = 16;

@@ -24,9 +24,6 @@ pub(crate) use prepare::{flush, touch};
 pub(crate) use workload::shuffle;
 pub use workload::{MIXED, buffer_bytes, level_of};
 
-use crate::forked;
-use crate::status::StatusPage;
-use crate::verify::Verified;
 use batch::WARM_CALLS;
 use carryline_conditions::sizes::SizeSource;
 use carryline_conditions::{Beside, CacheMethod, Condition, Offsets, Then};
@@ -36,6 +33,8 @@ use carryline_machine::counters::CycleCounter;
 use carryline_statistics as statistics;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths};
+use carryline_verification::status::StatusPage;
+use carryline_verification::{Verified, forked};
 use company::Company;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;

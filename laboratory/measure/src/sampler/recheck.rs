@@ -2,11 +2,11 @@
 
 use super::Bench;
 use super::loops::{self, Batch, Follow};
-use crate::forked;
-use crate::status::{Now, Phase, StatusPage};
 use carryline_variants::Family;
 use carryline_variants::checksum::reference::folded_sum;
 use carryline_variants::landing::Landing;
+use carryline_verification::forked;
+use carryline_verification::status::{Now, Phase, StatusPage};
 use rand_core::Rng;
 
 impl Bench<'_> {

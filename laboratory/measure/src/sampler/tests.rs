@@ -1,10 +1,10 @@
 //! What a batch does about a routine that the proof let through and that forks after all.
 
 use super::*;
-use crate::subject::Subject;
-use crate::verify::{Depth, prove};
 use carryline::cpu::Features;
 use carryline_variants::{Lengths, Routine};
+use carryline_verification::subject::Subject;
+use carryline_verification::{Depth, prove};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 const TIMED: i32 = -1;

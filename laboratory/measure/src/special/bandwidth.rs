@@ -156,7 +156,7 @@ mod copies {
 mod tests {
     use super::*;
     use crate::batches::tests::setup;
-    use crate::status::StatusPage;
+    use carryline_verification::status::StatusPage;
 
     #[test]
     fn the_copies_copy_every_line_and_no_other() {

@@ -11,12 +11,12 @@
 
 use super::{Impossible, Rounds, Series, Setup, Special};
 use crate::sampler::loops::{self, Batch, Call, Follow};
-use crate::status::StatusPage;
-use crate::verify::Verified;
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_variants::Family;
 use carryline_variants::checksum::reference::folded_sum;
+use carryline_verification::Verified;
+use carryline_verification::status::StatusPage;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -131,7 +131,7 @@ fn soil(page: &mut [u8], dirty: u32, rng: &mut Xoshiro256PlusPlus) {
 mod tests {
     use super::*;
     use crate::batches::tests::setup;
-    use crate::status::StatusPage;
+    use carryline_verification::status::StatusPage;
 
     #[test]
     fn a_page_has_as_many_dirty_blocks_as_it_should() {

@@ -12,9 +12,9 @@
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::pages::{self, Left, Ready, Writes, drain};
 use crate::sampler::shuffle;
-use crate::status::StatusPage;
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_variants::ZeroFn;
+use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -57,7 +57,6 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 mod x86 {
     use super::{ADDRESSES, Impossible, KERNELS, MODES, Rounds, Series, Setup, TRIALS, VARIANTS};
     use crate::sampler::{PLACEMENTS, place};
-    use crate::status::StatusPage;
     use carryline_machine::clock;
     use carryline_variants::checksum::reference::folded_sum;
     use carryline_variants::checksum::{
@@ -65,6 +64,7 @@ mod x86 {
         zero_sum_40,
     };
     use carryline_variants::{Family, Routine};
+    use carryline_verification::status::StatusPage;
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -10,10 +10,10 @@
 
 use super::{Impossible, Rounds, Series, Setup, Special};
 use crate::sampler::shuffle;
-use crate::status::StatusPage;
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_statistics as statistics;
+use carryline_verification::status::StatusPage;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

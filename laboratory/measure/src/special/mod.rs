@@ -35,13 +35,13 @@ pub mod small_copy;
 pub mod string_startup;
 pub mod syscall;
 
-use crate::status::StatusPage;
-use crate::subject::Subject;
-use crate::verify::{self, Depth, Verified};
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
 use carryline_variants::landing::Landing;
 use carryline_variants::{CopyFn, Family, Routine, ZeroFn};
+use carryline_verification::status::StatusPage;
+use carryline_verification::subject::Subject;
+use carryline_verification::{self as verify, Depth, Verified};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

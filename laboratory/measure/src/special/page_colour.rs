@@ -191,7 +191,7 @@ fn share_in_sequence(frames: &[u64]) -> f64 {
 mod tests {
     use super::*;
     use crate::batches::tests::setup;
-    use crate::status::StatusPage;
+    use carryline_verification::status::StatusPage;
 
     #[test]
     fn pages_are_chosen_by_colour() {

@@ -2,8 +2,8 @@
 //! costs a row and nothing else.
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
-use crate::status::StatusPage;
 use carryline_machine::clock;
+use carryline_verification::status::StatusPage;
 
 /// See the module.
 pub static SPECIAL: Special =

@@ -9,10 +9,10 @@
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::pages::{self, Left, drain};
 use crate::sampler::{shuffle, touch};
-use crate::status::StatusPage;
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_variants::ZeroFn;
+use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -362,7 +362,7 @@ pub(super) mod x86 {
 mod tests {
     use super::*;
     use crate::batches::tests::setup;
-    use crate::status::StatusPage;
+    use carryline_verification::status::StatusPage;
 
     #[test]
     fn every_way_has_its_modes() {

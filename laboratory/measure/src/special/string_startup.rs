@@ -208,7 +208,7 @@ mod x86 {
 mod tests {
     use super::*;
     use crate::batches::tests::setup;
-    use crate::status::StatusPage;
+    use carryline_verification::status::StatusPage;
 
     #[test]
     fn every_length_of_every_line_is_a_series() {

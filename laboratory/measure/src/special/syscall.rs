@@ -150,7 +150,7 @@ fn by_registers(to: *mut u8, from: *const u8) {
 mod tests {
     use super::*;
     use crate::batches::tests::setup;
-    use crate::status::StatusPage;
+    use carryline_verification::status::StatusPage;
 
     #[test]
     fn the_calls_reach_the_kernel() {

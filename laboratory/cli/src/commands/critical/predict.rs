@@ -9,10 +9,10 @@ use carryline_chain::trace::{Trace, TraceStep};
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
 use carryline_conditions::Dependence;
 use carryline_measure::protocol::{Job, Message};
-use carryline_measure::subject::SubjectId;
-use carryline_measure::trace::Executed;
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Lengths, Variant};
+use carryline_verification::subject::SubjectId;
+use carryline_verification::trace::Executed;
 use std::path::Path;
 
 /// The size of a call unless told otherwise: an IPv6 header.

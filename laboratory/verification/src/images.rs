@@ -162,7 +162,7 @@ impl Album {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::patterns::{Random, SEEDS};
+    use crate::patterns::{Random, SEEDS};
     use carryline_variants::{Routine, checksum};
 
     #[test]

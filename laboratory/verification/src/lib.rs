@@ -23,18 +23,23 @@ mod call;
 #[cfg(target_arch = "x86_64")]
 mod companion;
 mod counterexample;
+pub mod forked;
 mod ground;
 mod history;
 mod images;
 mod memory;
 mod patterns;
 mod places;
+pub mod plugin;
 mod races;
 mod reduce;
-pub(crate) mod signals;
+mod signals;
+pub mod status;
 #[cfg(target_arch = "x86_64")]
 mod stepping;
+pub mod subject;
 mod sweep;
+pub mod trace;
 #[cfg(target_arch = "x86_64")]
 mod trampoline;
 

@@ -2,7 +2,7 @@
 
 use crate::child::{prove_in_child, prove_with};
 use crate::compile;
-use carryline_measure::plugin::PluginSpec;
+use carryline_verification::plugin::PluginSpec;
 use std::path::Path;
 
 /// The fenced blocks of a page, each with the word behind its fence.
@@ -79,7 +79,7 @@ fn a_missing_symbol_is_an_error() {
     compile(&["-fPIC", "-shared", "-o", "few.so", "few.c"], folder.path());
     let text = format!("{}:absent:copy", folder.path().join("few.so").display());
     let spec = PluginSpec::parse(&text).expect("a spec");
-    let error = carryline_measure::plugin::load(&spec).expect_err("no such symbol").to_string();
+    let error = carryline_verification::plugin::load(&spec).expect_err("no such symbol").to_string();
     assert!(error.contains("has no symbol 'absent'"), "{error}");
 }
 

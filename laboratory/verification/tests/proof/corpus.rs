@@ -3,8 +3,8 @@
 use crate::child::{Outcome, prove_in_child};
 use crate::compile;
 use carryline::cpu::{Features, features};
-use carryline_measure::plugin::PluginSpec;
-use carryline_measure::verify::Kind;
+use carryline_verification::Kind;
+use carryline_verification::plugin::PluginSpec;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

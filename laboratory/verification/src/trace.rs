@@ -54,7 +54,7 @@ pub use x86_64::follow;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod x86_64 {
     use super::{Executed, MOST_STEPS, TraceError};
-    use crate::verify::signals::{Handlers, Saved};
+    use crate::signals::{Handlers, Saved};
     use carryline_variants::Routine;
     use carryline_variants::landing::Landing;
     use std::collections::BTreeSet;

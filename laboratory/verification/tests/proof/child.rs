@@ -2,10 +2,10 @@
 //!
 //! The process is this test executable again, told by the environment to run the one test that does the work.
 
-use carryline_measure::plugin::{PluginSpec, load};
-use carryline_measure::status::StatusPage;
-use carryline_measure::verify::{Counterexample, Depth, Ending, Failure, ProofSummary, describe, prove};
 use carryline_variants::Family;
+use carryline_verification::plugin::{PluginSpec, load};
+use carryline_verification::status::StatusPage;
+use carryline_verification::{Counterexample, Depth, Ending, Failure, ProofSummary, describe, prove};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

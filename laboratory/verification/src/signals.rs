@@ -100,8 +100,8 @@ pub(super) fn scribble<const BYTES: usize>() {
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64 {
-    use crate::verify::call::x86_64::CURRENT;
-    use crate::verify::trampoline::{Fault, carryline_proof_recover};
+    use crate::call::x86_64::CURRENT;
+    use crate::trampoline::{Fault, carryline_proof_recover};
 
     pub(super) const CRASHES: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
 

@@ -166,9 +166,9 @@ impl Caller {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64 {
     use super::{Call, Ill};
-    use crate::verify::counterexample::Kind;
-    use crate::verify::patterns::Random;
-    use crate::verify::trampoline::*;
+    use crate::counterexample::Kind;
+    use crate::patterns::Random;
+    use crate::trampoline::*;
     use carryline::cpu::Features;
     use carryline_variants::Routine;
     use carryline_variants::landing::Landing;
@@ -177,7 +177,7 @@ pub(super) mod x86_64 {
 
     thread_local! {
         /// The frame of the call that this thread is in; null outside.
-        pub(in crate::verify) static CURRENT: Cell<*mut Frame> = const { Cell::new(null_mut()) };
+        pub(crate) static CURRENT: Cell<*mut Frame> = const { Cell::new(null_mut()) };
     }
 
     const GARBAGE_BYTES: usize = 32 * 64;

@@ -94,7 +94,7 @@ impl PluginSpec {
     /// When a part is missing or the family is unknown; the message names the word.
     ///
     /// ```
-    /// use carryline_measure::plugin::PluginSpec;
+    /// use carryline_verification::plugin::PluginSpec;
     /// let spec = PluginSpec::parse("./mine.so:my_sum:checksum").expect("three parts");
     /// assert_eq!((spec.symbol.as_str(), spec.family.as_str()), ("my_sum", "checksum"));
     /// let error = PluginSpec::parse("./mine.so:my_sum:chekcsum").expect_err("a misspelt family");
@@ -192,7 +192,10 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
 }
 
 /// Opens a shared object, which runs its constructors: in a process that is there to bear what they do.
-pub(crate) fn open_library(file: &Path) -> Result<Library, PluginError> {
+///
+/// # Errors
+/// [`PluginError`], when the file cannot be read or opened.
+pub fn open_library(file: &Path) -> Result<Library, PluginError> {
     // The linker's own message for a missing file speaks of "shared object file"; this one is plainer.
     std::fs::File::open(file)
         .and_then(|opened| opened.metadata())
