@@ -3,19 +3,16 @@
 //! Several plain loops are tried at each level: loads in one stream and in four, with and without a prefetch ahead, in
 //! the widest registers and in those of 256 bits; stores of the same widths, by `rep stosb`, and non-temporal. The
 //! best sample of the best loop is the limit, for it is a ceiling. Where a variant of the run moves more than that, its
-//! rate is the limit ([`raise`]): a bound that is exceeded was a guess.
+//! rate is the limit ([`carryline_results::limits::raise`]): a bound that is exceeded was a guess.
 
 mod kernels;
-mod raise;
 
-use crate::results::Limit;
 use carryline_machine::arena::Arena;
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
+use carryline_results::Limit;
 use carryline_verification::status::{Now, Phase, StatusPage};
 pub(crate) use kernels::{Kernel, TURN, kernels};
-pub use raise::raise;
-pub(crate) use raise::{Throughput, bytes_ticks, raise_by};
 
 /// A sample is at least this long, in nanoseconds.
 const SAMPLE_NS: f64 = 100_000.0;

@@ -5,10 +5,10 @@
 //! print what it likes; a line without the token is not the worker's and is ignored.
 
 use crate::object_loops::{Compared, LoopsJob};
-use crate::results::{Limit, Observed};
 use crate::special::Series;
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
+use carryline_results::{Limit, Observed};
 use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
 use carryline_verification::{Counterexample, ProofSummary};

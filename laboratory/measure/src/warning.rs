@@ -6,10 +6,10 @@
 
 mod catalogue;
 
-use crate::results::Warning;
 use carryline_conditions::capture::skip_list;
 use carryline_conditions::sizes::SkippedPackets;
 use carryline_machine::environment::Environment;
+use carryline_results::Warning;
 use std::fmt::Display;
 use std::time::Duration;
 

@@ -3,9 +3,7 @@
 use crate::roles::Roles;
 use carryline_conditions::sizes::{Draw, Sizes};
 use carryline_conditions::{Cache, Condition, Dependence, Offsets};
-use carryline_measure::results::{
-    Cell, Limit, NoiseFloor, Observed, RunResult, SCHEMA_VERSION, Status, Warning,
-};
+use carryline_results::{Cell, Limit, NoiseFloor, Observed, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 
 const TICKS_PER_CYCLE: f64 = 0.6;

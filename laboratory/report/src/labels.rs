@@ -6,7 +6,7 @@ use crate::units::{byte_phrase, byte_size, byte_size_rough, number, percent_fine
 use carryline_conditions::sizes::Draw;
 use carryline_conditions::{Beside, Cache, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
 use carryline_machine::arena::Pages;
-use carryline_measure::results::{Cell, Observed};
+use carryline_results::{Cell, Observed};
 use carryline_variants::Family;
 
 /// Everything that the cell's condition holds fixed but its family and dependence:

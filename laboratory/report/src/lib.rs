@@ -6,7 +6,7 @@
 //! recommendations make one table for each. And a tie is printed as a tie.
 //!
 //! ```
-//! use carryline_measure::results::{RunResult, SCHEMA_VERSION};
+//! use carryline_results::{RunResult, SCHEMA_VERSION};
 //! use carryline_report::{json, ranking, roles::Roles, units::Unit};
 //!
 //! let run = RunResult {

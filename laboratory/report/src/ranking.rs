@@ -11,7 +11,7 @@ use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::{enumerate, safe, wrap};
 use crate::units::{Unit, align_points, percent, percent_fine, times};
 use carryline_conditions::Dependence;
-use carryline_measure::results::{Cell, RunResult, Status};
+use carryline_results::{Cell, RunResult, Status};
 use std::fmt;
 
 /// Cells that cannot stand in one ranking.

@@ -14,7 +14,7 @@ use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{enumerate, safe, wrap};
 use crate::units::{byte_phrase, byte_size, percent_fine, times};
 use carryline_conditions::{Beside, Dependence, Then};
-use carryline_measure::results::{Cell, RunResult, Status};
+use carryline_results::{Cell, RunResult, Status};
 
 /// What to use on the machine of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,8 +10,6 @@ use crate::engine::{prove, standard};
 use crate::failure::{Failure, status, usage};
 use crate::output;
 use carryline_conditions::sizes::Sizes;
-use carryline_measure::gather::Situation;
-use carryline_measure::results::{RunResult, Warning};
 use carryline_measure::supervise::Supervisor;
 use carryline_measure::warning;
 use carryline_report::page::{About, page};
@@ -20,6 +18,8 @@ use carryline_report::recommend::recommend;
 use carryline_report::roles::Roles;
 use carryline_report::units::Unit;
 use carryline_report::{json, limits};
+use carryline_results::gather::Situation;
+use carryline_results::{RunResult, Warning};
 use carryline_verification::subject::SubjectId;
 use std::time::Duration;
 

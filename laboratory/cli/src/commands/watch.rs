@@ -13,8 +13,8 @@ use crate::watch::show::{BUDGET, Watching};
 use crate::watch::state::{Live, Sort, State};
 use crate::{interrupt, output};
 use carryline_conditions::Offsets;
-use carryline_measure::results::Warning;
 use carryline_report::units::Factors;
+use carryline_results::Warning;
 use carryline_variants::Family;
 
 /// Shows the screen, or prints blocks where there is no terminal.

@@ -5,10 +5,10 @@ use super::plan::Plan;
 use super::session::Setting;
 use carryline_conditions::Condition;
 use carryline_machine::arena::Pages;
-use carryline_measure::cells::Summary;
-use carryline_measure::gather::Gathered;
-use carryline_measure::results::{Status, Warning};
 use carryline_measure::warning;
+use carryline_results::cells::Summary;
+use carryline_results::gather::Gathered;
+use carryline_results::{Status, Warning};
 use carryline_statistics::{self as statistics, Estimate};
 use std::time::Duration;
 
@@ -219,7 +219,7 @@ fn wide_cells(summary: &Summary) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_measure::gather::{Replicate, Round, Situation};
+    use carryline_results::gather::{Replicate, Round, Situation};
 
     fn gathered(rounds: Vec<Round>) -> Gathered {
         let situation = Situation {

@@ -1,6 +1,6 @@
 //! What is to be measured, before anything is.
 
-use carryline_measure::gather::Situation;
+use carryline_results::gather::Situation;
 use carryline_verification::subject::SubjectId;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

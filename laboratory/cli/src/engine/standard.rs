@@ -4,7 +4,7 @@ use carryline_conditions::sizes::{SizeError, Sizes};
 use carryline_conditions::{Beside, Cache, CacheMethod, Condition, Dependence, Offsets};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::process::allowed_cpus;
-use carryline_measure::gather::Situation;
+use carryline_results::gather::Situation;
 use carryline_variants::Family;
 
 /// One situation of the matrix, before the subjects are filled in.

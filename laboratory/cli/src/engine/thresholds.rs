@@ -6,7 +6,7 @@
 
 use super::plan::Plan;
 use carryline_machine::c_library;
-use carryline_measure::gather::Situation;
+use carryline_results::gather::Situation;
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
 use carryline_verification::plugin::PluginSpec;

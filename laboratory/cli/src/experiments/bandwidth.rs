@@ -6,8 +6,8 @@
 
 use super::{Context, Experiment, Outcome};
 use crate::failure::Failure;
-use carryline_measure::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_measure::special::bandwidth::{PASSES, on_the_bus};
+use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {

@@ -7,8 +7,8 @@
 use super::{Basis, Context, Experiment, In, Outcome, Special};
 use crate::failure::Failure;
 use carryline_conditions::{Condition, Offsets};
-use carryline_measure::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_report::units::number;
+use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_variants::Family;
 use serde_json::{Value, json};
 

@@ -6,8 +6,8 @@
 
 use super::{Context, Experiment, Outcome, Special};
 use crate::failure::Failure;
-use carryline_measure::claims::{Claim, Figure, Rule, TableResult};
 use carryline_measure::special::first_touch::{PAGES, SERIES};
+use carryline_results::claims::{Claim, Figure, Rule, TableResult};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {

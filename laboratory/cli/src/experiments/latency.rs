@@ -8,8 +8,8 @@ use super::string_startup::plot;
 use super::{Context, Experiment, Outcome, Special};
 use crate::failure::Failure;
 use carryline_machine::environment::CacheSizes;
-use carryline_measure::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_measure::special::latency::{PAGES, edges, ladder, name, orderly};
+use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use std::time::Duration;
 
 /// See the module.

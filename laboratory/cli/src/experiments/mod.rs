@@ -9,7 +9,7 @@
 //! - [`Context::prove`]: the full proof, for what is known to be wrong.
 //!
 //! It returns an [`Outcome`]: tables (published beside measured), plots, notes, and the [`Figures`] that its claims name.
-//! It never decides a verdict: rules do, see [`carryline_measure::claims`]. What the machine cannot do is a figure that
+//! It never decides a verdict: rules do, see [`carryline_results::claims`]. What the machine cannot do is a figure that
 //! is missing, with the reason ([`Figures::missing`], [`Figures::add_or_reason`]), or, where nothing is left to
 //! show, `Err(context.impossible("..."))`: the runner then prints the reason in the experiment's place, and the rest
 //! runs. Names of figures are lower-case words; those in rules must be made, or given a reason, in every case.
@@ -24,7 +24,7 @@
 //!
 //! use super::{Basis, Context, Experiment, In, Outcome};
 //! use crate::failure::Failure;
-//! use carryline_measure::claims::{Claim, Rule, TableResult};
+//! use carryline_results::claims::{Claim, Rule, TableResult};
 //! use carryline_conditions::Condition;
 //! use carryline_variants::Family;
 //!
@@ -87,7 +87,7 @@ pub mod zeroing;
 pub use crate::reproduce::context::{Basis, Context, In, Measured};
 #[allow(unused_imports, reason = "an experiment may need its type")]
 pub use crate::reproduce::special::Special;
-use carryline_measure::claims::{Claim, Figures, TableResult};
+use carryline_results::claims::{Claim, Figures, TableResult};
 
 /// The list, in the order in which they run.
 pub static EXPERIMENTS: &[&Experiment] = &[

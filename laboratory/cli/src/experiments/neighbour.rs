@@ -7,8 +7,8 @@
 use super::{Context, Experiment, Outcome};
 use crate::failure::Failure;
 use carryline_machine::process;
-use carryline_measure::claims::{Claim, Rule, TableResult};
 use carryline_measure::special::neighbour::{MODES, VICTIMS, name, name_of_rate};
+use carryline_results::claims::{Claim, Rule, TableResult};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {

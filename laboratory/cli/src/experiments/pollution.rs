@@ -6,8 +6,8 @@
 use super::{Basis, Context, Experiment, In, Outcome};
 use crate::failure::Failure;
 use carryline_conditions::{Condition, Then};
-use carryline_measure::claims::{Claim, Datum, Rule, TableResult};
 use carryline_measure::special::pollution::{METHODS, VICTIMS, moved_bytes, name, set_bytes};
+use carryline_results::claims::{Claim, Datum, Rule, TableResult};
 use carryline_variants::Family;
 
 /// See the module.

@@ -6,8 +6,8 @@
 
 use super::{Context, Experiment, Outcome, Special};
 use crate::failure::Failure;
-use carryline_measure::claims::{Claim, Datum, Figure, Rule, TableResult, crossing, differences};
 use carryline_measure::special::prezero::{BLOCK_BYTES, DISTANCES, METHODS, name};
+use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult, crossing, differences};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {

@@ -11,8 +11,8 @@
 use super::{Context, Experiment, Outcome};
 use crate::engine::real::{self, Interposer, Job, Metric, RealWork};
 use crate::failure::Failure;
-use carryline_measure::claims::{Claim, Datum, Figure, Rule, TableResult};
 use carryline_report::units::{byte_size_rough, number};
+use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;

@@ -5,8 +5,8 @@
 
 use super::{Context, Experiment, Outcome, Special};
 use crate::failure::Failure;
-use carryline_measure::claims::{Claim, Datum, Figure, Rule, TableResult};
 use carryline_measure::special::small_copy::{BYTES, MODES, MOST_BYTES, WAYS, name};
+use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {

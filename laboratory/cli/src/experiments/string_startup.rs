@@ -5,10 +5,10 @@
 
 use super::{Context, Experiment, Outcome, Special};
 use crate::failure::Failure;
-use carryline_measure::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_measure::special::string_startup::{ALIGNMENTS, FIT_FROM, INSTRUCTIONS, PAIR, SIZES, name};
 use carryline_report::curve::{Curve, Glyphs, Series};
 use carryline_report::table::Style;
+use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_statistics::{self as statistics, Line};
 
 /// See the module.

@@ -6,8 +6,8 @@
 
 use super::{Context, Experiment, Outcome, Special};
 use crate::failure::Failure;
-use carryline_measure::claims::{Claim, Datum, Figure, Rule, TableResult};
 use carryline_measure::special::syscall::CALLS;
+use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {

@@ -6,7 +6,7 @@
 use super::{Basis, Context, Experiment, In, Measured, Outcome};
 use crate::failure::Failure;
 use carryline_conditions::Condition;
-use carryline_measure::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
+use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_variants::Family;
 
 /// See the module.

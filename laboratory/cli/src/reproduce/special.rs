@@ -5,11 +5,11 @@ use crate::engine::measure::{self, Outcome};
 use crate::failure::Failure;
 use crate::interrupt;
 use carryline_machine::process;
-use carryline_measure::claims::Figure;
 use carryline_measure::protocol::{Job, Message, SpecialJob};
 use carryline_measure::special::Series;
-use carryline_measure::store::RoundRecord;
 use carryline_measure::supervise::End;
+use carryline_results::claims::Figure;
+use carryline_results::gather::RoundRecord;
 use carryline_statistics as statistics;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -160,7 +160,7 @@ impl Special {
         };
         let pairs: Vec<_> = self.twins.iter().filter_map(pair).collect();
         if pairs.is_empty() {
-            carryline_measure::cells::FLOOR_WITHOUT_TWINS
+            carryline_results::cells::FLOOR_WITHOUT_TWINS
         } else {
             statistics::noise_floor(&pairs)
         }

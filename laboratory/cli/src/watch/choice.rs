@@ -4,7 +4,7 @@ use crate::commands::measure::impossible;
 use crate::engine::standard;
 use carryline_conditions::sizes::{SizeError, Sizes};
 use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets};
-use carryline_measure::gather::Situation;
+use carryline_results::gather::Situation;
 use carryline_variants::Family;
 
 /// Sizes that keys go through, beside those of the command line.

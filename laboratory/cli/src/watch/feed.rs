@@ -14,10 +14,9 @@ use crate::engine::session::{self, Finished, Keeper, Setting};
 use crate::engine::thresholds::{Needs, Schedule};
 use crate::failure::Failure;
 use crate::interrupt;
-use carryline_measure::cells;
-use carryline_measure::gather::Round;
-use carryline_measure::results::{Status, Warning};
 use carryline_report::units::Factors;
+use carryline_results::gather::Round;
+use carryline_results::{Status, Warning, cells};
 use carryline_statistics as statistics;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -255,7 +254,7 @@ fn join(total: &mut Outcome, mut more: Outcome) {
 mod tests {
     use super::*;
     use carryline_conditions::Condition;
-    use carryline_measure::gather::{Gathered, Replicate, Situation};
+    use carryline_results::gather::{Gathered, Replicate, Situation};
 
     fn outcome(lost: bool) -> Outcome {
         let mut gathered = Gathered::new(Situation {

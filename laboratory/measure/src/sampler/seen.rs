@@ -4,7 +4,7 @@ use super::Bench;
 use super::company::Company;
 use super::loops::Call;
 use super::workload::{Layout, Operand};
-use crate::results::Observed;
+use carryline_results::Observed;
 
 /// Facts about the calls drawn so far.
 #[derive(Debug)]

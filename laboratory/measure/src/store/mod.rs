@@ -16,7 +16,7 @@
 //! rollback journal, which is as durable and slower. One process writes at a time; others wait up to
 //! [`BUSY_S`] seconds.
 //!
-//! The blob of a round is described in [`RoundRecord`]'s module, `store/round.rs`.
+//! The blob of a round is described in `store/round.rs`.
 
 mod crc32;
 mod error;
@@ -29,7 +29,6 @@ mod schema;
 mod write;
 
 pub use error::StoreError;
-pub use round::RoundRecord;
 pub use runs::{RunHeader, RunId, RunStatus, RunSummary};
 
 use error::about;

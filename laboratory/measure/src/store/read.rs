@@ -1,12 +1,13 @@
 //! Listing and reading runs. Nothing is handed out that does not match its checksum.
 
-use super::round::{RoundRecord, decode};
+use super::round::decode;
 use super::runs::{
     Progress, RUNNING, RunHeader, RunId, RunStatus, RunSummary, chained, header_crc, result_crc,
 };
 use super::schema::runs_counted;
 use super::{Store, StoreError};
-use crate::results::RunResult;
+use carryline_results::RunResult;
+use carryline_results::gather::RoundRecord;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use std::collections::HashSet;
 

@@ -18,27 +18,9 @@
 //! Run and sequence stand in the table's key too: a blob that a damaged key leads to does not pass for another.
 
 use super::crc32::Crc32;
+use carryline_results::gather::RoundRecord;
 
 const FORMAT: u8 = 1;
-
-/// What one round of one situation measured in one replicate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoundRecord {
-    /// Index of the worker process.
-    pub replicate: u32,
-    /// Name of the situation; up to 65,535 bytes.
-    pub situation: String,
-    /// Index of the round within the replicate.
-    pub round: u32,
-    /// Batches hold this many times N calls: 1 or 2.
-    pub multiplier: u32,
-    /// Index of the cell and its gross ticks per call, in the order in which they ran.
-    pub samples: Vec<(u32, f64)>,
-    /// The null call's ticks in the same round.
-    pub null_ticks: f64,
-    /// TSC ticks per core cycle, calibrated beside the round.
-    pub ticks_per_cycle: f64,
-}
 
 /// The record as a blob; `None` when the situation's name is too long for the format.
 pub(super) fn encode(record: &RoundRecord, run: i64, sequence: i64) -> Option<Vec<u8>> {

@@ -1,10 +1,11 @@
 //! Beginning, filling, ending and deleting runs.
 
-use super::round::{RoundRecord, encode};
+use super::round::encode;
 use super::runs::{Progress, RUNNING, RunHeader, RunId, chained, header_crc, result_crc};
 use super::schema::{runs_counted, set_ledger};
 use super::{Store, StoreError};
-use crate::results::RunResult;
+use carryline_results::RunResult;
+use carryline_results::gather::RoundRecord;
 use rusqlite::{Transaction, TransactionBehavior};
 use serde::Deserialize;
 use std::collections::HashSet;

@@ -5,7 +5,7 @@ use carryline_chain::analysis::InputPath;
 use carryline_chain::calibrate::Calibration;
 use carryline_chain::{Analysis, Latencies};
 use carryline_conditions::Dependence;
-use carryline_measure::results::SCHEMA_VERSION;
+use carryline_results::SCHEMA_VERSION;
 use serde_json::{Map, Value, json};
 
 /// One routine as an object, several as a list in one.

@@ -8,8 +8,8 @@ use crate::engine::standard;
 use crate::failure::Failure;
 use crate::output;
 use carryline_conditions::{Condition, Dependence};
-use carryline_measure::gather::Situation;
-use carryline_measure::results::{Cell, Status};
+use carryline_results::gather::Situation;
+use carryline_results::{Cell, Status};
 use std::time::Duration;
 
 /// Time for each routine unless told otherwise.

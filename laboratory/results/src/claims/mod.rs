@@ -14,7 +14,7 @@
 //! | `cannot be measured here` | a figure is missing, with the reason |
 //!
 //! ```
-//! use carryline_measure::claims::{Claim, Figure, Figures, Rule, Verdict};
+//! use carryline_results::claims::{Claim, Figure, Figures, Rule, Verdict};
 //!
 //! static CLAIM: Claim = Claim {
 //!     id: "unrolling-helps",

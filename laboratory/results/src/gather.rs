@@ -1,7 +1,6 @@
 //! Raw samples of a run, by situation, replicate and round, as they come from the workers or out of the store.
 
-use crate::results::Observed;
-use crate::store::RoundRecord;
+use crate::Observed;
 use carryline_conditions::Condition;
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
@@ -58,6 +57,25 @@ pub struct Round {
     pub counted: bool,
 }
 
+/// What one round of one situation measured in one replicate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundRecord {
+    /// Index of the worker process.
+    pub replicate: u32,
+    /// Name of the situation; up to 65,535 bytes.
+    pub situation: String,
+    /// Index of the round within the replicate.
+    pub round: u32,
+    /// Batches hold this many times N calls: 1 or 2.
+    pub multiplier: u32,
+    /// Index of the cell and its gross ticks per call, in the order in which they ran.
+    pub samples: Vec<(u32, f64)>,
+    /// The null call's ticks in the same round.
+    pub null_ticks: f64,
+    /// TSC ticks per core cycle, calibrated beside the round.
+    pub ticks_per_cycle: f64,
+}
+
 /// What one worker process measured of a situation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replicate {
@@ -77,7 +95,7 @@ pub struct Gathered {
     /// By worker process.
     pub replicates: Vec<Replicate>,
     /// Subjects without samples, with the reason: place, status and detail.
-    pub lost: Vec<(usize, crate::results::Status, String)>,
+    pub lost: Vec<(usize, crate::Status, String)>,
 }
 
 impl Gathered {
@@ -140,7 +158,7 @@ impl Gathered {
     }
 
     /// Notes why a place has no samples; the first reason stays.
-    pub fn lose(&mut self, place: usize, status: crate::results::Status, detail: impl Into<String>) {
+    pub fn lose(&mut self, place: usize, status: crate::Status, detail: impl Into<String>) {
         if !self.lost.iter().any(|(lost, _, _)| *lost == place) {
             self.lost.push((place, status, detail.into()));
         }

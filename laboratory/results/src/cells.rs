@@ -2,7 +2,7 @@
 
 use crate::gather::Gathered;
 use crate::limits::{Throughput, bytes_ticks, raise_by};
-use crate::results::{Cell, Limit, NoiseFloor, Status};
+use crate::{Cell, Limit, NoiseFloor, Status};
 use carryline_statistics::{self as statistics, Ratio};
 
 /// A situation's cells and its noise floor, if A/A twins ran.
@@ -185,8 +185,8 @@ pub fn noise_floor(summaries: &[(String, Summary)]) -> Option<NoiseFloor> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Observed;
     use crate::gather::{Replicate, Round, Situation};
-    use crate::results::Observed;
     use carryline_conditions::Condition;
 
     /// Five replicates of ten rounds; subject k takes `times[k]` ticks with a small deterministic wobble that hits all

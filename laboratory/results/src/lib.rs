@@ -1,5 +1,10 @@
 //! What a run found, as it is stored, printed and exported. Fields are added, never renamed.
 
+pub mod cells;
+pub mod claims;
+pub mod gather;
+pub mod limits;
+
 use crate::claims::ExperimentResult;
 use carryline_conditions::Condition;
 use carryline_statistics::{Estimate, Ratio};

@@ -1,7 +1,7 @@
 //! Limits raised by what variants moved: no routine beats the machine, so a rate that passes a measured limit is one.
 
+use crate::Limit;
 use crate::gather::Gathered;
-use crate::results::Limit;
 use carryline_conditions::{Beside, Dependence, Operands, Then};
 use carryline_statistics as statistics;
 use carryline_variants::Family;
@@ -14,7 +14,7 @@ pub(crate) struct Throughput {
     pub bytes: f64,
     /// The level that the operands come from.
     pub level: String,
-    /// True if a part of them fits into the level before, see [`Observed::between`](crate::results::Observed).
+    /// True if a part of them fits into the level before, see [`Observed::between`](crate::Observed).
     pub between: bool,
 }
 
@@ -87,8 +87,8 @@ pub(crate) fn bytes_ticks(limits: &[Limit], throughput: &Throughput) -> Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Observed;
     use crate::gather::{Replicate, Round, Situation};
-    use crate::results::Observed;
     use carryline_conditions::Condition;
 
     fn gathered(family: Family, level: &str, between: bool, ticks: &[f64]) -> Gathered {
@@ -150,7 +150,7 @@ mod tests {
         let mut half = gathered(Family::Copy, "L2", false, &[1.0]);
         half.situation.condition.cache = "cold:clflush:src".parse().expect("a cache state");
         let mut lost = gathered(Family::Checksum, "L2", false, &[1.0]);
-        lost.lose(0, crate::results::Status::Wrong, "wrong");
+        lost.lose(0, crate::Status::Wrong, "wrong");
         let elsewhere = gathered(Family::Checksum, "L1", false, &[1.0]);
         let between = gathered(Family::Checksum, "L2", true, &[1.0]);
         let mut limits = vec![limit()];
