@@ -10,7 +10,6 @@ pub mod planted;
 pub mod protocol;
 pub mod sampler;
 pub mod special;
-pub mod store;
 pub mod supervise;
 pub mod warning;
 pub mod worker;

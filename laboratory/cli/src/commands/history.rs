@@ -8,12 +8,12 @@ use crate::failure::{Failure, usage};
 use crate::output;
 use anyhow::Context;
 use carryline_conditions::Offsets;
-use carryline_measure::store::{RunId, RunStatus, RunSummary, Store, StoreError};
 use carryline_report::listing::{RunLine, RunList, to_json};
 use carryline_report::units::{Unit, UnknownUnit};
 use carryline_results::cells::{self, Summary};
 use carryline_results::gather::Gathered;
 use carryline_results::{RunResult, SCHEMA_VERSION};
+use carryline_store::{RunId, RunStatus, RunSummary, Store, StoreError};
 
 /// Lists runs, or shows one.
 pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {

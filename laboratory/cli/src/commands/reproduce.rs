@@ -9,11 +9,11 @@ use crate::failure::{Failure, status, usage};
 use crate::reproduce::{self, Wanted};
 use crate::{interrupt, output};
 use carryline_machine::nearest::{did_you_mean, nearest};
-use carryline_measure::store::RunId;
 use carryline_report::experiments::{claims_page, experiments_text};
 use carryline_report::json;
 use carryline_report::table::{Emphasis, Kind, Table};
 use carryline_results::RunResult;
+use carryline_store::RunId;
 use std::time::Duration;
 
 /// Time for an experiment of weight 1 unless told otherwise; for a quick one.

@@ -5,7 +5,7 @@ use crate::engine::session::open_store;
 use crate::failure::{Failure, usage};
 use crate::output;
 use carryline_conditions::Offsets;
-use carryline_measure::store::RunId;
+use carryline_store::RunId;
 use clap::Parser;
 use serde_json::Value;
 

@@ -9,13 +9,12 @@ use super::{doubts, select::Selection};
 use crate::cli::Common;
 use crate::failure::Failure;
 use crate::interrupt;
-use carryline_results::limits;
-use carryline_measure::store::{RunHeader, RunId, Store, StoreError};
 use carryline_measure::supervise::Supervisor;
 use carryline_results::cells::{self, Summary};
 use carryline_results::gather::{Gathered, RoundRecord};
-use carryline_results::{RunResult, SCHEMA_VERSION, Warning};
+use carryline_results::{RunResult, SCHEMA_VERSION, Warning, limits};
 use carryline_statistics as statistics;
+use carryline_store::{RunHeader, RunId, Store, StoreError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -10,10 +10,10 @@ mod life;
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Beside, Cache, Condition, Dependence, Offsets, Then};
 use carryline_machine::arena::Pages;
-use carryline_measure::store::RunHeader;
 use carryline_results::gather::RoundRecord;
 use carryline_results::{Cell, Limit, NoiseFloor, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
+use carryline_store::RunHeader;
 use std::path::PathBuf;
 
 fn header(seed: u64) -> RunHeader {

@@ -2,7 +2,7 @@
 
 use super::child::{said, start};
 use super::{header, place, record, result};
-use carryline_measure::store::{RunId, RunStatus, Store};
+use carryline_store::{RunId, RunStatus, Store};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The other process: this test binary again, with a role and a store in its environment.
 
 use super::{header, record, result};
-use carryline_measure::store::{RunId, Store, StoreError};
+use carryline_store::{RunId, Store, StoreError};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,9 +1,9 @@
 //! What the store keeps when nothing goes wrong, and what it refuses.
 
 use super::{cell, header, place, record, result};
-use carryline_measure::store::{RunId, RunStatus, Store, StoreError};
 use carryline_results::RunResult;
 use carryline_results::gather::RoundRecord;
+use carryline_store::{RunId, RunStatus, Store, StoreError};
 
 #[test]
 fn what_goes_in_comes_out_after_reopening() {

@@ -1,9 +1,9 @@
 //! Damaged, foreign and future files: refused with a typed error and left alone, or read right; never wrong numbers.
 
 use super::{header, place, record, result};
-use carryline_measure::store::{RunHeader, RunId, RunStatus, RunSummary, Store, StoreError};
 use carryline_results::RunResult;
 use carryline_results::gather::RoundRecord;
+use carryline_store::{RunHeader, RunId, RunStatus, RunSummary, Store, StoreError};
 use std::path::{Path, PathBuf};
 
 /// All that a store holds.
