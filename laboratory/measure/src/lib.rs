@@ -2,7 +2,6 @@
 
 mod batches;
 mod chase;
-pub mod explain;
 pub mod limits;
 pub mod object_loops;
 mod pages;
@@ -11,5 +10,4 @@ pub mod protocol;
 pub mod sampler;
 pub mod special;
 pub mod supervise;
-pub mod warning;
 pub mod worker;

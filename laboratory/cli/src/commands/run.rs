@@ -11,7 +11,6 @@ use crate::failure::{Failure, status, usage};
 use crate::output;
 use carryline_conditions::sizes::Sizes;
 use carryline_measure::supervise::Supervisor;
-use carryline_measure::warning;
 use carryline_report::page::{About, page};
 use carryline_report::ranking::{legend, rankings};
 use carryline_report::recommend::recommend;
@@ -21,6 +20,7 @@ use carryline_report::{json, limits};
 use carryline_results::gather::Situation;
 use carryline_results::{RunResult, Warning};
 use carryline_verification::subject::SubjectId;
+use carryline_warnings as warning;
 use std::time::Duration;
 
 /// Time that a run takes unless told otherwise.

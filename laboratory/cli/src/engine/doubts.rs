@@ -5,11 +5,11 @@ use super::plan::Plan;
 use super::session::Setting;
 use carryline_conditions::Condition;
 use carryline_machine::arena::Pages;
-use carryline_measure::warning;
 use carryline_results::cells::Summary;
 use carryline_results::gather::Gathered;
 use carryline_results::{Status, Warning};
 use carryline_statistics::{self as statistics, Estimate};
+use carryline_warnings as warning;
 use std::time::Duration;
 
 /// An interval wider than this part of its figure says little.

@@ -2,7 +2,7 @@
 
 mod words;
 
-use crate::warning::Code;
+use crate::Code;
 use carryline_machine::nearest;
 use std::fmt;
 
@@ -50,7 +50,7 @@ impl Word {
 /// matter, nor whether the parts of a word are joined by blanks, hyphens or underscores.
 ///
 /// ```
-/// use carryline_measure::explain::explain;
+/// use carryline_warnings::explain::explain;
 /// assert!(explain("end-around carry").unwrap().text.contains("one's"));
 /// assert!(explain("W03").unwrap().remedy.is_some());
 /// assert!(explain("flux capacitor").is_none());

@@ -5,6 +5,7 @@
 //! prints the rest of it. Codes are never reused: results in the store cite them.
 
 mod catalogue;
+pub mod explain;
 
 use carryline_conditions::capture::skip_list;
 use carryline_conditions::sizes::SkippedPackets;
