@@ -2,12 +2,9 @@
 
 mod batches;
 mod chase;
-pub mod limits;
-pub mod object_loops;
 mod pages;
 pub mod planted;
 pub mod protocol;
-pub mod sampler;
 pub mod special;
 pub mod supervise;
 pub mod worker;

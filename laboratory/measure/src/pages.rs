@@ -5,9 +5,9 @@
 //! memory whose pages exist and hold data, and are only not mapped: touching one costs the entry into the kernel and
 //! nothing to clear.
 
-use crate::sampler::loops::Call;
-use crate::sampler::{flush, touch};
 use carryline_machine::arena::{MapError, page_bytes};
+use carryline_sampler::loops::Call;
+use carryline_sampler::{flush, touch};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::os::fd::{AsFd, OwnedFd};

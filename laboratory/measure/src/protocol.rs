@@ -4,11 +4,11 @@
 //! run's token, a space, a [`Message`] as JSON. Standard output and error lead nowhere, for a routine under test may
 //! print what it likes; a line without the token is not the worker's and is ignored.
 
-use crate::object_loops::{Compared, LoopsJob};
 use crate::special::Series;
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
 use carryline_results::{Limit, Observed};
+use carryline_sampler::object_loops::{Compared, LoopsJob};
 use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
 use carryline_verification::{Counterexample, ProofSummary};

@@ -4,13 +4,13 @@
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, SpecialJob, TOKEN_VARIABLE,
 };
-use crate::sampler::{Bench, BenchError, Buffers, MOST_ROUNDS};
 use crate::special::{self, Impossible, Setup};
-use crate::{limits, object_loops, planted, supervise};
+use crate::{planted, supervise};
 use carryline_conditions::Condition;
 use carryline_machine::counters::CycleCounter;
 use carryline_machine::disturbance::Disturbance;
 use carryline_machine::{clock, process};
+use carryline_sampler::{Bench, BenchError, Buffers, MOST_ROUNDS, limits, object_loops};
 use carryline_variants::Family;
 use carryline_verification::status::{Now, Phase, StatusPage};
 use carryline_verification::subject::{Subject, SubjectId};

@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, usage};
 use carryline_machine::environment::{CacheSizes, Environment};
-use carryline_measure::sampler::buffer_bytes;
 use carryline_results::gather::Situation;
+use carryline_sampler::buffer_bytes;
 use carryline_variants::Family;
 
 /// What this machine is like.

@@ -7,8 +7,8 @@
 
 use super::{Impossible, Rounds, Setup, Special};
 use crate::batches::{Batches, Timed};
-use crate::limits::{Kernel, TURN, kernels};
 use carryline_machine::arena::{Arena, Pages};
+use carryline_sampler::limits::{Kernel, TURN, kernels};
 use std::rc::Rc;
 
 /// See the module.

@@ -10,9 +10,9 @@
 //! mean over the draws, and `LABEL NAME draw N`. The facts give each draw's alignments and sums.
 
 use super::{Impossible, Rounds, Series, Setup, Special};
-use crate::sampler::loops::{self, Batch, Call, Follow};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
+use carryline_sampler::loops::{self, Batch, Call, Follow};
 use carryline_variants::Family;
 use carryline_variants::checksum::reference::folded_sum;
 use carryline_verification::Verified;

@@ -7,8 +7,8 @@
 
 use super::{Impossible, Rounds, Setup, Special};
 use crate::batches::{Batches, Timed, flush_range};
-use crate::sampler::{shuffle, touch};
 use carryline_machine::arena::{Arena, Pages};
+use carryline_sampler::{shuffle, touch};
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Routine, ZeroFn};
 use rand_core::{Rng, SeedableRng};

@@ -17,9 +17,9 @@
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::pages::{self, Left, Ready, Writes, drain};
-use crate::sampler::shuffle;
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_machine::clock;
+use carryline_sampler::shuffle;
 use carryline_variants::ZeroFn;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;

@@ -56,8 +56,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{ADDRESSES, Impossible, KERNELS, MODES, Rounds, Series, Setup, TRIALS, VARIANTS};
-    use crate::sampler::{PLACEMENTS, place};
     use carryline_machine::clock;
+    use carryline_sampler::{PLACEMENTS, place};
     use carryline_variants::checksum::reference::folded_sum;
     use carryline_variants::checksum::{
         adx_40, dead_code_40, no_odd_40, odd_address_swap, specialised_40, train32_40, two_streams_40,

@@ -9,9 +9,9 @@
 //! [`edges`] finds the caches in such a ladder.
 
 use super::{Impossible, Rounds, Series, Setup, Special};
-use crate::sampler::shuffle;
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
+use carryline_sampler::shuffle;
 use carryline_statistics as statistics;
 use carryline_verification::status::StatusPage;
 use rand_core::{Rng, SeedableRng};

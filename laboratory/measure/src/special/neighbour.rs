@@ -11,10 +11,10 @@
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::chase::{self, LINE};
-use crate::sampler::{shuffle, touch};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};
+use carryline_sampler::{shuffle, touch};
 use carryline_variants::ZeroFn;
 use carryline_verification::status::StatusPage;
 use rand_core::{Rng, SeedableRng};

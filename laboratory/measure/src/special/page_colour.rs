@@ -11,8 +11,8 @@
 
 use super::{Impossible, Rounds, Setup, Special};
 use crate::batches::{Batches, Timed};
-use crate::sampler::{shuffle, touch};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
+use carryline_sampler::{shuffle, touch};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;

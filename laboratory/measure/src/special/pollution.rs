@@ -10,10 +10,10 @@
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::chase::{self, LINE};
 use crate::pages::{self, Left};
-use crate::sampler::shuffle;
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
+use carryline_sampler::shuffle;
 use carryline_variants::{CopyFn, ZeroFn};
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;

@@ -8,9 +8,9 @@
 
 use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::pages::{self, Left, drain};
-use crate::sampler::{shuffle, touch};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
+use carryline_sampler::{shuffle, touch};
 use carryline_variants::ZeroFn;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;

@@ -61,9 +61,9 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 pub(super) mod x86 {
     use super::{BYTES, Impossible, MODES, MOST_BYTES, Rounds, Setup, WAYS, name, takes_any_length};
     use crate::batches::{Batches, Timed, flush_range};
-    use crate::sampler::shuffle;
     use carryline_machine::arena::{Arena, Pages};
     use carryline_machine::clock;
+    use carryline_sampler::shuffle;
     use carryline_variants::landing::Landing;
     use carryline_variants::{CopyFn, Family, Routine};
     use rand_core::{Rng, SeedableRng};

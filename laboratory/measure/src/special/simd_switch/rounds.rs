@@ -3,8 +3,8 @@
 use super::super::{Impossible, Rounds, Series, Setup};
 use super::registers::{self, Area, Offered};
 use super::{INSTRUCTIONS, PARTS, STATES, all_series};
-use crate::sampler::shuffle;
 use carryline_machine::{clock, process};
+use carryline_sampler::shuffle;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;

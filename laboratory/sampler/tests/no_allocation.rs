@@ -2,7 +2,7 @@
 
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
-use carryline_measure::sampler::{Bench, Buffers};
+use carryline_sampler::{Bench, Buffers};
 use carryline_variants::{Family, Role, of};
 use carryline_verification::status::StatusPage;
 use carryline_verification::subject::Subject;

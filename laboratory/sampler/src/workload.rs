@@ -256,7 +256,7 @@ pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
 }
 
 /// Puts a list in random order.
-pub(crate) fn shuffle<T>(rng: &mut Xoshiro256PlusPlus, list: &mut [T]) {
+pub fn shuffle<T>(rng: &mut Xoshiro256PlusPlus, list: &mut [T]) {
     for last in (1..list.len()).rev() {
         list.swap(last, below(rng, last + 1));
     }

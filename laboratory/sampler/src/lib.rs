@@ -9,7 +9,9 @@ mod batch;
 mod buffers;
 mod company;
 mod invoke;
-pub(crate) mod loops;
+pub mod limits;
+pub mod loops;
+pub mod object_loops;
 mod prepare;
 mod recheck;
 mod seen;
@@ -17,11 +19,10 @@ mod workload;
 
 pub use buffers::Buffers;
 use carryline_machine::environment::CacheSizes;
-pub(crate) use loops::Call;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use loops::{PLACEMENTS, place};
-pub(crate) use prepare::{flush, touch};
-pub(crate) use workload::shuffle;
+pub use loops::Call;
+pub use loops::{PLACEMENTS, place};
+pub use prepare::{flush, touch};
+pub use workload::shuffle;
 pub use workload::{MIXED, buffer_bytes, level_of};
 
 use batch::WARM_CALLS;

@@ -66,7 +66,7 @@ const ROUNDS: std::ops::Range<usize> = 8..64;
 const AROUND: usize = 64;
 
 /// Does the job and hands over what came of each comparison, by its index.
-pub(crate) fn run(job: &LoopsJob, status: &StatusPage, send: &mut dyn FnMut(usize, Compared)) {
+pub fn run(job: &LoopsJob, status: &StatusPage, send: &mut dyn FnMut(usize, Compared)) {
     let _measured_all_the_same = job.cpu.map(process::pin);
     let refuse_all = |reason: String, send: &mut dyn FnMut(usize, Compared)| {
         for index in 0..job.comparisons.len() {

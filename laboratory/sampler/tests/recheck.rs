@@ -3,7 +3,7 @@
 use carryline::cpu::Features;
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
-use carryline_measure::sampler::{Bench, Buffers};
+use carryline_sampler::{Bench, Buffers};
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Routine, find};
 use carryline_verification::status::StatusPage;

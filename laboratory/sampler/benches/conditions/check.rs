@@ -6,7 +6,7 @@ use carryline_conditions::Condition;
 use carryline_conditions::sizes::Sizes;
 use carryline_machine::clock;
 use carryline_machine::environment::{CacheSizes, Environment};
-use carryline_measure::sampler::{Bench, Buffers};
+use carryline_sampler::{Bench, Buffers};
 use carryline_variants::{Family, find};
 use carryline_verification::status::StatusPage;
 use carryline_verification::subject::Subject;

@@ -15,7 +15,7 @@ use std::hint::black_box;
 /// One call's arguments, relative to the operands' bases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(C)]
-pub(crate) struct Call {
+pub struct Call {
     /// Bytes.
     pub len: u64,
     /// Offset of the destination from its base.
@@ -25,44 +25,56 @@ pub(crate) struct Call {
 }
 
 /// At how many code alignments each loop exists.
-pub(crate) const PLACEMENTS: usize = 4;
+pub const PLACEMENTS: usize = 4;
 
 /// Dependence as a const parameter.
-pub(crate) const CHAINED: u8 = 0;
+pub const CHAINED: u8 = 0;
 /// See [`CHAINED`].
-pub(crate) const INDEPENDENT: u8 = 1;
+pub const INDEPENDENT: u8 = 1;
 /// See [`CHAINED`].
-pub(crate) const FENCED: u8 = 2;
+pub const FENCED: u8 = 2;
 
 /// What follows each call, resolved to addresses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Follow {
+pub enum Follow {
+    /// Nothing does.
     Nothing,
     /// Read the destination of the call `lag` calls ago.
     Read {
+        /// How many calls ago; 0 for the call itself.
         lag: usize,
     },
     /// Read a foreign buffer.
     Victim {
+        /// Where it begins.
         base: *const u8,
+        /// Its bytes.
         len: usize,
     },
 }
 
 /// A batch: `count` calls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Batch<'a> {
+pub struct Batch<'a> {
+    /// The base of the destinations.
     pub dst: *mut u8,
+    /// The base of the sources.
     pub src: *const u8,
     /// The arguments of every call when all are alike; else one entry a call.
     pub fixed: Option<Call>,
+    /// The list; empty where there are fixed arguments.
     pub calls: &'a [Call],
+    /// How many calls, or messages.
     pub count: usize,
     /// Buffers per message; 1 except for segmented checksums, where `count` counts messages.
     pub segments: usize,
+    /// The seed of the first sum.
     pub seed: u32,
+    /// [`CHAINED`], [`INDEPENDENT`] or [`FENCED`].
     pub dependence: u8,
+    /// What follows each call.
     pub follow: Follow,
+    /// Which of the loop's code alignments, modulo [`PLACEMENTS`].
     pub placement: usize,
 }
 
@@ -87,7 +99,7 @@ unsafe fn read_lines(base: *const u8, len: usize) -> u8 {
 /// # Safety
 /// For every call of the batch, its arguments added to the bases must be within the routine's contract; the lists
 /// must have `count * segments` entries when there are no fixed arguments; what follows must be readable.
-pub(crate) unsafe fn time(landing: &Landing, batch: &Batch<'_>) -> u64 {
+pub unsafe fn time(landing: &Landing, batch: &Batch<'_>) -> u64 {
     // SAFETY: the caller's obligation, handed on unchanged.
     unsafe {
         match *landing {
@@ -162,7 +174,7 @@ unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, cons
 
 /// Moves the code that follows to `PAD` bytes past a line boundary (the assembler refuses 0; 64 serves for it).
 #[inline(always)]
-pub(crate) fn place<const PAD: usize>() {
+pub fn place<const PAD: usize>() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: no-operation instructions alone.
     unsafe {
@@ -288,7 +300,7 @@ unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
 ///
 /// # Safety
 /// As [`time`]; the routine must be of a family that sums.
-pub(crate) unsafe fn message_sum(landing: &Landing, batch: &Batch<'_>) -> u16 {
+pub unsafe fn message_sum(landing: &Landing, batch: &Batch<'_>) -> u16 {
     let mut sum = 0;
     let mut swapped = false;
     for call in &batch.calls[..batch.segments] {

@@ -10,7 +10,7 @@ pub(crate) const LINE: usize = 64;
 ///
 /// # Safety
 /// `base` must be valid for reads (and writes) of `len` bytes that nobody else uses now.
-pub(crate) unsafe fn touch(base: *mut u8, len: usize, write: bool) {
+pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
     for at in (0..len).step_by(LINE) {
         // SAFETY: at < len. Volatile: the access is the point.
         unsafe {
@@ -26,7 +26,7 @@ pub(crate) unsafe fn touch(base: *mut u8, len: usize, write: bool) {
 ///
 /// # Safety
 /// Every call's range from `base` on must be mapped.
-pub(crate) unsafe fn flush(base: *const u8, calls: &[Call], pick: fn(&Call) -> u32) {
+pub unsafe fn flush(base: *const u8, calls: &[Call], pick: fn(&Call) -> u32) {
     #[cfg(target_arch = "x86_64")]
     {
         let optimised = carryline::cpu::features().contains(carryline::cpu::Features::CLFLUSHOPT);

@@ -1,14 +1,17 @@
 //! The loops that limits are measured with, as plain as bandwidth gets: nothing but loads, or nothing but stores.
 
 /// Bytes that one turn of every loop moves: eight lines.
-pub(crate) const TURN: usize = 512;
+pub const TURN: usize = 512;
 
+/// A loop that goes over a buffer once.
+///
 /// # Safety
 /// `len` bytes at `base`, which is aligned to a line, must be valid for reads and writes; `len` a multiple of 512.
-pub(crate) type Kernel = unsafe fn(base: *mut u8, len: usize);
+pub type Kernel = unsafe fn(base: *mut u8, len: usize);
 
 /// Ways of doing each thing; the fastest makes the limit.
-pub(crate) struct Kernels {
+#[derive(Debug)]
+pub struct Kernels {
     /// The widest registers first, without and with a prefetch ahead; then four streams at once, and the same of
     /// narrower registers.
     pub loads: Vec<Kernel>,
@@ -20,8 +23,9 @@ pub(crate) struct Kernels {
     pub nt_stores: Vec<Kernel>,
 }
 
+/// The loops that this CPU can run.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn kernels() -> Kernels {
+pub fn kernels() -> Kernels {
     use carryline::cpu::{Features, features};
     use x86_64::{
         load_xmm, load_xmm_ahead, load_xmm_streams, load_xmm_streams_ahead, load_ymm, load_ymm_ahead,
@@ -251,8 +255,9 @@ mod x86_64 {
     sweep!(nt_store_xmm, "16", "32", "movntdq [{at} + carryline_at], xmm0", "pxor xmm0, xmm0", "sfence");
 }
 
+/// The loops that this CPU can run.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn kernels() -> Kernels {
+pub fn kernels() -> Kernels {
     unsafe fn load(base: *mut u8, len: usize) {
         let mut sink = 0_u64;
         for at in (0..len).step_by(8) {

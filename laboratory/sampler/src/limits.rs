@@ -12,7 +12,7 @@ use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
 use carryline_results::Limit;
 use carryline_verification::status::{Now, Phase, StatusPage};
-pub(crate) use kernels::{Kernel, TURN, kernels};
+pub use kernels::{Kernel, TURN, kernels};
 
 /// A sample is at least this long, in nanoseconds.
 const SAMPLE_NS: f64 = 100_000.0;
