@@ -8,6 +8,7 @@ mod failure;
 mod inlining;
 mod interrupt;
 mod output;
+mod prepared;
 mod reproduce;
 mod watch;
 

@@ -74,7 +74,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
                     budget: args.budget / timed,
                     patience,
                     cpu: here.cpu(None).ok().flatten(),
-                    seed: session::seed(common),
+                    seed: session::seed(common.seed),
                     folder: folder.path(),
                     stop: &interrupt::requested,
                     progress: &|step| progress.say(step),

@@ -26,7 +26,7 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
         runs: args.runs,
         interposer,
         compare_output: !args.ignore_output,
-        seed: session::seed(common),
+        seed: session::seed(common.seed),
     };
     let work = real::compare(&job, common.quiet)?;
     for (which, file) in &records {

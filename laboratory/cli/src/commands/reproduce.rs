@@ -59,8 +59,11 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
         cpu,
         chain,
         save: !args.no_save,
+        db: common.db.clone(),
+        seed: common.seed,
+        quiet: common.quiet,
     };
-    let result = reproduce::run(&wanted, &here, &supervisor, common)?;
+    let result = reproduce::run(&wanted, &here, &supervisor)?;
     let status = print(&result, args, common)?;
     output::warn(&result.warnings, common);
     if let Some(id) = result.run_id {

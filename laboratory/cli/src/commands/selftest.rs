@@ -8,7 +8,7 @@ use crate::engine::plan::Plan;
 use crate::engine::progress::Progress;
 use crate::engine::{session, standard};
 use crate::failure::{Failure, status, usage};
-use crate::{interrupt, output};
+use crate::{interrupt, output, prepared};
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Condition, Offsets};
 use carryline_measure::planted;
@@ -59,7 +59,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let supervisor = session::supervisor(10)?;
     let situations = situations(args.pairs as usize)?;
-    let seed = session::seed(common);
+    let seed = session::seed(common.seed);
     let mut found = Found::default();
     let progress = Progress::new(args.budget * args.runs, common.quiet);
     for run in 0..args.runs {
@@ -69,8 +69,8 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
         let plan = Plan {
             situations: situations.clone(),
             plugins: Vec::new(),
-            replicates: super::run::REPLICATES,
-            most_replicates: super::run::REPLICATES,
+            replicates: prepared::REPLICATES,
+            most_replicates: prepared::REPLICATES,
             budget: args.budget,
             seed: seed.wrapping_add(u64::from(run)),
             patience: supervisor.patience,

@@ -36,7 +36,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         replicates: REPLICATES,
         most_replicates: 2 * REPLICATES,
         budget: BUDGET,
-        seed: session::seed(common),
+        seed: session::seed(common.seed),
         patience: supervisor.patience,
     };
     here.check_memory(&plan.situations)?;
@@ -46,12 +46,14 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         supervisor: &supervisor,
         selection: &selection,
         save: true,
+        db: common.db.as_deref(),
+        quiet: common.quiet,
         warnings: Vec::new(),
     };
     if common.format == Format::Table && !common.quiet {
         output::print(&introduction(&here, plan.subjects().len()))?;
     }
-    let finished = session::execute(&plan, &setting, common)?;
+    let finished = session::execute(&plan, &setting)?;
     let text = story(&finished)?;
     let effort = Effort {
         budget: None,

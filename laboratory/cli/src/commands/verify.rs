@@ -36,7 +36,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let words: Vec<String> = plugins.into_iter().map(|(word, _)| word).collect();
 
     let progress = Progress::new(EACH * subjects.len() as u32, common.quiet);
-    let proofs = prove::all(&supervisor, &words, &subjects, session::seed(common), &progress)?;
+    let proofs = prove::all(&supervisor, &words, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
     let list = ProofList { results: proofs.iter().map(line).collect() };
     match common.format {

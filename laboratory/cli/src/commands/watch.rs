@@ -1,11 +1,12 @@
 //! `carryline watch`: the live screen.
 
 use super::measure::words;
-use super::run::{Prepared, conclude, read_sizes};
+use super::run::{conclude, read_sizes};
 use crate::cli::Common;
 use crate::engine::machine::Here;
 use crate::engine::session;
 use crate::failure::{Failure, status, usage};
+use crate::prepared::Prepared;
 use crate::watch::args::Watch;
 use crate::watch::choice::{Choice, Ladder, usual_caches, usual_offsets, usual_sizes};
 use crate::watch::plain;

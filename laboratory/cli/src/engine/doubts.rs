@@ -2,9 +2,9 @@
 
 use super::measure::Outcome;
 use super::plan::Plan;
-use super::session::Setting;
 use carryline_conditions::Condition;
 use carryline_machine::arena::Pages;
+use carryline_machine::environment::Environment;
 use carryline_results::cells::Summary;
 use carryline_results::gather::Gathered;
 use carryline_results::{Status, Warning};
@@ -34,14 +34,12 @@ const NAMED: usize = 3;
 /// All doubts about a run.
 pub fn all(
     plan: &Plan,
-    setting: &Setting<'_>,
+    here: &Environment,
     outcome: &Outcome,
     summaries: &[(String, Summary)],
     took: Duration,
 ) -> Vec<Warning> {
-    let here = &setting.here.environment;
-    let mut warnings = setting.warnings.clone();
-    warnings.extend(warning::of_environment(here));
+    let mut warnings = warning::of_environment(here);
     if let Some(reason) = &outcome.pin_error {
         add(&mut warnings, warning::cannot_pin(reason));
     }

@@ -1,6 +1,7 @@
 //! From a plan to a result: prove every subject, run the replicates, store each round, put the cells together.
 
 pub mod doubts;
+pub mod impossible;
 pub mod machine;
 pub mod measure;
 pub mod plan;

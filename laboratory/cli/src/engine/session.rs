@@ -6,7 +6,6 @@ use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
 use super::{doubts, select::Selection};
-use crate::cli::Common;
 use crate::failure::Failure;
 use crate::interrupt;
 use carryline_measure::supervise::Supervisor;
@@ -42,6 +41,10 @@ pub struct Setting<'a> {
     pub cpu: Option<usize>,
     /// Whether to keep the results.
     pub save: bool,
+    /// The store that keeps them, if not the user's own.
+    pub db: Option<&'a Path>,
+    /// Whether to show no progress.
+    pub quiet: bool,
     /// Doubts known before anything is measured: packets of captures that could not be used.
     pub warnings: Vec<Warning>,
 }
@@ -53,8 +56,8 @@ pub fn supervisor(patience_s: u64) -> Result<Supervisor, Failure> {
 }
 
 /// Seeds differ from run to run unless the user gives one.
-pub fn seed(common: &Common) -> u64 {
-    common.seed.unwrap_or_else(|| {
+pub fn seed(asked: Option<u64>) -> u64 {
+    asked.unwrap_or_else(|| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         // Kept below 2^53 so that every JSON reader gets it whole.
         (now.as_nanos() as u64 ^ u64::from(std::process::id()) << 32) & ((1 << 53) - 1)
@@ -70,18 +73,16 @@ pub fn open_store(db: Option<&Path>) -> Result<Store, StoreError> {
 }
 
 /// Proves and measures a plan.
-pub fn execute(plan: &Plan, setting: &Setting<'_>, common: &Common) -> Result<Finished, Failure> {
+pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> {
     let begin = Instant::now();
     // What comes after the last replicate takes its part too.
     let deadline = begin + plan.budget.mul_f64(0.96);
     // A store that cannot be opened is the user's to mend, before any time is spent.
     let store = match setting.save {
-        true => {
-            Some(open_store(common.db.as_deref()).map_err(|error| crate::failure::usage(error.to_string()))?)
-        }
+        true => Some(open_store(setting.db).map_err(|error| crate::failure::usage(error.to_string()))?),
         false => None,
     };
-    let progress = Progress::new(plan.budget, common.quiet);
+    let progress = Progress::new(plan.budget, setting.quiet);
     let environment = serde_json::to_value(&setting.here.environment)?;
 
     let proofs =
@@ -102,7 +103,8 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>, common: &Common) -> Result<Fi
         &mut |arrival| keeper.keep(&arrival),
     )?;
     progress.finish();
-    let result = assemble(plan, setting, &outcome, environment, keeper.id(), begin.elapsed());
+    let result =
+        assemble(plan, setting.here, setting.warnings.clone(), &outcome, keeper.id(), begin.elapsed())?;
     keeper.end(&result, outcome.interrupted);
     Ok(finish(result, proofs, outcome, setting.selection))
 }
@@ -137,15 +139,18 @@ pub fn is_known_bad(proof: &Proof) -> bool {
         .is_some_and(|variant| variant.known_bad.is_some())
 }
 
-/// Puts the result together.
+/// Puts the result together. `known` are the warnings given before anything was measured.
+///
+/// # Errors
+/// When the environment cannot be written as JSON.
 pub fn assemble(
     plan: &Plan,
-    setting: &Setting<'_>,
+    here: &Here,
+    known: Vec<Warning>,
     outcome: &Outcome,
-    environment: serde_json::Value,
     run_id: Option<RunId>,
     took: Duration,
-) -> RunResult {
+) -> Result<RunResult, Failure> {
     let mut limits = outcome.limits.clone();
     limits::raise(&mut limits, &outcome.gathered);
     let summaries: Vec<(String, Summary)> = outcome
@@ -154,12 +159,13 @@ pub fn assemble(
         .map(|gathered| (gathered.situation.name.clone(), cells::summarise(gathered, &limits, plan.seed)))
         .collect();
     let noise_floor = cells::noise_floor(&summaries);
-    let warnings = doubts::all(plan, setting, outcome, &summaries, took);
-    RunResult {
+    let mut warnings = known;
+    warnings.extend(doubts::all(plan, &here.environment, outcome, &summaries, took));
+    Ok(RunResult {
         schema_version: SCHEMA_VERSION,
         run_id: run_id.map(|id| id.0),
         seed: plan.seed,
-        environment,
+        environment: serde_json::to_value(&here.environment)?,
         noise_floor,
         ticks_per_cycle: cells::ticks_per_cycle(&outcome.gathered),
         ticks_per_ns: statistics::median(&outcome.ticks_per_ns),
@@ -168,7 +174,7 @@ pub fn assemble(
         cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
         experiments: Vec::new(),
         complete: !outcome.interrupted && outcome.gathered.iter().all(Gathered::is_measured),
-    }
+    })
 }
 
 /// Keeps what comes in, for as long as the store takes it.

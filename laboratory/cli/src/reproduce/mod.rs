@@ -3,12 +3,10 @@
 pub mod context;
 pub mod special;
 
-use crate::cli::Common;
 use crate::engine::machine::Here;
 use crate::engine::plan::Plan;
 use crate::engine::progress::Progress;
-use crate::engine::select::Selection;
-use crate::engine::session::{self, Keeper, Setting};
+use crate::engine::session::{self, Keeper};
 use crate::experiments::{Experiment, Outcome};
 use crate::failure::{Failure, usage};
 use crate::interrupt;
@@ -17,6 +15,7 @@ use carryline_results::RunResult;
 use carryline_results::claims::{ExperimentResult, NamedFigure};
 use context::{Context, Total};
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Worker processes for each figure; for quick ones.
@@ -37,21 +36,22 @@ pub struct Wanted {
     pub chain: Option<(u32, Vec<u32>)>,
     /// Whether to keep the results.
     pub save: bool,
+    /// The store that keeps them, if not the user's own.
+    pub db: Option<PathBuf>,
+    /// The seed of everything random, if the user gave one.
+    pub seed: Option<u64>,
+    /// Whether to show no progress.
+    pub quiet: bool,
 }
 
 /// Runs the experiments and judges their claims. What cannot be done becomes a note with the reason.
-pub fn run(
-    wanted: &Wanted,
-    here: &Here,
-    supervisor: &Supervisor,
-    common: &Common,
-) -> Result<RunResult, Failure> {
+pub fn run(wanted: &Wanted, here: &Here, supervisor: &Supervisor) -> Result<RunResult, Failure> {
     let begin = Instant::now();
     let store = match wanted.save {
-        true => Some(session::open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?),
+        true => Some(session::open_store(wanted.db.as_deref()).map_err(|error| usage(error.to_string()))?),
         false => None,
     };
-    let seed = session::seed(common);
+    let seed = session::seed(wanted.seed);
     let replicates = if wanted.quick { QUICK_REPLICATES } else { REPLICATES };
     let mut plan = Plan {
         situations: Vec::new(),
@@ -67,7 +67,7 @@ pub fn run(
     kept_plan["kind"] = "reproduce".into();
     kept_plan["experiments"] = wanted.experiments.iter().map(|experiment| experiment.id).collect();
     let keeper = RefCell::new(Keeper::begin(store, seed, &environment, kept_plan));
-    let progress = Progress::new(wanted.budget, common.quiet);
+    let progress = Progress::new(wanted.budget, wanted.quiet);
     let total = RefCell::new(Total::default());
     let mut results = Vec::new();
     let mut weight_left: f64 = wanted.experiments.iter().map(|experiment| experiment.weight).sum();
@@ -101,18 +101,8 @@ pub fn run(
     let interrupted = interrupt::requested();
     let Total { situations, outcome } = total.into_inner();
     plan.situations = situations;
-    let families = carryline_variants::Family::ALL.to_vec();
-    let selection = Selection { families, variants: Vec::new(), plugins: Vec::new(), named: false };
-    let setting = Setting {
-        here,
-        supervisor,
-        selection: &selection,
-        cpu: wanted.cpu,
-        save: wanted.save,
-        warnings: Vec::new(),
-    };
     let mut keeper = keeper.into_inner();
-    let mut result = session::assemble(&plan, &setting, &outcome, environment, keeper.id(), begin.elapsed());
+    let mut result = session::assemble(&plan, here, Vec::new(), &outcome, keeper.id(), begin.elapsed())?;
     result.experiments = results;
     result.complete = !interrupted && result.experiments.len() == wanted.experiments.len();
     keeper.end(&result, interrupted);

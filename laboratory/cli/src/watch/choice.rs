@@ -1,6 +1,6 @@
 //! What is watched: the family, size, addresses and cache state that keys go through, and the situations that they make.
 
-use crate::commands::measure::impossible;
+use crate::engine::impossible::impossible;
 use crate::engine::standard;
 use carryline_conditions::sizes::{SizeError, Sizes};
 use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets};

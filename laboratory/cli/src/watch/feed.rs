@@ -4,16 +4,16 @@
 //! A replicate is a worker process that goes through all columns, or two (see [`crate::engine::thresholds`]). A pause ends the one that is under way; its rounds
 //! count. What a worker is lost in takes no further part, as in every run, until the screen begins anew.
 
-use crate::commands::run::Prepared;
 use crate::engine::machine::Here;
 use crate::engine::measure::{self, Ground, Outcome};
 use crate::engine::plan::Plan;
 use crate::engine::progress::Progress;
 use crate::engine::prove::{self, Proof};
-use crate::engine::session::{self, Finished, Keeper, Setting};
+use crate::engine::session::{self, Finished, Keeper};
 use crate::engine::thresholds::{Needs, Schedule};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::prepared::Prepared;
 use carryline_report::units::Factors;
 use carryline_results::gather::Round;
 use carryline_results::{Status, Warning, cells};
@@ -162,7 +162,7 @@ impl Feed<'_> {
             }
         }
         total.interrupted = interrupt::requested() || control.interrupted.load(Ordering::Relaxed);
-        Ok((number > 0).then(|| self.end(total, keeper, environment, begin.elapsed())))
+        (number > 0).then(|| self.end(total, keeper, begin.elapsed())).transpose()
     }
 
     /// Begins to keep.
@@ -181,29 +181,15 @@ impl Feed<'_> {
     }
 
     /// Puts the run together, and keeps it.
-    fn end(
-        self,
-        outcome: Outcome,
-        keeper: Option<Keeper>,
-        environment: serde_json::Value,
-        took: Duration,
-    ) -> Finished {
-        let setting = Setting {
-            here: self.here,
-            supervisor: &self.prepared.supervisor,
-            selection: &self.prepared.selection,
-            cpu: self.prepared.cpu,
-            save: self.save,
-            warnings: self.warnings,
-        };
+    fn end(self, outcome: Outcome, keeper: Option<Keeper>, took: Duration) -> Result<Finished, Failure> {
         // It had as much time as it took.
         let plan = Plan { budget: took, ..self.plan };
         let id = keeper.as_ref().and_then(Keeper::id);
-        let result = session::assemble(&plan, &setting, &outcome, environment, id, took);
+        let result = session::assemble(&plan, self.here, self.warnings, &outcome, id, took)?;
         if let Some(mut keeper) = keeper {
             keeper.end(&result, outcome.interrupted);
         }
-        session::finish(result, Vec::new(), outcome, &self.prepared.selection)
+        Ok(session::finish(result, Vec::new(), outcome, &self.prepared.selection))
     }
 }
 

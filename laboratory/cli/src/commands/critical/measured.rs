@@ -2,11 +2,11 @@
 
 use super::predict::Prediction;
 use crate::cli::{Common, Critical, Subjects};
-use crate::commands::run::Prepared;
 use crate::engine::machine::Here;
 use crate::engine::standard;
 use crate::failure::Failure;
 use crate::output;
+use crate::prepared::Prepared;
 use carryline_conditions::{Condition, Dependence};
 use carryline_results::gather::Situation;
 use carryline_results::{Cell, Status};
