@@ -1,7 +1,7 @@
 //! Where text goes and how it looks there.
 
 use crate::cli::{Common, Format};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_report::table::Style;
 use carryline_results::Warning;
 use std::io::{IsTerminal, Write};

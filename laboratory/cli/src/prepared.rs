@@ -1,15 +1,15 @@
 //! What the commands that measure have in common: what the command line decides, checked, and the run made of it.
 
 use crate::cli::{Common, Effort, Format, Subjects};
-use crate::engine::machine::Here;
-use crate::engine::plan::Plan;
-use crate::engine::prove;
-use crate::engine::select::{self, Selection};
-use crate::engine::session::{self, Finished, Setting};
-use crate::engine::thresholds::{Needs, Schedule};
-use crate::failure::{Failure, usage};
 use crate::output;
-use carryline_measure::supervise::Supervisor;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::plan::Plan;
+use carryline_engine::prove;
+use carryline_engine::select::{self, Selection};
+use carryline_engine::session::{self, Finished, Setting};
+use carryline_engine::supervise::Supervisor;
+use carryline_engine::thresholds::{Needs, Schedule};
 use carryline_report::units::Unit;
 use carryline_results::Warning;
 use carryline_results::gather::Situation;

@@ -3,9 +3,9 @@
 
 mod support;
 
+use carryline_engine::protocol::{Job, Message, SpecialJob};
+use carryline_engine::supervise::{End, Supervisor};
 use carryline_machine::environment::CacheSizes;
-use carryline_measure::protocol::{Job, Message, SpecialJob};
-use carryline_measure::supervise::{End, Supervisor};
 use serde_json::Value;
 use std::time::Duration;
 use support::Place;

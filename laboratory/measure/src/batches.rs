@@ -3,7 +3,7 @@
 //! Most special measurements are of this kind. Those that must bring the machine into a state before each sample do so
 //! in [`Timed::before`], outside of the time.
 
-use crate::special::{Impossible, Rounds, Series, Setup, time};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, time};
 use carryline_machine::clock;
 use carryline_sampler::{Call, flush, shuffle};
 use carryline_verification::status::StatusPage;

@@ -3,8 +3,4 @@
 mod batches;
 mod chase;
 mod pages;
-pub mod planted;
-pub mod protocol;
 pub mod special;
-pub mod supervise;
-pub mod worker;

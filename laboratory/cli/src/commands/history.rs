@@ -2,12 +2,12 @@
 
 use super::run::ranked_result;
 use crate::cli::{Common, Format, History};
-use crate::engine::plan::Plan;
-use crate::engine::session::open_store;
-use crate::failure::{Failure, usage};
 use crate::output;
 use anyhow::Context;
 use carryline_conditions::Offsets;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::plan::Plan;
+use carryline_engine::session::open_store;
 use carryline_report::listing::{RunLine, RunList, to_json};
 use carryline_report::units::{Unit, UnknownUnit};
 use carryline_results::cells::{self, Summary};

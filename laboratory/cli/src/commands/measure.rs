@@ -2,14 +2,14 @@
 
 use super::run::{conclude, read_sizes};
 use crate::cli::{Common, Measure};
-use crate::engine::impossible::impossible;
-use crate::engine::machine::Here;
-use crate::engine::standard;
-use crate::failure::{Failure, usage};
 use crate::output;
 use crate::prepared::Prepared;
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Beside, Cache, Condition, Dependence, Offsets, Then};
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::impossible::impossible;
+use carryline_engine::machine::Here;
+use carryline_engine::standard;
 use carryline_machine::arena::Pages;
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_machine::words::{UnknownWord, parse_bytes};

@@ -1,13 +1,13 @@
 //! `carryline real`: a whole program with the interposer and without.
 
 use crate::cli::{Common, Format, Real};
-use crate::engine::machine::Here;
-use crate::engine::real::{
+use crate::output;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::real::{
     self, Difference, Disagreement, Figure, Interposer, Job, Metric, RealWork, Row, Which,
 };
-use crate::engine::session;
-use crate::failure::{Failure, status, usage};
-use crate::output;
+use carryline_engine::session;
 use carryline_machine::environment::Environment;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;

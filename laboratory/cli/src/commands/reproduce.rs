@@ -2,12 +2,12 @@
 
 use super::measure::read_segments;
 use crate::cli::{Common, Format, Reproduce};
-use crate::engine::machine::Here;
-use crate::engine::session;
 use crate::experiments::{self, EXPERIMENTS, Experiment};
-use crate::failure::{Failure, status, usage};
+use crate::output;
 use crate::reproduce::{self, Wanted};
-use crate::{interrupt, output};
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::{interrupt, session};
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_report::experiments::{claims_page, experiments_text};
 use carryline_report::json;

@@ -1,13 +1,13 @@
 //! `carryline run`: prove, measure the standard matrix, rank, recommend, save.
 
 use crate::cli::{Common, Effort, Format, Run};
-use crate::engine::machine::Here;
-use crate::engine::session::Finished;
-use crate::engine::standard;
-use crate::failure::{Failure, status, usage};
 use crate::output;
 use crate::prepared::Prepared;
 use carryline_conditions::sizes::Sizes;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::session::Finished;
+use carryline_engine::standard;
 use carryline_report::page::{About, page};
 use carryline_report::ranking::{legend, rankings};
 use carryline_report::recommend::recommend;

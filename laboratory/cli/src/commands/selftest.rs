@@ -2,16 +2,15 @@
 //! planted must be seen. Both rates are what anybody's trust in a ranking rests on.
 
 use crate::cli::{Common, Format, Selftest};
-use crate::engine::machine::Here;
-use crate::engine::measure::{self, Ground};
-use crate::engine::plan::Plan;
-use crate::engine::progress::Progress;
-use crate::engine::{session, standard};
-use crate::failure::{Failure, status, usage};
-use crate::{interrupt, output, prepared};
+use crate::{output, prepared};
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Condition, Offsets};
-use carryline_measure::planted;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::measure::{self, Ground};
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::{interrupt, planted, session, standard};
 use carryline_results::gather::{Gathered, Situation};
 use carryline_statistics::{self as statistics, Order, Ratio};
 use carryline_variants::c_library::Thresholds;

@@ -2,14 +2,14 @@
 
 use super::run::conclude;
 use crate::cli::{Common, Effort, Format};
-use crate::engine::machine::Here;
-use crate::engine::plan::Plan;
-use crate::engine::prove::Verdict;
-use crate::engine::select::Selection;
-use crate::engine::session::{self, Finished, Setting, is_known_bad};
-use crate::engine::standard;
-use crate::failure::{Failure, usage};
 use crate::output;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::plan::Plan;
+use carryline_engine::prove::Verdict;
+use carryline_engine::select::Selection;
+use carryline_engine::session::{self, Finished, Setting, is_known_bad};
+use carryline_engine::standard;
 use carryline_report::ranking::{legend, rankings};
 use carryline_report::roles::Roles;
 use carryline_report::units::Unit;

@@ -1,12 +1,12 @@
 //! `carryline verify`: prove variants right, or show the smallest input that proves them wrong.
 
 use crate::cli::{Common, Format, Verify};
-use crate::engine::progress::Progress;
-use crate::engine::prove::{self, Proof, Verdict};
-use crate::engine::select;
-use crate::engine::session::{self, is_known_bad};
-use crate::failure::{Failure, status};
-use crate::{interrupt, output};
+use crate::output;
+use carryline_engine::failure::{Failure, status};
+use carryline_engine::progress::Progress;
+use carryline_engine::prove::{self, Proof, Verdict};
+use carryline_engine::session::{self, is_known_bad};
+use carryline_engine::{interrupt, select};
 use carryline_report::listing::{self, ProofLine, ProofList, to_json};
 use carryline_verification::subject::SubjectId;
 use carryline_verification::{Counterexample, ProofSummary};

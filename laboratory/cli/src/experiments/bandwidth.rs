@@ -5,7 +5,7 @@
 //! any of these passes moves over the bus, reads before writes counted.
 
 use super::{Context, Experiment, Outcome};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_measure::special::bandwidth::{PASSES, on_the_bus};
 use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 

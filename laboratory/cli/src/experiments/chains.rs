@@ -5,8 +5,8 @@
 //! implementation minds odd addresses is asked of 2048 bytes at two fixed ones, through the engine.
 
 use super::{Basis, Context, Experiment, In, Outcome, Special};
-use crate::failure::Failure;
 use carryline_conditions::{Condition, Offsets};
+use carryline_engine::failure::Failure;
 use carryline_report::units::number;
 use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_variants::Family;

@@ -6,9 +6,9 @@
 //! that the article got wrong are proved wrong.
 
 use super::{Basis, Context, Experiment, In, Outcome};
-use crate::engine::prove::{Proof, Verdict};
-use crate::failure::Failure;
 use carryline_conditions::{Condition, Dependence, Offsets};
+use carryline_engine::failure::Failure;
+use carryline_engine::prove::{Proof, Verdict};
 use carryline_measure::special::inlined40::{ADDRESSES, KERNELS, MODES, TRIALS, VARIANTS};
 use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_variants::Family;

@@ -6,7 +6,7 @@
 
 use super::string_startup::plot;
 use super::{Context, Experiment, Outcome, Special};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_measure::special::dirty_check::{BLOCKS, DIRTY, STATES, VARIANTS, name};
 use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult};
 use carryline_statistics as statistics;

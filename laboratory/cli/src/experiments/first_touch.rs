@@ -5,7 +5,7 @@
 //! exists already and is only not mapped.
 
 use super::{Context, Experiment, Outcome, Special};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_measure::special::first_touch::{PAGES, SERIES};
 use carryline_results::claims::{Claim, Figure, Rule, TableResult};
 

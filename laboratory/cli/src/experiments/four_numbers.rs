@@ -5,8 +5,8 @@
 //! gross, the clock included, as published.
 
 use super::{Basis, Context, Experiment, In, Outcome, Special};
-use crate::failure::Failure;
 use carryline_conditions::{Condition, Dependence};
+use carryline_engine::failure::Failure;
 use carryline_measure::special::four_numbers::{CLOCK, STATES, ZEROED_BYTES, name, name_at, orders};
 use carryline_results::claims::{Claim, Datum, Figures, Rule, TableResult};
 use carryline_variants::Family;

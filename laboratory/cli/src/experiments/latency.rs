@@ -6,7 +6,7 @@
 
 use super::string_startup::plot;
 use super::{Context, Experiment, Outcome, Special};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_machine::environment::CacheSizes;
 use carryline_measure::special::latency::{PAGES, edges, ladder, name, orderly};
 use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};

@@ -6,7 +6,7 @@
 
 use super::chains::{checksum, measure};
 use super::{Context, Experiment, Outcome};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -23,7 +23,7 @@
 //! //! zero-twice: whether zeroing 4 KB costs twice what zeroing 2 KB does.
 //!
 //! use super::{Basis, Context, Experiment, In, Outcome};
-//! use crate::failure::Failure;
+//! use carryline_engine::failure::Failure;
 //! use carryline_results::claims::{Claim, Rule, TableResult};
 //! use carryline_conditions::Condition;
 //! use carryline_variants::Family;
@@ -64,7 +64,7 @@
 //!
 //! plus `pub mod zero_twice;` and `&zero_twice::EXPERIMENT,` below.
 
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 pub mod bandwidth;
 pub mod chains;
 pub mod csum40;

@@ -5,7 +5,7 @@
 //! memory, or zeroes through the cache, by rep stosb, or past the cache.
 
 use super::{Context, Experiment, Outcome};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_machine::process;
 use carryline_measure::special::neighbour::{MODES, VICTIMS, name, name_of_rate};
 use carryline_results::claims::{Claim, Rule, TableResult};

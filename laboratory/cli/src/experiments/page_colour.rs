@@ -6,7 +6,7 @@
 
 use super::bandwidth::{reasons, uncached_bytes};
 use super::{Context, Experiment, Outcome};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_machine::environment::CacheKind;
 use carryline_measure::special::page_colour::{READS, WRITES};
 use carryline_results::claims::{Claim, Datum, Rule, TableResult};

@@ -4,8 +4,8 @@
 //! goes through its set once more. Stores past the cache should leave the set alone.
 
 use super::{Basis, Context, Experiment, In, Outcome};
-use crate::failure::Failure;
 use carryline_conditions::{Condition, Then};
+use carryline_engine::failure::Failure;
 use carryline_measure::special::pollution::{METHODS, VICTIMS, moved_bytes, name, set_bytes};
 use carryline_results::claims::{Claim, Datum, Rule, TableResult};
 use carryline_variants::Family;

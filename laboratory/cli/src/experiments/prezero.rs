@@ -5,7 +5,7 @@
 //! or none, by stores through the cache, by rep stosb, and by stores past the cache.
 
 use super::{Context, Experiment, Outcome, Special};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_measure::special::prezero::{BLOCK_BYTES, DISTANCES, METHODS, name};
 use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult, crossing, differences};
 

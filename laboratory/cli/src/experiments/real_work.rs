@@ -9,8 +9,8 @@
 //! does for the program (every page that it faults in is zeroed there) stays as it is.
 
 use super::{Context, Experiment, Outcome};
-use crate::engine::real::{self, Interposer, Job, Metric, RealWork};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
+use carryline_engine::real::{self, Interposer, Job, Metric, RealWork};
 use carryline_report::units::{byte_size_rough, number};
 use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult};
 use std::ffi::OsString;

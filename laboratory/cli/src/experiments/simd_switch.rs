@@ -6,8 +6,8 @@
 //! registers, whose difference must repay what the switch costs more.
 
 use super::{Basis, Context, Experiment, In, Measured, Outcome, Special};
-use crate::failure::Failure;
 use carryline_conditions::Condition;
+use carryline_engine::failure::Failure;
 use carryline_measure::special::simd_switch::{INSTRUCTIONS, PARTS, PIPE, STATES, saving, setting, switch};
 use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult, crossing, differences};
 use carryline_variants::Family;

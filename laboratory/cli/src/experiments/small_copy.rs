@@ -4,7 +4,7 @@
 //! lengths that nothing predicts.
 
 use super::{Context, Experiment, Outcome, Special};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_measure::special::small_copy::{BYTES, MODES, MOST_BYTES, WAYS, name};
 use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult};
 

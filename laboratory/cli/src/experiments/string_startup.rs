@@ -4,7 +4,7 @@
 //! to the lengths from 256 bytes on, by the median of slopes, so that the three have intervals like any other figure.
 
 use super::{Context, Experiment, Outcome, Special};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_measure::special::string_startup::{ALIGNMENTS, FIT_FROM, INSTRUCTIONS, PAIR, SIZES, name};
 use carryline_report::curve::{Curve, Glyphs, Series};
 use carryline_report::table::Style;

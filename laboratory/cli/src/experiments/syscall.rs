@@ -5,7 +5,7 @@
 //! own is out of reach.
 
 use super::{Context, Experiment, Outcome, Special};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use carryline_measure::special::syscall::CALLS;
 use carryline_results::claims::{Claim, Datum, Figure, Rule, TableResult};
 

@@ -4,8 +4,8 @@
 //! level, zeroed whole by every call. The rows of today's instructions follow those of 2003.
 
 use super::{Basis, Context, Experiment, In, Measured, Outcome};
-use crate::failure::Failure;
 use carryline_conditions::Condition;
+use carryline_engine::failure::Failure;
 use carryline_results::claims::{Claim, Datum, Figure, Figures, Rule, TableResult};
 use carryline_variants::Family;
 

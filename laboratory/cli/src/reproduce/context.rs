@@ -1,16 +1,15 @@
 //! What an experiment measures with: cells through the engine, special measurements in worker processes, proofs.
 
-use crate::engine::machine::Here;
-use crate::engine::measure::{self, Ground, Outcome as Measurement};
-use crate::engine::plan::Plan;
-use crate::engine::progress::Progress;
-use crate::engine::prove::{self, Proof};
-use crate::engine::session::Keeper;
-use crate::engine::standard;
-use crate::failure::{Failure, usage};
-use crate::interrupt;
 use carryline_conditions::Condition;
-use carryline_measure::supervise::Supervisor;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::measure::{self, Ground, Outcome as Measurement};
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::prove::{self, Proof};
+use carryline_engine::session::Keeper;
+use carryline_engine::supervise::Supervisor;
+use carryline_engine::{interrupt, standard};
 use carryline_results::cells::{self, Summary};
 use carryline_results::claims::Figure;
 use carryline_results::gather::{Gathered, Situation};

@@ -3,14 +3,14 @@
 pub mod context;
 pub mod special;
 
-use crate::engine::machine::Here;
-use crate::engine::plan::Plan;
-use crate::engine::progress::Progress;
-use crate::engine::session::{self, Keeper};
 use crate::experiments::{Experiment, Outcome};
-use crate::failure::{Failure, usage};
-use crate::interrupt;
-use carryline_measure::supervise::Supervisor;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::interrupt;
+use carryline_engine::machine::Here;
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::session::{self, Keeper};
+use carryline_engine::supervise::Supervisor;
 use carryline_results::RunResult;
 use carryline_results::claims::{ExperimentResult, NamedFigure};
 use context::{Context, Total};

@@ -1,13 +1,13 @@
 //! Special measurements on the command's side: several worker processes, one figure for each series.
 
 use super::context::Context;
-use crate::engine::measure::{self, Outcome};
-use crate::failure::Failure;
-use crate::interrupt;
+use carryline_engine::failure::Failure;
+use carryline_engine::interrupt;
+use carryline_engine::measure::{self, Outcome};
+use carryline_engine::probe::Series;
+use carryline_engine::protocol::{Job, Message, SpecialJob};
+use carryline_engine::supervise::End;
 use carryline_machine::process;
-use carryline_measure::protocol::{Job, Message, SpecialJob};
-use carryline_measure::special::Series;
-use carryline_measure::supervise::End;
 use carryline_results::claims::Figure;
 use carryline_results::gather::RoundRecord;
 use carryline_statistics as statistics;

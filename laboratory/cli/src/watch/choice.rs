@@ -1,9 +1,9 @@
 //! What is watched: the family, size, addresses and cache state that keys go through, and the situations that they make.
 
-use crate::engine::impossible::impossible;
-use crate::engine::standard;
 use carryline_conditions::sizes::{SizeError, Sizes};
 use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets};
+use carryline_engine::impossible::impossible;
+use carryline_engine::standard;
 use carryline_results::gather::Situation;
 use carryline_variants::Family;
 

@@ -1,19 +1,19 @@
 //! Where the figures come from: the engine, one replicate after the other until told to stop, its rounds sent as they come
 //! and kept in the store as those of every run.
 //!
-//! A replicate is a worker process that goes through all columns, or two (see [`crate::engine::thresholds`]). A pause ends the one that is under way; its rounds
+//! A replicate is a worker process that goes through all columns, or two (see [`carryline_engine::thresholds`]). A pause ends the one that is under way; its rounds
 //! count. What a worker is lost in takes no further part, as in every run, until the screen begins anew.
 
-use crate::engine::machine::Here;
-use crate::engine::measure::{self, Ground, Outcome};
-use crate::engine::plan::Plan;
-use crate::engine::progress::Progress;
-use crate::engine::prove::{self, Proof};
-use crate::engine::session::{self, Finished, Keeper};
-use crate::engine::thresholds::{Needs, Schedule};
-use crate::failure::Failure;
-use crate::interrupt;
 use crate::prepared::Prepared;
+use carryline_engine::failure::Failure;
+use carryline_engine::interrupt;
+use carryline_engine::machine::Here;
+use carryline_engine::measure::{self, Ground, Outcome};
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::prove::{self, Proof};
+use carryline_engine::session::{self, Finished, Keeper};
+use carryline_engine::thresholds::{Needs, Schedule};
 use carryline_report::units::Factors;
 use carryline_results::gather::Round;
 use carryline_results::{Status, Warning, cells};

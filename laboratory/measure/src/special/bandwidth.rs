@@ -5,8 +5,8 @@
 //! the buffer's first half to its second, so that every pass reads and writes as many bytes together as the buffer has.
 //! Samples are the ticks of one pass.
 
-use super::{Impossible, Rounds, Setup, Special};
 use crate::batches::{Batches, Timed};
+use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_sampler::limits::{Kernel, TURN, kernels};
 use std::rc::Rc;

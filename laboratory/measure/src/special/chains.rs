@@ -9,7 +9,7 @@
 //! variants and what series call them; the second is timed twice, for the noise floor), `seed`. Series: `LABEL NAME`, the
 //! mean over the draws, and `LABEL NAME draw N`. The facts give each draw's alignments and sums.
 
-use super::{Impossible, Rounds, Series, Setup, Special};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::loops::{self, Batch, Call, Follow};

@@ -5,8 +5,8 @@
 //! zeroed one after the other. Series are `VARIANT, STATE, BLOCKS`, in ticks for a page. Every routine is a variant of
 //! the collection, proved first, called through a pointer.
 
-use super::{Impossible, Rounds, Setup, Special};
 use crate::batches::{Batches, Timed, flush_range};
+use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_sampler::{shuffle, touch};
 use carryline_variants::landing::Landing;

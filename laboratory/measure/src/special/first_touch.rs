@@ -15,8 +15,8 @@
 //! Facts: faults per page of each way, as the kernel counts them for this thread, and pages found mapped that should
 //! have been untouched.
 
-use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::pages::{self, Left, Ready, Writes, drain};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_machine::clock;
 use carryline_sampler::shuffle;
@@ -303,7 +303,11 @@ mod tests {
     #[test]
     fn pages_are_untouched_and_each_way_faults_as_often_as_it_should() {
         let status = StatusPage::create().expect("a page");
-        let setup = Setup::for_test(&status, 5, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 });
+        let setup = crate::special::setup_for_test(
+            &status,
+            5,
+            CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
+        );
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         for _ in 0..2 {
             let samples = rounds.round(&status).expect("a round");

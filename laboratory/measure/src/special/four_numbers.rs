@@ -9,8 +9,8 @@
 //! Series: `order ABCD: N` for every order, `N at place P` (the mean over the orders that have it there), and one for each
 //! of [`STATES`] (`drained`: until the stores are in the cache). Frames are given back flushed, so the kernel clears cold lines, except where a state says hot.
 
-use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::pages::{self, Left, Ready, Writes, drain};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_sampler::shuffle;
 use carryline_variants::ZeroFn;
@@ -362,7 +362,11 @@ mod tests {
     #[test]
     fn pages_are_untouched_before_every_order_and_each_faults_once() {
         let status = StatusPage::create().expect("a page");
-        let setup = Setup::for_test(&status, 3, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 });
+        let setup = crate::special::setup_for_test(
+            &status,
+            3,
+            CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
+        );
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         let samples = rounds.round(&status).expect("a round");
         assert_eq!(samples.len(), rounds.series().len());

@@ -7,7 +7,7 @@
 //!
 //! The facts say how often the two forms that the article got wrong are wrong, over random data and seeds.
 
-use super::{Impossible, Rounds, Series, Setup, Special};
+use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
 
 /// See the module.
 pub static SPECIAL: Special =
@@ -55,7 +55,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{ADDRESSES, Impossible, KERNELS, MODES, Rounds, Series, Setup, TRIALS, VARIANTS};
+    use super::{ADDRESSES, KERNELS, MODES, TRIALS, VARIANTS};
+    use carryline_engine::probe::{Impossible, Rounds, Series, Setup};
     use carryline_machine::clock;
     use carryline_sampler::{PLACEMENTS, place};
     use carryline_variants::checksum::reference::folded_sum;

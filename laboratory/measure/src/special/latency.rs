@@ -8,7 +8,7 @@
 //!
 //! [`edges`] finds the caches in such a ladder.
 
-use super::{Impossible, Rounds, Series, Setup, Special};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::shuffle;

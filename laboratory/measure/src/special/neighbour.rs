@@ -9,8 +9,8 @@
 //!
 //! Parameters: `cpus`, the logical CPUs that may be used; `victims`, those that take part (all if there is none). The facts say which were, and whether they share a core.
 
-use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::chase::{self, LINE};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};

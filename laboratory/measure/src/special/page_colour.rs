@@ -9,8 +9,8 @@
 //! Frame numbers come from `/proc/self/pagemap`, which shows them to root alone; in a virtual machine they are the
 //! guest's. Then the pool once more on huge pages. Samples are ticks for a page of 4 KB.
 
-use super::{Impossible, Rounds, Setup, Special};
 use crate::batches::{Batches, Timed};
+use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_sampler::{shuffle, touch};
 use rand_core::SeedableRng;

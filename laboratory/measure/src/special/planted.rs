@@ -1,7 +1,7 @@
 //! A special that does as it is told, good or bad: with it the tests see that a crash, a hang or an impossibility
 //! costs a row and nothing else.
 
-use super::{Impossible, Rounds, Series, Setup, Special, time};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
 use carryline_machine::clock;
 use carryline_verification::status::StatusPage;
 

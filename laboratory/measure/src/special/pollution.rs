@@ -7,9 +7,9 @@
 //!
 //! Parameter: `victims`, those that take part; all if there is none. Series, in ticks per load: `VICTIM, METHOD`.
 
-use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::chase::{self, LINE};
 use crate::pages::{self, Left};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn chains_survive_and_every_cell_that_can_is_sampled() {
         let status = StatusPage::create().expect("a page");
-        let setup = Setup::for_test(&status, 5, CACHES);
+        let setup = crate::special::setup_for_test(&status, 5, CACHES);
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         // A chain that was written over would lead out of its arena in the second round.
         for _ in 0..2 {

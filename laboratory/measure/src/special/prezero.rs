@@ -6,8 +6,8 @@
 //! the clearing alone. Both times end when the stores are in the cache or in memory. Series, in ticks per 4 KB: `clear METHOD DISTANCE`, `use METHOD DISTANCE`, `sum METHOD DISTANCE`;
 //! the method `cached again` makes the A/A pair.
 
-use super::{Impossible, Rounds, Series, Setup, Special, time};
 use crate::pages::{self, Left, drain};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::{shuffle, touch};
@@ -164,7 +164,11 @@ mod tests {
     #[test]
     fn the_block_is_clear_when_used_and_every_cell_is_sampled() {
         let status = StatusPage::create().expect("a page");
-        let setup = Setup::for_test(&status, 5, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 });
+        let setup = crate::special::setup_for_test(
+            &status,
+            5,
+            CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
+        );
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         let samples = rounds.round(&status).expect("a round");
         let series = rounds.series();

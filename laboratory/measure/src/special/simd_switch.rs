@@ -11,7 +11,7 @@
 //!
 //! The facts hold which components the CPU says are in use in each state.
 
-use super::{Impossible, Rounds, Series, Setup, Special};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special};
 
 #[cfg(target_arch = "x86_64")]
 mod registers;

@@ -10,7 +10,7 @@
 //! Where the length is fixed, it is known when the code is compiled, except for the call and for `rep movsb, variable`.
 //! The empty series, `nothing`, is the loop alone.
 
-use super::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
 
 /// See the module.
 pub static SPECIAL: Special =
@@ -59,8 +59,9 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
-    use super::{BYTES, Impossible, MODES, MOST_BYTES, Rounds, Setup, WAYS, name, takes_any_length};
+    use super::{BYTES, MODES, MOST_BYTES, WAYS, name, takes_any_length};
     use crate::batches::{Batches, Timed, flush_range};
+    use carryline_engine::probe::{Impossible, Rounds, Setup};
     use carryline_machine::arena::{Arena, Pages};
     use carryline_machine::clock;
     use carryline_sampler::shuffle;

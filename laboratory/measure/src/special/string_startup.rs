@@ -5,7 +5,7 @@
 //! pair that a kernel's bcopy makes (`movsq` for the words, then a `movsb` that is empty whenever the length is a
 //! multiple of 8), `stosl`, instructions that move nothing, and libc's memcpy through a pointer.
 
-use super::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
 
 /// See the module.
 pub static SPECIAL: Special =
@@ -40,8 +40,9 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{ALIGNMENTS, INSTRUCTIONS, Impossible, PAIR, Rounds, SIZES, Setup, name};
+    use super::{ALIGNMENTS, INSTRUCTIONS, PAIR, SIZES, name};
     use crate::batches::{Batches, Timed};
+    use carryline_engine::probe::{Impossible, Rounds, Setup};
     use carryline_machine::arena::{Arena, Pages};
     use std::arch::asm;
     use std::hint::black_box;

@@ -4,8 +4,8 @@
 //! through libc, a clock that the kernel answers without being entered (vDSO), the call between fences, and the call
 //! with a copy of six arguments before it, by `rep movsb` and by registers, whose result nothing waits for.
 
-use super::{Impossible, Rounds, Setup, Special};
 use crate::batches::{Batches, Timed};
+use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
 use carryline_machine::clock;
 
 /// See the module.

@@ -1,6 +1,6 @@
 //! Making register state, asking for it, saving and restoring it.
 
-use super::super::Impossible;
+use carryline_engine::probe::Impossible;
 use carryline_machine::clock;
 use core::arch::asm;
 use core::arch::x86_64::__cpuid_count;

@@ -1,8 +1,8 @@
 //! Two threads on one CPU, and rounds of switches between them.
 
-use super::super::{Impossible, Rounds, Series, Setup};
 use super::registers::{self, Area, Offered};
 use super::{INSTRUCTIONS, PARTS, STATES, all_series};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup};
 use carryline_machine::{clock, process};
 use carryline_sampler::shuffle;
 use carryline_verification::status::StatusPage;
@@ -247,7 +247,11 @@ mod tests {
         // In a thread of its own, for the affinity stays.
         std::thread::spawn(|| {
             let status = StatusPage::create().expect("a page");
-            let setup = Setup::for_test(&status, 5, CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 });
+            let setup = crate::special::setup_for_test(
+                &status,
+                5,
+                CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
+            );
             let Ok(mut rounds) = start(&setup) else {
                 assert!(Offered::look().is_err());
                 return;

@@ -4,7 +4,7 @@
 //! run's token, a space, a [`Message`] as JSON. Standard output and error lead nowhere, for a routine under test may
 //! print what it likes; a line without the token is not the worker's and is ignored.
 
-use crate::special::Series;
+use crate::probe::Series;
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
 use carryline_results::{Limit, Observed};
@@ -85,7 +85,7 @@ pub struct MeasureJob {
 /// One replicate of a special measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SpecialJob {
-    /// Which of [`SPECIALS`](crate::special::SPECIALS).
+    /// The probe's name.
     pub name: String,
     /// What it is asked for.
     pub parameters: serde_json::Value,

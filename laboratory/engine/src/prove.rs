@@ -3,8 +3,8 @@
 use super::progress::Progress;
 use super::thresholds;
 use crate::interrupt;
-use carryline_measure::protocol::{Job, Message};
-use carryline_measure::supervise::{End, SpawnError, Supervisor};
+use crate::protocol::{Job, Message};
+use crate::supervise::{End, SpawnError, Supervisor};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
 use carryline_verification::status::Now;

@@ -132,7 +132,7 @@ pub fn unsupported(variant: &Variant) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::standard;
+    use crate::standard;
     use carryline_conditions::Condition;
     use std::time::Duration;
 

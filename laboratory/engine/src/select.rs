@@ -1,9 +1,9 @@
 //! Which subjects take part: by family, by name, and the user's own plug-ins.
 
 use crate::failure::{Failure, usage};
+use crate::protocol::{Job, Message};
+use crate::supervise::{End, Supervisor};
 use carryline_machine::nearest::{did_you_mean, nearest};
-use carryline_measure::protocol::{Job, Message};
-use carryline_measure::supervise::{End, Supervisor};
 use carryline_variants::{Family, Role, Variant};
 use carryline_verification::plugin::PluginSpec;
 use carryline_verification::subject::SubjectId;

@@ -1,10 +1,10 @@
 //! The worker process: loads, proves and times in a process of its own, so that a routine that crashes, hangs or
 //! overwrites what is not its own costs one row of a table.
 
+use crate::probe::{Impossible, Setup, Special};
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, SpecialJob, TOKEN_VARIABLE,
 };
-use crate::special::{self, Impossible, Setup};
 use crate::{planted, supervise};
 use carryline_conditions::Condition;
 use carryline_machine::counters::CycleCounter;
@@ -58,11 +58,11 @@ impl Channel {
     }
 }
 
-/// Runs the job on standard input and returns the process's exit status.
+/// Runs the job on standard input and returns the process's exit status. `probes` are those that a job may name.
 ///
 /// # Errors
 /// When the process was not started as a worker or the job is unreadable.
-pub fn main() -> Result<u8, WorkerError> {
+pub fn main(probes: &[&Special]) -> Result<u8, WorkerError> {
     let channel = Channel {
         file: Mutex::new(File::from(inherited(CHANNEL_VARIABLE)?)),
         token: std::env::var(TOKEN_VARIABLE)
@@ -84,7 +84,7 @@ pub fn main() -> Result<u8, WorkerError> {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
         Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
         Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
-        Job::Special(job) => special(job, &channel, &status),
+        Job::Special(job) => special(job, probes, &channel, &status),
         Job::Trace { subject, len } => trace(subject, *len, &channel, &status),
         Job::Loops(job) => {
             object_loops::run(job, &status, &mut |comparison, compared| {
@@ -277,7 +277,7 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
 }
 
 /// Makes the rounds of a special measurement.
-fn special(job: &SpecialJob, channel: &Channel, status: &StatusPage) -> bool {
+fn special(job: &SpecialJob, probes: &[&Special], channel: &Channel, status: &StatusPage) -> bool {
     let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
     let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
     channel.send(&Message::Setup { ticks_per_ns, pin_error, counter_error: None });
@@ -296,7 +296,9 @@ fn special(job: &SpecialJob, channel: &Channel, status: &StatusPage) -> bool {
     };
     let unknown = || Impossible(format!("there is no special measurement '{}'", job.name));
     let begin = Instant::now();
-    let done = special::find(&job.name)
+    let done = probes
+        .iter()
+        .find(|probe| probe.name == job.name)
         .ok_or_else(unknown)
         .and_then(|special| (special.start)(&setup))
         .and_then(|mut rounds| {

@@ -8,7 +8,7 @@ use super::prove::{self, Proof, Verdict};
 use super::{doubts, select::Selection};
 use crate::failure::Failure;
 use crate::interrupt;
-use carryline_measure::supervise::Supervisor;
+use crate::supervise::Supervisor;
 use carryline_results::cells::{self, Summary};
 use carryline_results::gather::{Gathered, RoundRecord};
 use carryline_results::{RunResult, SCHEMA_VERSION, Warning, limits};
