@@ -2,11 +2,9 @@
 
 mod cli;
 mod commands;
-mod experiments;
 mod inlining;
 mod output;
 mod prepared;
-mod reproduce;
 mod watch;
 
 use carryline_engine::failure::{self, Failure};

@@ -2,12 +2,12 @@
 
 use super::measure::read_segments;
 use crate::cli::{Common, Format, Reproduce};
-use crate::experiments::{self, EXPERIMENTS, Experiment};
 use crate::output;
-use crate::reproduce::{self, Wanted};
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::{interrupt, session};
+use carryline_experiments::run::Wanted;
+use carryline_experiments::{self as experiments, EXPERIMENTS, Experiment, run as reproduce};
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_report::experiments::{claims_page, experiments_text};
 use carryline_report::json;

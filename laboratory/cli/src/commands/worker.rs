@@ -1,11 +1,11 @@
 //! `carryline worker`: the command started by itself, see [`carryline_engine::worker`].
 
 use carryline_engine::failure::Failure;
-use carryline_measure::special::SPECIALS;
+use carryline_experiments::probes;
 
 /// Does the job on standard input.
 pub fn run() -> Result<u8, Failure> {
-    match carryline_engine::worker::main(SPECIALS) {
+    match carryline_engine::worker::main(&probes()) {
         Ok(status) => Ok(status),
         Err(error) => Err(carryline_engine::failure::usage(error.to_string())),
     }

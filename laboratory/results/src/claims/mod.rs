@@ -55,6 +55,12 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// A claim of that name, in the source's words, with its number, and the rule that judges it.
+    #[must_use]
+    pub const fn new(id: &'static str, text: &'static str, published: &'static str, rule: Rule) -> Claim {
+        Claim { id, text, published, rule }
+    }
+
     /// Judges the claim by what was measured. `seed` decides the resampling of paired ratios.
     #[must_use]
     pub fn judge(&self, figures: &Figures, source: &str, seed: u64) -> ClaimResult {

@@ -1,8 +1,8 @@
 //! Each condition a second time, by other means: is it what its name says?
 //!
 //! ```sh
-//! cargo bench -p carryline-measure --bench conditions
-//! cargo bench -p carryline-measure --bench conditions -- cold
+//! cargo bench -p carryline-sampler --bench conditions
+//! cargo bench -p carryline-sampler --bench conditions -- cold
 //! ```
 //!
 //! The sampler's gross median stands beside that of a harness of this file's own: its own memory, lists, loops and ways
