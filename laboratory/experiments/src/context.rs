@@ -218,7 +218,7 @@ impl Measured {
         if counted(&self.gathered[situation]) { "cycles pmu" } else { "cycles est." }
     }
 
-        /// The cell of a variant: status, limit share, rank, bytes.
+    /// The cell of a variant: status, limit share, rank, bytes.
     pub fn cell(&self, situation: usize, variant: &str) -> Option<&Cell> {
         self.summaries.get(situation)?.cells.iter().find(|cell| cell.variant == variant)
     }
