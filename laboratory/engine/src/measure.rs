@@ -273,10 +273,10 @@ impl Run<'_> {
                         outcome.stolen = outcome.stolen.max(stolen);
                     }
                     // What other jobs say.
-                    Message::SpecialBegin { .. }
-                    | Message::SpecialRound { .. }
-                    | Message::SpecialEnd { .. }
-                    | Message::SpecialImpossible { .. }
+                    Message::ProbeBegin { .. }
+                    | Message::ProbeRound { .. }
+                    | Message::ProbeEnd { .. }
+                    | Message::ProbeImpossible { .. }
                     | Message::Traced(_)
                     | Message::Compared { .. } => {}
                     Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}

@@ -1,10 +1,9 @@
 //! What an experiment times itself, where the sampler's cells cannot hold it: set up in a worker process, then sampled
 //! round by round: a page fault, a task switch, a system call.
 //!
-//! A special measurement runs in a worker process of
-//! its own, like everything that is timed: a crash or a hang costs one row that says so. A worker starts it once
-//! ([`Special::start`]) and asks for rounds ([`Rounds::round`]), each of which fills in one sample for every
-//! series; the command repeats that in several processes, and the statistics are those of all other figures. Times
+//! A probe runs in a worker process of its own, like everything that is timed: a crash or a hang costs one row that says
+//! so. A worker starts it once ([`Probe::start`]) and asks for rounds ([`Rounds::round`]), each of which fills in one
+//! sample for every series; the command repeats that in several processes, and the statistics are those of all other figures. Times
 //! are in ticks of [`carryline_machine::clock`], less [`clock::overhead_ticks`] where that matters.
 //!
 //! Rules for an author:
@@ -28,9 +27,9 @@ use carryline_verification::{self as verify, Depth, Verified};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A special measurement.
+/// What an experiment times itself.
 #[derive(Debug)]
-pub struct Special {
+pub struct Probe {
     /// Its file's name.
     pub name: &'static str,
     /// What it measures, in a sentence.
@@ -39,7 +38,7 @@ pub struct Special {
     pub start: fn(&Setup<'_>) -> Result<Box<dyn Rounds>, Impossible>,
 }
 
-/// What a special is set up with.
+/// What a probe is set up with.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// What the experiment asked for.
@@ -140,7 +139,7 @@ pub struct Impossible(pub String);
 /// A name and a unit for one sample of every round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// Unique in its special.
+    /// Unique in its probe.
     pub name: String,
     /// The unit of its samples: `ticks`, `bytes/tick`, ...
     pub unit: String,
@@ -154,7 +153,7 @@ impl Series {
     }
 }
 
-/// A special measurement that has been set up.
+/// A probe that has been set up.
 pub trait Rounds {
     /// What each round samples.
     fn series(&self) -> Vec<Series>;

@@ -35,8 +35,8 @@ pub enum Job {
         /// As on the command line: `FILE.so:SYMBOL:FAMILY`.
         plugin: String,
     },
-    /// A special measurement.
-    Special(SpecialJob),
+    /// A probe.
+    Probe(ProbeJob),
     /// Prove one subject in full.
     Prove {
         /// Plug-ins to load first, as on the command line.
@@ -82,9 +82,9 @@ pub struct MeasureJob {
     pub caches: CacheSizes,
 }
 
-/// One replicate of a special measurement.
+/// One replicate of a probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SpecialJob {
+pub struct ProbeJob {
     /// The probe's name.
     pub name: String,
     /// What it is asked for.
@@ -205,15 +205,15 @@ pub enum Message {
         /// Why.
         reason: String,
     },
-    /// A special measurement has been set up.
-    SpecialBegin {
+    /// A probe has been set up.
+    ProbeBegin {
         /// What each round samples.
         series: Vec<Series>,
         /// Indices of series that measure the same thing.
         twins: Vec<(usize, usize)>,
     },
-    /// A round of a special measurement is finished.
-    SpecialRound {
+    /// A round of a probe is finished.
+    ProbeRound {
         /// Number of the round in this replicate.
         round: u32,
         /// A sample of each series; `None` for one that failed.
@@ -221,13 +221,13 @@ pub enum Message {
         /// Ticks per core cycle; 0 where unknown.
         ticks_per_cycle: f64,
     },
-    /// A special measurement is finished.
-    SpecialEnd {
+    /// A probe is finished.
+    ProbeEnd {
         /// What it established besides.
         facts: serde_json::Value,
     },
-    /// A special measurement cannot be made on this machine.
-    SpecialImpossible {
+    /// A probe cannot run on this machine.
+    ProbeImpossible {
         /// Why.
         reason: String,
     },

@@ -1,9 +1,9 @@
 //! The worker process: loads, proves and times in a process of its own, so that a routine that crashes, hangs or
 //! overwrites what is not its own costs one row of a table.
 
-use crate::probe::{Impossible, Setup, Special};
+use crate::probe::{Impossible, Probe, Setup};
 use crate::protocol::{
-    CHANNEL_VARIABLE, Job, MeasureJob, Message, STATUS_VARIABLE, SituationJob, SpecialJob, TOKEN_VARIABLE,
+    CHANNEL_VARIABLE, Job, MeasureJob, Message, ProbeJob, STATUS_VARIABLE, SituationJob, TOKEN_VARIABLE,
 };
 use crate::{planted, supervise};
 use carryline_conditions::Condition;
@@ -62,7 +62,7 @@ impl Channel {
 ///
 /// # Errors
 /// When the process was not started as a worker or the job is unreadable.
-pub fn main(probes: &[&Special]) -> Result<u8, WorkerError> {
+pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     let channel = Channel {
         file: Mutex::new(File::from(inherited(CHANNEL_VARIABLE)?)),
         token: std::env::var(TOKEN_VARIABLE)
@@ -84,7 +84,7 @@ pub fn main(probes: &[&Special]) -> Result<u8, WorkerError> {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
         Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
         Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
-        Job::Special(job) => special(job, probes, &channel, &status),
+        Job::Probe(job) => probe(job, probes, &channel, &status),
         Job::Trace { subject, len } => trace(subject, *len, &channel, &status),
         Job::Loops(job) => {
             object_loops::run(job, &status, &mut |comparison, compared| {
@@ -276,12 +276,12 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
     true
 }
 
-/// Makes the rounds of a special measurement.
-fn special(job: &SpecialJob, probes: &[&Special], channel: &Channel, status: &StatusPage) -> bool {
+/// Makes the rounds of a probe.
+fn probe(job: &ProbeJob, probes: &[&Probe], channel: &Channel, status: &StatusPage) -> bool {
     let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
     let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
     channel.send(&Message::Setup { ticks_per_ns, pin_error, counter_error: None });
-    status.set(Now { phase: Phase::Special as u64, subject: u64::MAX, ..Now::default() });
+    status.set(Now { phase: Phase::Probe as u64, subject: u64::MAX, ..Now::default() });
     let time = Duration::from_millis(job.total_ms);
     let disturbance = Disturbance::now();
     let setup = Setup {
@@ -303,7 +303,7 @@ fn special(job: &SpecialJob, probes: &[&Special], channel: &Channel, status: &St
         .and_then(|special| (special.start)(&setup))
         .and_then(|mut rounds| {
             let (series, twins) = (rounds.series(), rounds.twins());
-            channel.send(&Message::SpecialBegin { series, twins });
+            channel.send(&Message::ProbeBegin { series, twins });
             let mut longest = Duration::ZERO;
             for round in 0..rounds.most_rounds() {
                 if round >= LEAST_ROUNDS && time.saturating_sub(begin.elapsed()) < longest {
@@ -316,13 +316,13 @@ fn special(job: &SpecialJob, probes: &[&Special], channel: &Channel, status: &St
                 let samples =
                     samples.into_iter().map(|sample| Some(sample).filter(|s| s.is_finite())).collect();
                 let ticks_per_cycle = clock::ticks_per_cycle().unwrap_or(0.0);
-                channel.send(&Message::SpecialRound { round, samples, ticks_per_cycle });
+                channel.send(&Message::ProbeRound { round, samples, ticks_per_cycle });
             }
-            channel.send(&Message::SpecialEnd { facts: rounds.facts() });
+            channel.send(&Message::ProbeEnd { facts: rounds.facts() });
             Ok(())
         });
     if let Err(Impossible(reason)) = done {
-        channel.send(&Message::SpecialImpossible { reason });
+        channel.send(&Message::ProbeImpossible { reason });
     }
     let (involuntary_switches, stolen) = disturbance.since();
     channel.send(&Message::Disturbance { involuntary_switches, stolen });

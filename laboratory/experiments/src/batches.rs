@@ -1,6 +1,6 @@
 //! Series that are batches of the same action: each round times every one of them once, in random order.
 //!
-//! Most special measurements are of this kind. Those that must bring the machine into a state before each sample do so
+//! Most probes are of this kind. Those that must bring the machine into a state before each sample do so
 //! in [`Timed::before`], outside of the time.
 
 use carryline_engine::probe::{Impossible, Rounds, Series, Setup, time};
@@ -66,7 +66,7 @@ impl Timed {
     }
 }
 
-/// All series of a special measurement.
+/// All series of a probe.
 pub(crate) struct Batches {
     all: Vec<Timed>,
     twins: Vec<(usize, usize)>,
@@ -157,7 +157,7 @@ pub(crate) mod tests {
     use std::rc::Rc;
     use std::time::Duration;
 
-    /// What a special is set up with in a test.
+    /// What a probe is set up with in a test.
     pub(crate) fn setup<'a>(parameters: &'a serde_json::Value, status: &'a StatusPage) -> Setup<'a> {
         Setup {
             parameters,

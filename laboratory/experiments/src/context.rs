@@ -1,4 +1,4 @@
-//! What an experiment measures with: cells through the engine, special measurements in worker processes, proofs.
+//! What an experiment measures with: cells through the engine, probes in worker processes, proofs.
 
 use carryline_conditions::Condition;
 use carryline_engine::failure::{Failure, usage};

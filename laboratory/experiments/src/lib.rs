@@ -5,7 +5,7 @@
 //! title, its part of the time, its [`Claim`]s as data, its probe, and a function that measures. What it measures with is [`Context`]:
 //! - [`Context::situation`] and [`Context::measure`]: cells through the engine, of variants that are proved in the
 //!   worker process before they are timed there;
-//! - [`Context::special`]: what cells cannot hold (a fault, a switch, a system call), written in the
+//! - [`Context::probe`]: what cells cannot hold (a fault, a switch, a system call), written in the
 //!   experiment's `probe.rs`; see [`carryline_engine::probe`] for its rules;
 //! - [`Context::prove`]: the full proof, for what is known to be wrong.
 //!
@@ -57,8 +57,8 @@
 //!         outcome.figures.add_or_reason(name, time);
 //!     }
 //!     outcome.tables.push(table);
-//!     // A special: its series become figures in the same way.
-//!     let faults = context.special("first_touch", &serde_json::json!({"pages": 64}), 0.0)?;
+//!     // A probe: its series become figures in the same way.
+//!     let faults = context.probe("first_touch", &serde_json::json!({"pages": 64}), 0.0)?;
 //!     outcome.figures.add_or_reason("fault", faults.ns("write first"));
 //!     Ok(outcome)
 //! }
@@ -71,16 +71,16 @@ mod chase;
 pub mod context;
 mod pages;
 mod planted;
+pub mod probed;
 pub mod run;
-pub mod special;
 #[cfg(test)]
 mod testing;
 
 use carryline_engine::failure::Failure;
-use carryline_engine::probe::Special as Probe;
+use carryline_engine::probe::Probe;
 use carryline_results::claims::{Claim, Figures, TableResult};
 pub use context::{Basis, Context, In, Measured};
-pub use special::Special;
+pub use probed::Probed;
 
 /// The modules of experiments, and the list of what is in them.
 macro_rules! experiments {
@@ -116,7 +116,7 @@ experiments! {
 /// What workers may be asked to time: the experiments' probes, and one that does as it is told, good or bad.
 #[must_use]
 pub fn probes() -> Vec<&'static Probe> {
-    EXPERIMENTS.iter().filter_map(|experiment| experiment.probe).chain([&planted::SPECIAL]).collect()
+    EXPERIMENTS.iter().filter_map(|experiment| experiment.probe).chain([&planted::PROBE]).collect()
 }
 
 /// One of the seeds' experiments.

@@ -1,13 +1,12 @@
-//! A special that does as it is told, good or bad: with it the tests see that a crash, a hang or an impossibility
+//! A probe that does as it is told, good or bad: with it the tests see that a crash, a hang or an impossibility
 //! costs a row and nothing else.
 
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::clock;
 use carryline_verification::status::StatusPage;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "planted", what: "nothing: it does what its parameters say", start };
+pub static PROBE: Probe = Probe { name: "planted", what: "nothing: it does what its parameters say", start };
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let fate = setup.words("fate").into_iter().next().unwrap_or_default();

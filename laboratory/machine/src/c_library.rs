@@ -2,7 +2,7 @@
 //!
 //! glibc reads `GLIBC_TUNABLES` once, when a process starts. So the rows that end in `_no_rep` are verified and timed in
 //! workers that are started with the variable, and all others that end in the C library in workers without; see
-//! [`carryline_variants::c_library`]. What the user has set stays in force in both, but for the two thresholds.
+//! `c_library` of `carryline-variants`. What the user has set stays in force in both, but for the two thresholds.
 
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;

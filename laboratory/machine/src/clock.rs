@@ -58,7 +58,7 @@ fn monotonic_ns() -> u64 {
     ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Waits until everything before has completed: the fence of [`Dependence::Fenced`](carryline_conditions::Dependence).
+/// Waits until everything before has completed: the fence of fenced cells.
 #[inline(always)]
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]

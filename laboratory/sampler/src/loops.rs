@@ -1,7 +1,7 @@
 //! The timed loops. Nothing here branches on what is measured: dependence, source of arguments and what follows
 //! are compile-time parameters, and a routine is called through a pointer as a user of a dispatched library calls it:
 //! straight to where such a call lands, see [`carryline_variants::landing`]; and all routines of a family from one and the
-//! same loop, see [`super::invoke`].
+//! same loop, see `invoke.rs`.
 //!
 //! Every loop exists at four code alignments ([`PLACEMENTS`]); a worker process picks one by its layout seed, so that
 //! no figure rests on where the loop happened to fall.

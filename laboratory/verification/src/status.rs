@@ -47,8 +47,8 @@ pub enum Phase {
     Time = 3,
     /// Measuring the machine's limits.
     Limits = 4,
-    /// A special measurement.
-    Special = 5,
+    /// An experiment's probe.
+    Probe = 5,
 }
 
 const FIELDS: usize = 9;

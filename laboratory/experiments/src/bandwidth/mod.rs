@@ -20,7 +20,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "What share of the memory's bandwidth reads and writes reach",
     weight: 0.6,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -56,7 +56,7 @@ fn published(pass: &str) -> (Option<f64>, Option<f64>) {
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let bytes = uncached_bytes(context)?;
-    let found = context.special("bandwidth", &serde_json::json!({ "bytes": [bytes] }), 1.0)?;
+    let found = context.probe("bandwidth", &serde_json::json!({ "bytes": [bytes] }), 1.0)?;
     let rate = |pass: &str, bytes: u64| found.ns(pass).map(|time| time.over(bytes as f64, "GB/s"));
     for pass in PASSES {
         outcome.figures.add_or_reason(pass, rate(pass, bytes));

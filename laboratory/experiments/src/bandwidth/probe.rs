@@ -6,14 +6,14 @@
 //! Samples are the ticks of one pass.
 
 use crate::batches::{Batches, Timed};
-use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_sampler::limits::{Kernel, TURN, kernels};
 use std::rc::Rc;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "bandwidth", what: "reads, cached writes and non-temporal writes of memory", start };
+pub static PROBE: Probe =
+    Probe { name: "bandwidth", what: "reads, cached writes and non-temporal writes of memory", start };
 
 /// The passes, in the order of the table.
 pub const PASSES: [&str; 7] = [

@@ -7,7 +7,7 @@
 mod claims;
 mod probe;
 
-use super::{Basis, Context, Experiment, In, Outcome, Special};
+use super::{Basis, Context, Experiment, In, Outcome, Probed};
 use carryline_conditions::{Condition, Offsets};
 use carryline_engine::failure::Failure;
 use carryline_report::units::number;
@@ -23,7 +23,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "The checksum of chains of buffers at random alignments",
     weight: 1.0,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -122,10 +122,10 @@ fn given(context: &Context<'_>, lengths: &[u32], outcome: &mut Outcome) -> Resul
     Ok(())
 }
 
-/// What a special measurement of chains found.
+/// What a probe of chains found.
 pub struct Found {
     /// Its series are `IMPLEMENTATION CHAIN` and `IMPLEMENTATION CHAIN draw N`.
-    pub special: Special,
+    pub special: Probed,
     /// By chain and draw: alignments and sums.
     pub draws: Vec<Value>,
 }
@@ -157,9 +157,9 @@ pub fn measure(
         "seed": context.seed,
     });
     let special = if bytes > LONG_BYTES {
-        context.special_in("chains", &parameters, share, 2)?
+        context.probe_in("chains", &parameters, share, 2)?
     } else {
-        context.special("chains", &parameters, share)?
+        context.probe("chains", &parameters, share)?
     };
     // Every process draws the same.
     let draws =
@@ -227,7 +227,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// Published beside measured, a row for each chain.
-fn table(special: &Special) -> TableResult {
+fn table(special: &Probed) -> TableResult {
     let mut columns: Vec<(String, &str)> =
         vec![("chain".into(), ""), ("what".into(), ""), ("sum of".into(), "bytes")];
     for (label, _) in &IMPLEMENTATIONS[..5] {

@@ -9,7 +9,7 @@
 //! variants and what series call them; the second is timed twice, for the noise floor), `seed`. Series: `LABEL NAME`, the
 //! mean over the draws, and `LABEL NAME draw N`. The facts give each draw's alignments and sums.
 
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::loops::{self, Batch, Call, Follow};
@@ -21,8 +21,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "chains", what: "checksums of chains of buffers at random alignments", start };
+pub static PROBE: Probe =
+    Probe { name: "chains", what: "checksums of chains of buffers at random alignments", start };
 
 /// Alignments are drawn from 0 to this.
 const ALIGNMENTS: u64 = 16;

@@ -24,7 +24,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "Eight steps of csum_partial over 40 bytes",
     weight: 1.0,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -62,7 +62,7 @@ const STEPS: [Step; 8] = [
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let inlined = context.special("inlined40", &serde_json::Value::Null, 0.35)?;
+    let inlined = context.probe("inlined40", &serde_json::Value::Null, 0.35)?;
     for mode in MODES {
         for address in ADDRESSES {
             for kernel in KERNELS {

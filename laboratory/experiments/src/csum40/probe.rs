@@ -7,11 +7,11 @@
 //!
 //! The facts say how often the two forms that the article got wrong are wrong, over random data and seeds.
 
-use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "inlined40", what: "sums of 40 bytes inlined into the timed loop", start };
+pub static PROBE: Probe =
+    Probe { name: "inlined40", what: "sums of 40 bytes inlined into the timed loop", start };
 
 /// The kernels' names, in the order of the article; the first is the empty one.
 pub const KERNELS: [&str; 9] = [

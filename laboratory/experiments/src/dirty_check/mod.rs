@@ -8,7 +8,7 @@ mod claims;
 mod probe;
 
 use super::string_startup::plot;
-use super::{Context, Experiment, Outcome, Special};
+use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult};
 use carryline_statistics as statistics;
@@ -22,13 +22,13 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "Zeroing only what is not zero already",
     weight: 0.5,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let found = context.special("dirty_check", &serde_json::Value::Null, 1.0)?;
+    let found = context.probe("dirty_check", &serde_json::Value::Null, 1.0)?;
     for state in STATES {
         for variant in VARIANTS {
             for dirty in DIRTY {
@@ -59,7 +59,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 }
 
 /// The share of dirty blocks, in percent, at which looking costs what writing all does.
-fn break_even(found: &Special, state: &str, seed: u64) -> Result<Figure, String> {
+fn break_even(found: &Probed, state: &str, seed: u64) -> Result<Figure, String> {
     let of = |variant: &str| -> Result<Vec<Figure>, String> {
         DIRTY.iter().map(|dirty| found.figure(&name(variant, state, *dirty))).collect()
     };

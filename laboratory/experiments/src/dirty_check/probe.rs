@@ -6,7 +6,7 @@
 //! the collection, proved first, called through a pointer.
 
 use crate::batches::{Batches, Timed, flush_range};
-use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_sampler::{shuffle, touch};
 use carryline_variants::landing::Landing;
@@ -16,7 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::rc::Rc;
 
 /// See the module.
-pub static SPECIAL: Special = Special {
+pub static PROBE: Probe = Probe {
     name: "dirty_check",
     what: "pages zeroed with and without a look first, by share of dirty blocks",
     start,

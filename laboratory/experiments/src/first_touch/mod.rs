@@ -7,7 +7,7 @@
 mod claims;
 mod probe;
 
-use super::{Context, Experiment, Outcome, Special};
+use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Figure, TableResult};
 use claims::CLAIMS;
@@ -20,7 +20,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "The first touch of a page: entry and clearing",
     weight: 0.5,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -47,7 +47,7 @@ fn about(series: &str) -> (&'static str, Option<f64>) {
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.special("first_touch", &serde_json::Value::Null, 0.95)?;
+    let special = context.probe("first_touch", &serde_json::Value::Null, 0.95)?;
     if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
         return Err(context.impossible(reason));
     }
@@ -101,7 +101,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 }
 
 /// Faults per page of a way, without doubt where all worker processes agree.
-fn faults(special: &Special, series: &str) -> Result<Figure, String> {
+fn faults(special: &Probed, series: &str) -> Result<Figure, String> {
     let counted = |name: &str| -> Vec<Vec<f64>> {
         let of = |facts: &serde_json::Value| facts["faults per page"][name].as_f64();
         special.facts.iter().filter_map(of).map(|count| vec![count]).collect()

@@ -16,7 +16,7 @@
 //! have been untouched.
 
 use crate::pages::{self, Left, Ready, Writes, drain};
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_machine::clock;
 use carryline_sampler::shuffle;
@@ -27,8 +27,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "first_touch", what: "first touches of untouched pages, and their faults", start };
+pub static PROBE: Probe =
+    Probe { name: "first_touch", what: "first touches of untouched pages, and their faults", start };
 
 /// Pages that each way touches in a round.
 pub const PAGES: usize = 64;

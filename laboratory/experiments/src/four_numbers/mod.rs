@@ -7,7 +7,7 @@
 mod claims;
 mod probe;
 
-use super::{Basis, Context, Experiment, In, Outcome, Special};
+use super::{Basis, Context, Experiment, In, Outcome, Probed};
 use carryline_conditions::{Condition, Dependence};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figures, TableResult};
@@ -22,7 +22,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "The four numbers, and what their order hides",
     weight: 0.7,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -70,7 +70,7 @@ const ORIGINAL: [u8; 4] = [4, 3, 2, 1];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.special("four_numbers", &serde_json::Value::Null, 0.7)?;
+    let special = context.probe("four_numbers", &serde_json::Value::Null, 0.7)?;
     if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
         return Err(context.impossible(reason));
     }
@@ -147,7 +147,7 @@ fn by_place(figures: &Figures) -> TableResult {
     table
 }
 
-fn by_state(figures: &Figures, special: &Special) -> TableResult {
+fn by_state(figures: &Figures, special: &Probed) -> TableResult {
     let mut table = TableResult::new(
         "With the state of each made and stated (cold: flushed line by line)",
         &[("what, and its state", ""), ("published", "cycles"), ("here", "cycles"), ("here", "ns")],
@@ -195,7 +195,7 @@ fn widths(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-fn notes(outcome: &mut Outcome, special: &Special) {
+fn notes(outcome: &mut Outcome, special: &Probed) {
     if let Some(reason) = &special.reason {
         outcome.notes.push(format!("Not all of it could be measured: {reason}."));
     }

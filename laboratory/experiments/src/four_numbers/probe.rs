@@ -10,7 +10,7 @@
 //! of [`STATES`] (`drained`: until the stores are in the cache). Frames are given back flushed, so the kernel clears cold lines, except where a state says hot.
 
 use crate::pages::{self, Left, Ready, Writes, drain};
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_sampler::shuffle;
 use carryline_variants::ZeroFn;
@@ -19,8 +19,8 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "four_numbers", what: "four ways to write to a page, in every order and state", start };
+pub static PROBE: Probe =
+    Probe { name: "four_numbers", what: "four ways to write to a page, in every order and state", start };
 
 /// The clock alone.
 pub const CLOCK: &str = "clock alone";

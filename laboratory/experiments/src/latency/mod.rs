@@ -8,7 +8,7 @@ mod claims;
 mod probe;
 
 use super::string_startup::plot;
-use super::{Context, Experiment, Outcome, Special};
+use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_machine::environment::CacheSizes;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult};
@@ -23,7 +23,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "The latency ladder and the caches in it",
     weight: 0.8,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -60,7 +60,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let free = context.here.environment.memory.available_bytes;
     let most = most_bytes(&caches, free, context.budget);
     let sizes = ladder(most, context.budget >= Duration::from_secs(10));
-    let found = context.special("latency", &serde_json::json!({ "sizes": sizes }), 1.0)?;
+    let found = context.probe("latency", &serde_json::json!({ "sizes": sizes }), 1.0)?;
     for pages in PAGES {
         for bytes in &sizes {
             let name = name(pages, *bytes);
@@ -83,7 +83,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn notes(outcome: &mut Outcome, found: &Special, caches: &CacheSizes, last: u64) {
+fn notes(outcome: &mut Outcome, found: &Probed, caches: &CacheSizes, last: u64) {
     outcome.notes.push(
         "State: lines written in the order of addresses, and walked once around untimed where the second level could hold \
          a part of them; 8192 loads, each of which needs the one before. On 4 KB pages the cost of translations is in the \
@@ -106,7 +106,7 @@ fn notes(outcome: &mut Outcome, found: &Special, caches: &CacheSizes, last: u64)
 }
 
 /// Published beside measured.
-fn levels(found: &Special, caches: &CacheSizes, sizes: &[u64]) -> TableResult {
+fn levels(found: &Probed, caches: &CacheSizes, sizes: &[u64]) -> TableResult {
     let mut table = TableResult::new(
         "By level (published: lmbench 2, Haswell at 4.08 GHz)",
         &[

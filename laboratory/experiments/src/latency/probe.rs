@@ -8,7 +8,7 @@
 //!
 //! [`edges`] finds the caches in such a ladder.
 
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::shuffle;
@@ -18,8 +18,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "latency", what: "chains of dependent loads through buffers of growing size", start };
+pub static PROBE: Probe =
+    Probe { name: "latency", what: "chains of dependent loads through buffers of growing size", start };
 
 /// The pages' names.
 pub const PAGES: [&str; 2] = ["4 KB pages", "huge pages"];

@@ -21,7 +21,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "A core that zeroes pages, and the work on another",
     weight: 0.8,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -37,7 +37,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     ]) {
         // One by one: the noise of one victim says nothing about another.
         let parameters = serde_json::json!({ "cpus": cpus, "victims": [victim] });
-        let special = context.special("neighbour", &parameters, 0.95 / VICTIMS.len() as f64)?;
+        let special = context.probe("neighbour", &parameters, 0.95 / VICTIMS.len() as f64)?;
         match (&special.reason, special.facts.first()) {
             (Some(reason), None) => return Err(context.impossible(reason)),
             (Some(reason), _) => {

@@ -10,7 +10,7 @@
 //! Parameters: `cpus`, the logical CPUs that may be used; `victims`, those that take part (all if there is none). The facts say which were, and whether they share a core.
 
 use crate::chase::{self, LINE};
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};
@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering}
 use std::time::{Duration, Instant};
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "neighbour", what: "work on one core while another zeroes pages", start };
+pub static PROBE: Probe =
+    Probe { name: "neighbour", what: "work on one core while another zeroes pages", start };
 
 /// The victims.
 pub const VICTIMS: [&str; 3] = ["latency", "bandwidth", "cache latency"];

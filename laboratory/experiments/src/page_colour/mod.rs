@@ -22,7 +22,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "Physical pages in order and at random, and huge ones",
     weight: 0.5,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -40,7 +40,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let bytes = uncached_bytes(context)?.min(512 << 20);
     let colours = colours(context).unwrap_or(1);
     let parameters = serde_json::json!({ "bytes": [bytes], "colours": [colours] });
-    let found = context.special("page_colour", &parameters, 1.0)?;
+    let found = context.probe("page_colour", &parameters, 1.0)?;
     for name in WRITES.into_iter().chain(READS) {
         outcome.figures.add_or_reason(name, found.ns(name));
     }

@@ -10,7 +10,7 @@
 //! guest's. Then the pool once more on huge pages. Samples are ticks for a page of 4 KB.
 
 use crate::batches::{Batches, Timed};
-use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_sampler::{shuffle, touch};
 use rand_core::SeedableRng;
@@ -20,7 +20,7 @@ use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
 /// See the module.
-pub static SPECIAL: Special = Special {
+pub static PROBE: Probe = Probe {
     name: "page_colour",
     what: "pages written and read in the order of their frames and in random order",
     start,

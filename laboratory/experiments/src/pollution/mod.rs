@@ -21,7 +21,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "What a big clearing or copying leaves in the caches",
     weight: 0.8,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -30,7 +30,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     // One by one: the noise of one victim says nothing about another.
     let mut specials = Vec::new();
     for victim in VICTIMS {
-        let special = context.special("pollution", &serde_json::json!({ "victims": [victim] }), 0.2)?;
+        let special = context.probe("pollution", &serde_json::json!({ "victims": [victim] }), 0.2)?;
         match (&special.reason, special.facts.as_slice()) {
             (Some(reason), []) => return Err(context.impossible(reason)),
             (Some(reason), _) => {

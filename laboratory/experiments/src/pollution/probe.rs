@@ -9,7 +9,7 @@
 
 use crate::chase::{self, LINE};
 use crate::pages::{self, Left};
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
@@ -20,8 +20,8 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "pollution", what: "a working set read again after a big clearing or copying", start };
+pub static PROBE: Probe =
+    Probe { name: "pollution", what: "a working set read again after a big clearing or copying", start };
 
 /// The victims, by the level that their working set lives in.
 pub const VICTIMS: [&str; 3] = ["L1", "L2", "L3"];

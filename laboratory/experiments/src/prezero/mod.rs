@@ -7,7 +7,7 @@
 mod claims;
 mod probe;
 
-use super::{Context, Experiment, Outcome, Special};
+use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, crossing, differences};
 use claims::CLAIMS;
@@ -20,7 +20,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "Clearing pages ahead of their use, or on demand",
     weight: 0.8,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -31,7 +31,7 @@ fn shown() -> &'static [&'static str] {
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.special("prezero", &serde_json::Value::Null, 0.95)?;
+    let special = context.probe("prezero", &serde_json::Value::Null, 0.95)?;
     if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
         return Err(context.impossible(reason));
     }
@@ -56,7 +56,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn table(outcome: &Outcome, special: &Special) -> TableResult {
+fn table(outcome: &Outcome, special: &Probed) -> TableResult {
     let mut columns = vec![("used".to_owned(), "")];
     for method in shown() {
         let variant = special.facts.first().and_then(|facts| facts["variants"][*method].as_str());

@@ -7,7 +7,7 @@
 //! the method `cached again` makes the A/A pair.
 
 use crate::pages::{self, Left, drain};
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::{shuffle, touch};
@@ -17,8 +17,8 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "prezero", what: "clearing pages at once or ahead, and their first use", start };
+pub static PROBE: Probe =
+    Probe { name: "prezero", what: "clearing pages at once or ahead, and their first use", start };
 
 /// What is cleared at once: 16 pages.
 pub const BLOCK_BYTES: usize = 64 << 10;

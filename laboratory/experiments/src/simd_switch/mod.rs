@@ -8,7 +8,7 @@
 mod claims;
 mod probe;
 
-use super::{Basis, Context, Experiment, In, Measured, Outcome, Special};
+use super::{Basis, Context, Experiment, In, Measured, Outcome, Probed};
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, crossing, differences};
@@ -23,7 +23,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "Task switches with vector registers in use",
     weight: 0.8,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -36,7 +36,7 @@ const WIDE: [&str; 3] = ["avx512", "avx2", "sse2"];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.special("simd_switch", &serde_json::Value::Null, 0.55)?;
+    let special = context.probe("simd_switch", &serde_json::Value::Null, 0.55)?;
     if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
         return Err(context.impossible(reason));
     }
@@ -62,7 +62,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 }
 
 /// What the CPU said was in use, by name.
-fn in_use(special: &Special, state: &str) -> String {
+fn in_use(special: &Probed, state: &str) -> String {
     let bits = special.facts.first().and_then(|facts| facts["in use"][state].as_u64());
     let Some(bits) = bits else { return "the CPU does not say".to_owned() };
     let parts = PARTS.iter().filter(|(name, bit)| !name.starts_with("all") && bits & bit != 0);
@@ -70,7 +70,7 @@ fn in_use(special: &Special, state: &str) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
 
-fn switches(context: &Context<'_>, special: &Special) -> TableResult {
+fn switches(context: &Context<'_>, special: &Probed) -> TableResult {
     let mut table = TableResult::new(
         "A switch: a byte through a pipe to another thread on the same CPU, less the making of the state",
         &[
@@ -113,7 +113,7 @@ fn switches(context: &Context<'_>, special: &Special) -> TableResult {
 }
 
 /// What saves and restores, by component; adds the figure that a claim names.
-fn savings(figures: &mut Figures, special: &Special) -> TableResult {
+fn savings(figures: &mut Figures, special: &Probed) -> TableResult {
     let mut columns = vec![("component, dirty unless clean is said", "")];
     columns.extend(INSTRUCTIONS.map(|instruction| (instruction, "cycles")));
     let mut table =

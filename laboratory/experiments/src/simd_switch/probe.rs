@@ -11,7 +11,7 @@
 //!
 //! The facts hold which components the CPU says are in use in each state.
 
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
 
 #[cfg(target_arch = "x86_64")]
 mod registers;
@@ -19,8 +19,8 @@ mod registers;
 mod rounds;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "simd_switch", what: "task switches with clean and dirty vector state", start };
+pub static PROBE: Probe =
+    Probe { name: "simd_switch", what: "task switches with clean and dirty vector state", start };
 
 /// The states, by the registers that are written after all were set to their initial state.
 pub const STATES: [&str; 7] = ["clean", "clean again", "x87", "xmm", "ymm", "zmm", "zmm, then vzeroupper"];

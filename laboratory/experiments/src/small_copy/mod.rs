@@ -6,7 +6,7 @@
 mod claims;
 pub(crate) mod probe;
 
-use super::{Context, Experiment, Outcome, Special};
+use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult};
 use claims::CLAIMS;
@@ -19,7 +19,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "48 bytes by string instruction, by registers, by a call",
     weight: 0.4,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -28,7 +28,7 @@ const SAVED: &str = "rep movsb of variable length less 64-bit registers";
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let found = context.special("small_copy", &serde_json::Value::Null, 1.0)?;
+    let found = context.probe("small_copy", &serde_json::Value::Null, 1.0)?;
     for way in WAYS {
         for mode in MODES {
             let name = name(way, mode);
@@ -49,7 +49,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 }
 
 /// Cycles that registers save, round by round.
-fn saved(found: &Special, seed: u64) -> Result<Figure, String> {
+fn saved(found: &Probed, seed: u64) -> Result<Figure, String> {
     let (by_rep, by_registers) =
         (found.cycles("rep movsb, variable, independent")?, found.cycles("64-bit registers, independent")?);
     Figure::by_round("cycles est.", &[&by_rep, &by_registers], seed, |cycles| cycles[0] - cycles[1])

@@ -10,11 +10,11 @@
 //! Where the length is fixed, it is known when the code is compiled, except for the call and for `rep movsb, variable`.
 //! The empty series, `nothing`, is the loop alone.
 
-use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "small_copy", what: "48 bytes by every way there is, fixed and unpredictable", start };
+pub static PROBE: Probe =
+    Probe { name: "small_copy", what: "48 bytes by every way there is, fixed and unpredictable", start };
 
 /// The ways, in the order of the table.
 pub const WAYS: [&str; 9] = [

@@ -6,7 +6,7 @@
 mod claims;
 mod probe;
 
-use super::{Context, Experiment, Outcome, Special};
+use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_report::curve::{Curve, Glyphs, Series};
 use carryline_report::table::Style;
@@ -22,7 +22,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "Start-up and rate of the string instructions",
     weight: 0.6,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -37,7 +37,7 @@ const OF_LINES: [OfLine; 3] = [
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let found = context.special("string_startup", &serde_json::Value::Null, 1.0)?;
+    let found = context.probe("string_startup", &serde_json::Value::Null, 1.0)?;
     let lines: Vec<(&str, &str)> = INSTRUCTIONS
         .into_iter()
         .chain([PAIR])
@@ -79,7 +79,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 
 /// Start-up, rate and half-performance length of an instruction, from a line through its times in each round.
 fn fitted(
-    found: &Special,
+    found: &Probed,
     instruction: &str,
     alignment: &str,
     seed: u64,

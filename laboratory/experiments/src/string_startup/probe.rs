@@ -5,11 +5,11 @@
 //! pair that a kernel's bcopy makes (`movsq` for the words, then a `movsb` that is empty whenever the length is a
 //! multiple of 8), `stosl`, instructions that move nothing, and libc's memcpy through a pointer.
 
-use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "string_startup", what: "string instructions of growing length, inlined", start };
+pub static PROBE: Probe =
+    Probe { name: "string_startup", what: "string instructions of growing length, inlined", start };
 
 /// The instructions whose lines are fitted.
 pub const INSTRUCTIONS: [&str; 4] = ["movsb", "movsq", "stosb", "stosq"];

@@ -7,7 +7,7 @@
 mod claims;
 mod probe;
 
-use super::{Context, Experiment, Outcome, Special};
+use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult};
 use claims::CLAIMS;
@@ -20,7 +20,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     title: "getppid per second, and a copy of 48 bytes beside it",
     weight: 0.3,
     claims: CLAIMS,
-    probe: Some(&probe::SPECIAL),
+    probe: Some(&probe::PROBE),
     run,
 };
 
@@ -32,7 +32,7 @@ const PUBLISHED: [f64; 3] = [82.71, 337.0, 12.09];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let found = context.special("syscall", &serde_json::Value::Null, 1.0)?;
+    let found = context.probe("syscall", &serde_json::Value::Null, 1.0)?;
     for call in CALLS {
         outcome.figures.add_or_reason(call, found.cycles(call));
         let ns = found.ns(call);
@@ -62,7 +62,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 }
 
 /// Cycles that rep movsb adds beyond registers, round by round.
-fn added(found: &Special, seed: u64) -> Result<Figure, String> {
+fn added(found: &Probed, seed: u64) -> Result<Figure, String> {
     let (by_rep, by_registers) =
         (found.cycles("rep movsb, then getppid")?, found.cycles("registers, then getppid")?);
     Figure::by_round("cycles est.", &[&by_rep, &by_registers], seed, |cycles| cycles[0] - cycles[1])

@@ -5,12 +5,12 @@
 //! with a copy of six arguments before it, by `rep movsb` and by registers, whose result nothing waits for.
 
 use crate::batches::{Batches, Timed};
-use carryline_engine::probe::{Impossible, Rounds, Setup, Special};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 use carryline_machine::clock;
 
 /// See the module.
-pub static SPECIAL: Special =
-    Special { name: "syscall", what: "getppid and its like, with and without a copy beside it", start };
+pub static PROBE: Probe =
+    Probe { name: "syscall", what: "getppid and its like, with and without a copy beside it", start };
 
 /// What is timed, in the order of the table.
 pub const CALLS: [&str; 9] = [

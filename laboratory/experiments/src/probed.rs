@@ -1,11 +1,11 @@
-//! Special measurements on the command's side: several worker processes, one figure for each series.
+//! Probes on the command's side: several worker processes, one figure for each series.
 
 use super::context::Context;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
 use carryline_engine::measure::{self, Outcome};
 use carryline_engine::probe::Series;
-use carryline_engine::protocol::{Job, Message, SpecialJob};
+use carryline_engine::protocol::{Job, Message, ProbeJob};
 use carryline_engine::supervise::End;
 use carryline_machine::process;
 use carryline_results::claims::Figure;
@@ -15,9 +15,9 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::{Duration, Instant};
 
-/// What a special measurement found.
+/// What a probe found.
 #[derive(Clone, Debug, Default)]
-pub struct Special {
+pub struct Probed {
     /// What each round sampled.
     pub series: Vec<Series>,
     /// What each replicate that ended well established besides.
@@ -37,36 +37,31 @@ pub struct Special {
 }
 
 impl Context<'_> {
-    /// Makes a special measurement (see [`carryline_engine::probe`]) within a share (0 to 1) of this experiment's
+    /// Runs a probe (see [`carryline_engine::probe`]) within a share (0 to 1) of this experiment's
     /// time, in as many worker processes as cells get. A worker that crashes, hangs or finds the machine unable
-    /// leaves its reason in [`Special::reason`].
+    /// leaves its reason in [`Probed::reason`].
     ///
     /// # Errors
     /// When no worker can be started.
-    pub fn special(
-        &self,
-        name: &str,
-        parameters: &serde_json::Value,
-        share: f64,
-    ) -> Result<Special, Failure> {
-        self.special_in(name, parameters, share, self.replicates)
+    pub fn probe(&self, name: &str, parameters: &serde_json::Value, share: f64) -> Result<Probed, Failure> {
+        self.probe_in(name, parameters, share, self.replicates)
     }
 
     /// The same in so many worker processes.
     ///
     /// # Errors
-    /// As [`Context::special`].
-    pub fn special_in(
+    /// As [`Context::probe`].
+    pub fn probe_in(
         &self,
         name: &str,
         parameters: &serde_json::Value,
         share: f64,
         replicates: u32,
-    ) -> Result<Special, Failure> {
+    ) -> Result<Probed, Failure> {
         let deadline = Instant::now() + self.budget.mul_f64(share.clamp(0.0, 1.0));
         let (name_kept, parameters_kept) = (name.to_owned(), parameters.clone());
         let mut found =
-            Special { name: name_kept, parameters: parameters_kept, seed: self.seed, ..Special::default() };
+            Probed { name: name_kept, parameters: parameters_kept, seed: self.seed, ..Probed::default() };
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let _kept_off = self.cpu.map(process::keep_off);
         let (mut rates, mut cycles) = (Vec::new(), Vec::new());
@@ -76,7 +71,7 @@ impl Context<'_> {
             }
             self.say(&format!("{name}, replicate {} of {replicates}", replicate + 1));
             let left = deadline.saturating_duration_since(Instant::now()) / (replicates - replicate);
-            let job = SpecialJob {
+            let job = ProbeJob {
                 name: name.to_owned(),
                 parameters: parameters.clone(),
                 replicate,
@@ -90,7 +85,7 @@ impl Context<'_> {
             let mut outcome = Outcome::default();
             let padding = (job.seed % 4096) as usize;
             let end =
-                self.supervisor.run(&Job::Special(job), padding, &interrupt::requested, &mut |message| {
+                self.supervisor.run(&Job::Probe(job), padding, &interrupt::requested, &mut |message| {
                     self.progress.tick();
                     match message {
                         Message::Setup { ticks_per_ns, pin_error, .. } => {
@@ -98,18 +93,18 @@ impl Context<'_> {
                             outcome.ticks_per_ns.push(ticks_per_ns);
                             outcome.pin_error = pin_error;
                         }
-                        Message::SpecialBegin { series, twins } => {
+                        Message::ProbeBegin { series, twins } => {
                             (found.series, found.twins) = (series, twins);
                         }
-                        Message::SpecialRound { round, samples, ticks_per_cycle } => {
+                        Message::ProbeRound { round, samples, ticks_per_cycle } => {
                             let samples: Vec<f64> =
                                 samples.into_iter().map(|sample| sample.unwrap_or(f64::NAN)).collect();
                             self.keep(name, replicate, round, &samples, ticks_per_cycle);
                             cycles.push(ticks_per_cycle);
                             rounds.push(samples);
                         }
-                        Message::SpecialEnd { facts } => found.facts.push(facts),
-                        Message::SpecialImpossible { reason: why } => reason = Some(why),
+                        Message::ProbeEnd { facts } => found.facts.push(facts),
+                        Message::ProbeImpossible { reason: why } => reason = Some(why),
                         Message::Panicked(text) => reason = Some(format!("the worker gave up: {text}")),
                         Message::Disturbance { involuntary_switches, stolen } => {
                             outcome.involuntary_switches += involuntary_switches;
@@ -152,7 +147,7 @@ impl Context<'_> {
     }
 }
 
-impl Special {
+impl Probed {
     /// The relative difference within which two series tie: from the A/A pairs, if there are any.
     pub fn floor(&self) -> f64 {
         let pair = |(a, b): &(usize, usize)| {
@@ -187,7 +182,7 @@ impl Special {
             .ok_or_else(reason)
     }
 
-    /// Why what a series begins with takes no part, if the special said so.
+    /// Why what a series begins with takes no part, if the probe said so.
     fn unusable(&self, series: &str) -> Option<String> {
         let pairs = self.facts.first()?.get("unusable")?.as_array()?;
         let pair =
