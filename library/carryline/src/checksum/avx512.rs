@@ -6,18 +6,19 @@
 //! -32768 like any other zero, so the amount depends on the number of vectors alone and the sum is exact.
 //!
 //! The ladder: up to 64 bytes one masked load; up to 256 four, three of them masked, whatever the length, as a
-//! branch that is foreseen wrongly costs more than they do; above, and where such a load would look into the next
-//! page, whole lines, aligned, the first and the last under a mask. Inactive lanes then lie in a line that holds data
-//! too, so they never meet an inaccessible page. Up to [`FEW_LINES_UP_TO_BYTES`] the lines are unrolled and entered
-//! by a jump, above they are a loop.
+//! mispredicted branch costs more than they do; above, whole lines, aligned, the first and the last under a mask.
+//! Inactive lanes then lie in a line that holds data too, so they never meet an inaccessible page. Up to
+//! [`FEW_LINES_UP_TO_BYTES`] the lines are unrolled and entered by a jump, above they are a loop.
 
 use super::fold_64;
-use crate::blocks::{begin_on_a_line, is_mask_slow, load};
+use crate::blocks::{back_from_page_end, begin_on_a_line, is_in_first_line, load};
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_prefetch, _mm512_add_epi32, _mm512_cmple_epu8_mask,
-    _mm512_dpwssd_epi32, _mm512_madd_epi16, _mm512_maskz_loadu_epi8, _mm512_reduce_add_epi32,
-    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_setzero_si512, _mm512_xor_si512,
+    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_add_epi32, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_prefetch,
+    _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi32,
+    _mm512_castsi512_si256, _mm512_cmple_epu8_mask, _mm512_extracti64x4_epi64, _mm512_madd_epi16,
+    _mm512_maskz_loadu_epi8, _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_setzero_si512, _mm512_xor_si512,
 };
 
 /// What xoring 0x8000 takes from the 32 words of one vector.
@@ -58,10 +59,10 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     // are not the next one.
     unsafe {
         match len {
-            ..=64 if !is_mask_slow(data) => up_to_64(data, len, seed),
-            65..=256 if data.wrapping_add(64).addr() & 4095 <= 4096 - 192 => up_to_256(data, len, seed),
+            ..=64 if !is_in_first_line(data) => up_to_64(data, len, seed),
+            65..=256 => up_to_256(data, len, seed),
             257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len)),
-            1..=256 => {
+            1..=64 => {
                 begin_on_a_line();
                 fold_64(u64::from(seed) + around_page_edge(data, len))
             }
@@ -76,47 +77,80 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first `len` lanes are active, the whole of the data.
-    let sums = unsafe { words(load_first(data, len)) };
-    finish::<1>(sums, seed)
+    let back = back_from_page_end([data], len);
+    let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
+    // SAFETY: the active lanes are the whole of the data: the first `len`, or if `back` is not 0, hence 64 - len, the last; with
+    // `len` 0 none.
+    let sums = unsafe { add_words(bias(1), load_masked(data.wrapping_sub(back), mask)) };
+    // With an odd number of bytes before them, all words are a byte late, as in `walk`.
+    fold_64(u64::from(seed) + (total(sums) << ((back & 1) * 8)))
 }
 
-/// Where each byte of four vectors is: 0 to 255.
-static POSITIONS: Positions = Positions({
-    let mut positions = [0; 256];
+/// How many bytes lie before a vector's end, counted from the data's start, if its lanes are counted from the end: what
+/// [`up_to_256`] compares a length with. Of the second to the fourth vector.
+static BEFORE_END: BeforeEnd = BeforeEnd({
+    let mut bytes = [[0; 64]; 3];
     let mut i = 0;
-    while i < 256 {
-        positions[i] = i as u8;
+    while i < 192 {
+        bytes[i / 64][63 - i % 64] = 64 + i as u8;
         i += 1;
     }
-    positions
+    bytes
 });
 
 /// Aligned, so that no load of a vector crosses a line.
 #[repr(align(64))]
-struct Positions([u8; 256]);
+struct BeforeEnd([[u8; 64]; 3]);
 
+/// Four vectors whatever the length. Where the data ends before the end of a vector, the vector ends with the data, and
+/// only the lanes count that no vector before it has:
+///
+/// ```text
+/// len 150:  [ 0 .. 64 ][ 64 .. 128 ]
+///                         86 [ 128 .. 150 ]
+///                         86             [] 150
+/// ```
+///
+/// So no vector reaches out of the data, whatever page comes behind. Words keep their places, as vectors begin at even
+/// distances; the last byte of an odd length is added by itself.
+///
 /// # Safety
 /// The features of [`partial`]; `64 <= len <= 256`; `data` is valid for reads of `len` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
-    let last = _mm512_set1_epi8((len - 1) as i8);
-    // SAFETY: the table has four vectors. The first 64 bytes of the data are there; behind them the lanes up to
-    // len are active, none in a vector that lies behind len.
-    let (even, odd) = unsafe {
-        let mask = |vector: usize| _mm512_cmple_epu8_mask(load(POSITIONS.0.as_ptr().add(vector * 64)), last);
-        let line = |vector: usize| load_masked(data.wrapping_add(vector * 64), mask(vector));
-        (add_words(words(load(data)), line(2)), add_words(words(line(1)), line(3)))
-    };
-    finish::<4>(_mm512_add_epi32(even, odd), seed)
+    let even = len & !1;
+    let last = _mm512_set1_epi8((even - 1) as i8);
+    // SAFETY: a vector begins at `even` - 64 at the latest, hence ends within the data. The table has three vectors. The
+    // last byte is there.
+    unsafe {
+        let line = |vector: usize| {
+            let is_new = _mm512_cmple_epu8_mask(load(BEFORE_END.0[vector - 1].as_ptr()), last);
+            load_masked(data.add((vector * 64).min(even - 64)), is_new)
+        };
+        let (low, high) = (add_words(bias(4), load(data)), add_words(_mm512_setzero_si512(), line(1)));
+        let sums = _mm512_add_epi32(add_words(low, line(2)), add_words(high, line(3)));
+        let odd_byte = u64::from(*data.add(len - 1)) * (len & 1) as u64;
+        fold_64(u64::from(seed) + odd_byte + total(sums))
+    }
 }
 
-/// The folded sum of `VECTORS` vectors and the seed.
+/// Sums that the bias of so many vectors makes right: no lane is below zero once these have been added.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(super) fn finish<const VECTORS: u64>(sums: __m512i, seed: u32) -> u32 {
-    fold_64(u64::from(seed) + unbiased(sums, VECTORS))
+pub(super) fn bias(vectors: i32) -> __m512i {
+    _mm512_set1_epi32(2 * vectors * 0x8000)
+}
+
+/// The sum of all lanes, each at least 0 and below 2^29.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+pub(super) fn total(sums: __m512i) -> u64 {
+    let half = _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums));
+    let quarter = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half));
+    // Four lanes added make less than 2^31, eight less than 2^32: none carries into the one above it.
+    let pair = (_mm_cvtsi128_si64(quarter) + _mm_extract_epi64::<1>(quarter)) as u64;
+    (pair & u64::from(u32::MAX)) + (pair >> 32)
 }
 
 /// Any length, block by block.
@@ -353,7 +387,7 @@ pub(super) unsafe fn load_first(data: *const u8, count: usize) -> __m512i {
 /// The features of [`partial`]; `data` is valid for reads at the lanes that the mask makes active.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn load_masked(data: *const u8, mask: u64) -> __m512i {
+pub(super) unsafe fn load_masked(data: *const u8, mask: u64) -> __m512i {
     // SAFETY: by contract; inactive lanes are not read.
     unsafe { _mm512_maskz_loadu_epi8(mask, data.cast()) }
 }
@@ -366,12 +400,23 @@ pub(super) fn words(words: __m512i) -> __m512i {
     _mm512_madd_epi16(_mm512_xor_si512(words, _mm512_set1_epi16(i16::MIN)), _mm512_set1_epi16(1))
 }
 
-/// Adds the words of a vector, each less 32768, to the sums.
+/// Adds the words of a vector, each less 32768, to the sums: one instruction, written out, as LLVM makes a multiplication
+/// and an addition of its intrinsic.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(super) fn add_words(sums: __m512i, words: __m512i) -> __m512i {
+pub(super) fn add_words(mut sums: __m512i, words: __m512i) -> __m512i {
     let signed = _mm512_xor_si512(words, _mm512_set1_epi16(i16::MIN));
-    _mm512_dpwssd_epi32(sums, signed, _mm512_set1_epi16(1))
+    // SAFETY: the instruction is AVX512-VNNI's, and changes nothing but the sums.
+    unsafe {
+        asm!(
+            "vpdpwssd {sums}, {signed}, {ones}",
+            sums = inout(zmm_reg) sums,
+            signed = in(zmm_reg) signed,
+            ones = in(zmm_reg) _mm512_set1_epi16(1),
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    sums
 }
 
 /// The sum of all lanes with the bias of that many vectors given back; at most 2048 vectors, so that the lanes

@@ -1,7 +1,8 @@
 //! The sum by dot products with one branch more than [`avx512`](super::avx512): up to 128 bytes two loads instead of four, for
 //! CPUs on which two masks less are worth a branch that may be mispredicted.
 
-use super::avx512::{add_words, finish, load_first, partial as any_size, words};
+use super::avx512::{add_words, bias, load_first, partial as any_size, total};
+use super::fold_64;
 use crate::blocks::{is_mask_slow, load};
 
 /// The ladder.
@@ -15,8 +16,8 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     unsafe {
         match len {
             65..=128 if !is_mask_slow(data.wrapping_add(64)) => {
-                let sums = add_words(words(load(data)), load_first(data.add(64), len - 64));
-                finish::<2>(sums, seed)
+                let sums = add_words(add_words(bias(2), load(data)), load_first(data.add(64), len - 64));
+                fold_64(u64::from(seed) + total(sums))
             }
             _ => any_size(data, len, seed),
         }

@@ -2,9 +2,11 @@
 //!
 //! [`avx512`]: super::avx512
 
-use super::avx512::{FEW_LINES, add_words, load_first, unbiased, words};
+use super::avx512::{FEW_LINES, add_words, bias, load_masked, total, unbiased, words};
 use super::fold_64;
-use crate::blocks::{begin_on_a_line, bytes_to_next_multiple, is_mask_slow_at_either, load, store};
+use crate::blocks::{
+    back_from_page_end, begin_on_a_line, bytes_to_next_multiple, is_in_first_line, load, store,
+};
 use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _bzhi_u64, _mm512_add_epi32, _mm512_mask_shuffle_epi8, _mm512_mask_storeu_epi8,
@@ -25,9 +27,9 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
     // SAFETY: len is in the bounds that each function asks for.
     unsafe {
         match len {
-            ..64 if is_mask_slow_at_either(dst, src) => {
+            ..64 if is_in_first_line(dst) | is_in_first_line(src) => {
                 begin_on_a_line();
-                at_page_end(dst, src, len, seed)
+                one_after_the_other(dst, src, len, seed)
             }
             ..64 => below_64(dst, src, len, seed),
             64..=256 => fold_64(u64::from(seed) + from_start(dst, src, len)),
@@ -42,22 +44,27 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn below_64(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first `len` lanes are active in both, the whole of the data.
-    unsafe {
-        let bytes = load_first(src, len);
-        _mm512_mask_storeu_epi8(dst.cast(), _bzhi_u64(u64::MAX, len as u32), bytes);
-        fold_64(u64::from(seed) + unbiased(words(bytes), 1))
-    }
+    let back = back_from_page_end([dst, src], len);
+    let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
+    // SAFETY: the active lanes are the whole of the data in both: the first `len`, or if `back` is not 0, hence 64 - len, the
+    // last; with `len` 0 none.
+    let bytes = unsafe {
+        let bytes = load_masked(src.wrapping_sub(back), mask);
+        _mm512_mask_storeu_epi8(dst.wrapping_sub(back).cast(), mask, bytes);
+        bytes
+    };
+    // With an odd number of bytes before them, all words are a byte late, as in `avx512`'s `walk`.
+    fold_64(u64::from(seed) + (total(add_words(bias(1), bytes)) << ((back & 1) * 8)))
 }
 
-/// The way around masked moves where the lanes behind the end would lie in another page.
+/// The way around masked moves at the start of the address space.
 ///
 /// # Safety
 /// The features of [`copy_and_sum`]; `len < 64`; otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn at_page_end(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+unsafe extern "C" fn one_after_the_other(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: valid for `len` bytes, the source's initialised, no overlap, and the features, by contract.
     unsafe {
         crate::copy::avx512::copy(dst, src, len);

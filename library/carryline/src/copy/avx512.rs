@@ -1,7 +1,7 @@
 //! Copying with 64-byte moves: one line each, masked for the smallest sizes.
 
 use super::ladder::ladder;
-use crate::blocks::{copy_head_tail, copy_up_to_32, is_mask_slow_at_either};
+use crate::blocks::{back_from_page_end, copy_head_tail, copy_up_to_32, is_in_first_line};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
 ladder!(
@@ -25,8 +25,8 @@ const SMALL_MOST_BYTES: usize = 512;
 unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract.
     unsafe {
-        if is_mask_slow_at_either(dst, src) {
-            away_from_page_end(dst, src, len);
+        if is_in_first_line(dst) | is_in_first_line(src) {
+            without_masks(dst, src, len);
         } else {
             two_masked(dst, src, len);
         }
@@ -59,15 +59,18 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
-    let mask = _bzhi_u64(u64::MAX, len as u32);
+    let back = back_from_page_end([dst, src], len);
+    let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
+    let (dst, src) = (dst.wrapping_sub(back), src.wrapping_sub(back));
     let tail_at = len.saturating_sub(64);
-    // SAFETY: below 64 both moves touch `len` bytes from the start on, as only these lanes are active; from 64
-    // on they touch the first and the last 64 of len bytes.
+    // SAFETY: below 64 both moves touch `len` bytes, as only these lanes are active: from the start on, or if `back` is not 0,
+    // hence 64 - len, the last `len` of 64 that begin so much earlier; with `len` 0 none. From 64 on, where `back` is 0,
+    // they touch the first and the last 64 of len bytes.
     unsafe {
         let head = _mm512_maskz_loadu_epi8(mask, src.cast());
-        let tail = _mm512_maskz_loadu_epi8(mask, src.add(tail_at).cast());
+        let tail = _mm512_maskz_loadu_epi8(mask, src.wrapping_add(tail_at).cast());
         _mm512_mask_storeu_epi8(dst.cast(), mask, head);
-        _mm512_mask_storeu_epi8(dst.add(tail_at).cast(), mask, tail);
+        _mm512_mask_storeu_epi8(dst.wrapping_add(tail_at).cast(), mask, tail);
     }
 }
 
@@ -95,7 +98,7 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, le
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(super) unsafe extern "C" fn away_from_page_end(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe extern "C" fn without_masks(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract.
     unsafe { unmasked(dst, src, len) }
 }

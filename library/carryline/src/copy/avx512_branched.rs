@@ -5,7 +5,7 @@
 //! 8.2; sizes of the fleet's memcpy sets that no predictor can learn 19.6 / 18.3 / 27.9 / 11.9 / 16.8 / 9.1 here and 18.8 / 15.8
 //! / 26.0 / 12.5 / 14.7 / 10.7 there.
 
-use super::avx512::{away_from_page_end, short_read_here};
+use super::avx512::{short_read_here, without_masks};
 use super::ladder::ladder;
 use crate::blocks::{copy_head_tail, is_mask_slow_at_either};
 use core::arch::x86_64::{__m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
@@ -32,7 +32,7 @@ unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the first `len` lanes are active, which is all that may be touched.
     unsafe {
         if is_mask_slow_at_either(dst, src) {
-            away_from_page_end(dst, src, len);
+            without_masks(dst, src, len);
         } else {
             let mask = _bzhi_u64(u64::MAX, len as u32);
             _mm512_mask_storeu_epi8(dst.cast(), mask, _mm512_maskz_loadu_epi8(mask, src.cast()));

@@ -128,18 +128,21 @@ static PROFILES: &[(Models, Profile)] = &[
         Models { vendor: Vendor::Amd, family: 26, models: 0x00..=0x0f },
         Profile {
             name: "AMD Zen 5 (EPYC 9005)",
-            source: "docs/benchmarks.md, Zen 5. Ticks by the loop and by rep stosb: 32 KiB in the first level 318 and 507, in \
-                     no cache 3709 and 1898; 16 KiB 159 and 261, 2125 and 1039; zeroing 32 KiB and reading it 646 and 901. \
-                     Non-temporal against rep stosb: 16 KiB 1.07 times slower, 64 KiB 1.08 times faster; against rep \
-                     movsb: 4 KiB 1.05 times slower, 16 KiB 1.03 times faster",
+            source: "docs/benchmarks.md, Zen 5, and 'carryline measure' at random offsets, 2026-11-22. Ticks by the loop and by \
+                     rep stosb: in the caches 24 KiB 235 and 378, 64 KiB 952 and 1001, 512 KiB 5377 and 7958, 1.5 MiB \
+                     31,900 and 26,500, 32 MiB 2.59 and 1.06 million; in no cache 32 KiB 4907 and 3818, 64 KiB 7676 and 7475, \
+                     1 MiB 90,700 and 109,000; 36 KiB zeroed and read 367 and 737. By the loop and by rep movsb: 20 KiB 252 and \
+                     334, 32 KiB 929 and 534, 4 MiB 212,000 and 179,000. Not soon read, by rep stosb and non-temporal: 64 KiB in \
+                     the caches 576 and 4012, in none 7475 and 6610; 512 KiB 22,300 and 30,100, in none 1 MiB 109,000 and 94,000. \
+                     By rep movsb and non-temporal: 64 KiB in the caches 1365 and 5126, in none 10,900 and 10,800",
             kernel: None,
-            rep_stosb_from_bytes: 24 << 10,
-            rep_stosb_read_here_from_bytes: 64 << 10,
+            rep_stosb_from_bytes: 1 << 20,
+            rep_stosb_read_here_from_bytes: 1 << 20,
             rep_stosb_not_soon_from_bytes: 512,
             rep_movsb_from_bytes: 25 << 10,
             rep_movsb_not_soon_from_bytes: 512,
-            zero_non_temporal_from_bytes: 48 << 10,
-            copy_non_temporal_from_bytes: 16 << 10,
+            zero_non_temporal_from_bytes: 512 << 10,
+            copy_non_temporal_from_bytes: 1 << 20,
         },
     ),
     (

@@ -5,7 +5,7 @@
 //! 13.7, 200 bytes 8.3 and 13.7; sizes of the fleet's memset sets that no predictor can learn 14.6 / 9.8 / 28.0 / 13.2 / 21.2 /
 //! 17.9 here and 12.1 / 12.5 / 21.1 / 11.7 / 16.5 / 14.4 there.
 
-use super::avx512::{away_from_page_end, lines, short_read_here};
+use super::avx512::{lines, short_read_here, without_masks};
 use super::ladder::ladder;
 use crate::blocks::{begin_on_a_line, is_mask_slow, zero_head_tail};
 use crate::cpu::profile::LOOPS_BELOW_BYTES;
@@ -29,7 +29,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
         match len {
             ..=64 if is_mask_slow(dst) => {
                 begin_on_a_line();
-                away_from_page_end(dst, len);
+                without_masks(dst, len);
             }
             ..=64 => {
                 let mask = _bzhi_u64(u64::MAX, len as u32);
