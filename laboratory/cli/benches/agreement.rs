@@ -12,8 +12,7 @@
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
-use carryline_measure::arena::Arena;
-use carryline_measure::condition::Pages;
+use carryline_machine::arena::{Arena, Pages};
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Routine, find};
 use criterion::{Criterion, criterion_group, criterion_main};

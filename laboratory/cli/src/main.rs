@@ -2,18 +2,15 @@
 
 mod cli;
 mod commands;
-mod engine;
-mod experiments;
-mod failure;
 mod inlining;
-mod interrupt;
 mod output;
-mod reproduce;
+mod prepared;
 mod watch;
 
+use carryline_engine::failure::{self, Failure};
+use carryline_engine::interrupt;
 use clap::Parser;
 use cli::{Cli, Command};
-use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -1,9 +1,9 @@
 //! Where text goes and how it looks there.
 
 use crate::cli::{Common, Format};
-use crate::failure::Failure;
-use carryline_measure::results::Warning;
+use carryline_engine::failure::Failure;
 use carryline_report::table::Style;
+use carryline_results::Warning;
 use std::io::{IsTerminal, Write};
 
 /// How to print on standard output: colour and the terminal's width on a terminal, plain otherwise.

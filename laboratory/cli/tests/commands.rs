@@ -174,7 +174,7 @@ fn cold_mixed_and_accompanied_cells_say_what_ran() {
     assert!(random.get("batch_calls").is_none() && random.get("beside_bytes").is_none(), "{random}");
     let mixed = measure(&["--cache", "mixed:30"]);
     assert!(mixed["hot_share"].as_f64().is_some_and(|share| (0.1..0.5).contains(&share)), "{mixed}");
-    if carryline_measure::process::allowed_cpus().len() > 1 {
+    if carryline_machine::process::allowed_cpus().len() > 1 {
         let beside = measure(&["--beside", "stream"]);
         assert!(beside["beside_bytes"].as_u64() > Some(0), "{beside}");
     }

@@ -6,11 +6,11 @@ use support::Place;
 
 #[test]
 fn on_one_cpu_the_neighbour_is_a_reason_and_no_failure() {
-    let cpus = carryline_measure::process::allowed_cpus();
+    let cpus = carryline_machine::process::allowed_cpus();
     let one = *cpus.last().expect("at least the CPU that this runs on");
     // In a thread of its own: the command inherits its affinity, other tests do not.
     std::thread::spawn(move || {
-        carryline_measure::process::pin(one).expect("an allowed CPU");
+        carryline_machine::process::pin(one).expect("an allowed CPU");
         let place = Place::new();
         let run = place.json(&["reproduce", "neighbour", "--quick", "--budget", "1s", "--no-save"]);
         let experiment = &run["experiments"][0];

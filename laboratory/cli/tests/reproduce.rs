@@ -3,9 +3,9 @@
 
 mod support;
 
-use carryline_measure::protocol::{Job, Message, SpecialJob};
-use carryline_measure::sampler::CacheSizes;
-use carryline_measure::supervise::{End, Supervisor};
+use carryline_engine::protocol::{Job, Message, ProbeJob};
+use carryline_engine::supervise::{End, Supervisor};
+use carryline_machine::environment::CacheSizes;
 use serde_json::Value;
 use std::time::Duration;
 use support::Place;
@@ -150,11 +150,11 @@ fn what_the_cpu_lacks_is_a_row_with_the_reason() {
     assert_ne!(claim(&run["experiments"][0], "odd-is-dear")["verdict"], "cannot be measured here");
 }
 
-/// What a planted special measurement says, and how its worker ends.
+/// What a planted probe says, and how its worker ends.
 fn planted(fate: &str) -> (Vec<Message>, End) {
     let supervisor =
         Supervisor { program: env!("CARGO_BIN_EXE_carryline").into(), patience: Duration::from_secs(3) };
-    let job = Job::Special(SpecialJob {
+    let job = Job::Probe(ProbeJob {
         name: if fate == "unknown" { "no such special" } else { "planted" }.to_owned(),
         parameters: serde_json::json!({ "fate": [fate] }),
         replicate: 0,
@@ -171,12 +171,12 @@ fn planted(fate: &str) -> (Vec<Message>, End) {
 #[test]
 fn a_special_measurement_that_dies_costs_a_reason_and_nothing_else() {
     let rounds = |messages: &[Message]| {
-        messages.iter().filter(|message| matches!(message, Message::SpecialRound { .. })).count()
+        messages.iter().filter(|message| matches!(message, Message::ProbeRound { .. })).count()
     };
     let (messages, end) = planted("good");
     assert_eq!(end, End::Done);
     assert!(rounds(&messages) >= 3);
-    assert!(messages.iter().any(|m| matches!(m, Message::SpecialEnd { facts } if facts["rounds"].is_u64())));
+    assert!(messages.iter().any(|m| matches!(m, Message::ProbeEnd { facts } if facts["rounds"].is_u64())));
     let (messages, end) = planted("crash");
     assert!(matches!(end, End::Crashed { .. }), "{end:?}");
     assert_eq!(rounds(&messages), 2);
@@ -186,7 +186,7 @@ fn a_special_measurement_that_dies_costs_a_reason_and_nothing_else() {
     for (fate, reason) in [("impossible", "planted"), ("unknown", "no such special")] {
         let (messages, end) = planted(fate);
         assert_eq!(end, End::Done, "{fate}");
-        let said = |m: &Message| matches!(m, Message::SpecialImpossible { reason: r } if r.contains(reason));
+        let said = |m: &Message| matches!(m, Message::ProbeImpossible { reason: r } if r.contains(reason));
         assert!(messages.iter().any(said), "{fate}: {messages:?}");
     }
 }

@@ -11,8 +11,8 @@ use crate::roles::Roles;
 use crate::table::{Style, bold};
 use crate::text::{safe, wrap};
 use crate::units::{Unit, byte_size, number};
-use carryline_measure::condition::Condition;
-use carryline_measure::results::{Cell, RunResult, Status};
+use carryline_conditions::Condition;
+use carryline_results::{Cell, RunResult, Status};
 
 /// What lines are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{byte_size, number, number_with, percent_fine};
-use carryline_measure::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Verdict};
-use carryline_measure::environment::Environment;
-use carryline_measure::results::RunResult;
+use carryline_machine::environment::Environment;
+use carryline_results::RunResult;
+use carryline_results::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Verdict};
 
 /// Width of the table of claims where there is no terminal that has one.
 const CLAIMS_WIDTH: u16 = 150;
@@ -239,7 +239,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_measure::claims::{Claim, Figure, Figures, Rule};
+    use carryline_results::claims::{Claim, Figure, Figures, Rule};
 
     static CLAIMS: [Claim; 2] = [
         Claim { id: "a", text: "slow | fast", published: "3x", rule: Rule::at_least("slow", "fast", 2.0) },

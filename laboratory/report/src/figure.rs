@@ -6,7 +6,8 @@
 
 use crate::roles::Roles;
 use crate::units::{Factors, Unit, decimals_for, number_with};
-use carryline_measure::results::{Cell, Estimate, RunResult};
+use carryline_results::{Cell, RunResult};
+use carryline_statistics::Estimate;
 
 /// A figure with its 95 % interval, in some unit.
 #[derive(Clone, Copy, Debug, PartialEq)]

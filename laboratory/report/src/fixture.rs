@@ -1,11 +1,10 @@
 //! A run made up for tests: nothing in it was measured, and nothing in it changes.
 
 use crate::roles::Roles;
-use carryline_measure::condition::{Cache, Condition, Dependence, Offsets};
-use carryline_measure::results::{
-    Cell, Estimate, Limit, NoiseFloor, Observed, Ratio, RunResult, SCHEMA_VERSION, Status, Warning,
-};
-use carryline_measure::sizes::{Draw, Sizes};
+use carryline_conditions::sizes::{Draw, Sizes};
+use carryline_conditions::{Cache, Condition, Dependence, Offsets};
+use carryline_results::{Cell, Limit, NoiseFloor, Observed, RunResult, SCHEMA_VERSION, Status, Warning};
+use carryline_statistics::{Estimate, Ratio};
 
 const TICKS_PER_CYCLE: f64 = 0.6;
 const NULL_TICKS: f64 = 4.0;

@@ -55,7 +55,7 @@ pub struct LimitSize {
     /// The same of one turn with the call.
     pub call_ticks: f64,
     /// The call's time over the time in place: median and 95 % interval of the paired ratios.
-    pub ratio: carryline_measure::results::Ratio,
+    pub ratio: carryline_statistics::Ratio,
     /// The call against itself: differences within this are ties.
     pub noise_floor: f64,
     /// What the limit makes of this size: `slower`, `faster` or `tie`.

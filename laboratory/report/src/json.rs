@@ -5,8 +5,9 @@
 //! no value.
 
 use crate::labels;
-use carryline_measure::claims::ExperimentResult;
-use carryline_measure::results::{Cell, Estimate, Limit, Observed, Ratio, RunResult, Status, Warning};
+use carryline_results::claims::ExperimentResult;
+use carryline_results::{Cell, Limit, Observed, RunResult, Status, Warning};
+use carryline_statistics::{Estimate, Ratio};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

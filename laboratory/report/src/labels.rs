@@ -3,11 +3,10 @@
 //! What was asked for and what ran may differ; where they do, both are printed.
 
 use crate::units::{byte_phrase, byte_size, byte_size_rough, number, percent_fine};
-use carryline_measure::condition::{
-    Beside, Cache, CacheMethod, ColdBatch, Condition, Offsets, Operands, Pages, Then,
-};
-use carryline_measure::results::{Cell, Observed};
-use carryline_measure::sizes::Draw;
+use carryline_conditions::sizes::Draw;
+use carryline_conditions::{Beside, Cache, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
+use carryline_machine::arena::Pages;
+use carryline_results::{Cell, Observed};
 use carryline_variants::Family;
 
 /// Everything that the cell's condition holds fixed but its family and dependence:
@@ -224,7 +223,7 @@ fn beside(beside: Beside, observed: Option<&Observed>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use carryline_measure::sizes::Sizes;
+    use carryline_conditions::sizes::Sizes;
 
     #[test]
     fn a_plain_condition_is_short() {

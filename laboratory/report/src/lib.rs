@@ -2,11 +2,11 @@
 //!
 //! Nothing here measures, and nothing here writes: every function takes results or plain lists and returns text.
 //! Two rules of the method live here. A table never mixes figures of different
-//! [dependence](carryline_measure::condition::Dependence): rankings refuse it with a typed error, matrices and
+//! [dependence](carryline_conditions::Dependence): rankings refuse it with a typed error, matrices and
 //! recommendations make one table for each. And a tie is printed as a tie.
 //!
 //! ```
-//! use carryline_measure::results::{RunResult, SCHEMA_VERSION};
+//! use carryline_results::{RunResult, SCHEMA_VERSION};
 //! use carryline_report::{json, ranking, roles::Roles, units::Unit};
 //!
 //! let run = RunResult {

@@ -3,7 +3,7 @@
 use crate::table::{Emphasis, Kind, Style, Table};
 use crate::text::{safe, wrap};
 use crate::units::{Factors, Unit, align_points, byte_size_rough, number_or_dash};
-use carryline_measure::results::RunResult;
+use carryline_results::RunResult;
 
 /// The limits in some unit of rate.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub fn limits(run: &RunResult, unit: Unit) -> Limits {
         Some(unit) => unit.convert(1.0, bytes_per_tick, factors),
         None => Some(bytes_per_tick),
     };
-    let column = |of: fn(&carryline_measure::results::Limit) -> f64| {
+    let column = |of: fn(&carryline_results::Limit) -> f64| {
         align_points(run.limits.iter().map(|limit| number_or_dash(rate(of(limit)))).collect())
     };
     let rates = column(|l| l.load).into_iter().zip(column(|l| l.store)).zip(column(|l| l.nt_store));

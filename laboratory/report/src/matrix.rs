@@ -9,8 +9,8 @@ use crate::ranking::status_word;
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{Unit, align_points};
-use carryline_measure::condition::{Condition, Dependence};
-use carryline_measure::results::{Cell, RunResult, Status};
+use carryline_conditions::{Condition, Dependence};
+use carryline_results::{Cell, RunResult, Status};
 
 /// One table's worth of cells: one family, one dependence.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use crate::recommend::{Choice, Recommendation, recommend};
 use crate::roles::Roles;
 use crate::text::safe;
 use crate::units::{Unit, percent_fine};
-use carryline_measure::results::{RunResult, Warning};
+use carryline_results::{RunResult, Warning};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// What a page says of itself that the run does not know.

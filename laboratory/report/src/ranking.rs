@@ -10,8 +10,8 @@ use crate::roles::Roles;
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::{enumerate, safe, wrap};
 use crate::units::{Unit, align_points, percent, percent_fine, times};
-use carryline_measure::condition::Dependence;
-use carryline_measure::results::{Cell, RunResult, Status};
+use carryline_conditions::Dependence;
+use carryline_results::{Cell, RunResult, Status};
 use std::fmt;
 
 /// Cells that cannot stand in one ranking.

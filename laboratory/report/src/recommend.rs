@@ -13,8 +13,8 @@ use crate::roles::Roles;
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{enumerate, safe, wrap};
 use crate::units::{byte_phrase, byte_size, percent_fine, times};
-use carryline_measure::condition::{Beside, Dependence, Then};
-use carryline_measure::results::{Cell, RunResult, Status};
+use carryline_conditions::{Beside, Dependence, Then};
+use carryline_results::{Cell, RunResult, Status};
 
 /// What to use on the machine of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -325,7 +325,7 @@ impl Choice {
 mod tests {
     use super::*;
     use crate::fixture::{self, cell, failed, rank};
-    use carryline_measure::condition::Condition;
+    use carryline_conditions::Condition;
 
     const NARROW: Style = Style { colour: false, width: Some(80) };
 

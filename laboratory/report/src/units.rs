@@ -5,7 +5,7 @@
 //! are written in the C locale, a decimal point and a space between groups of three digits, with about three
 //! significant digits: more would be noise.
 
-use carryline_measure::results::RunResult;
+use carryline_results::RunResult;
 use std::fmt;
 use std::str::FromStr;
 

@@ -2,7 +2,7 @@
 
 use crate::table::{Emphasis, Style, emphasise};
 use crate::text::{safe, wrap};
-use carryline_measure::results::Warning;
+use carryline_results::Warning;
 
 /// The warnings as lines; nothing when there are none.
 #[must_use]

@@ -2,8 +2,8 @@
 
 use crate::goal::{Cells, Goal};
 use anyhow::{Context, bail};
-use carryline_measure::condition::Then;
-use carryline_measure::sizes::Sizes;
+use carryline_conditions::Then;
+use carryline_conditions::sizes::Sizes;
 use carryline_variants::Family;
 use std::ffi::OsString;
 use std::io::IsTerminal;

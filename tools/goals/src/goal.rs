@@ -1,6 +1,6 @@
 //! What a goal is: cells, who is to be beaten there, and by how much.
 
-use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets, Then};
+use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets, Then};
 use carryline_variants::{Family, Role};
 use std::fmt::Write;
 

@@ -11,7 +11,7 @@ pub mod traps;
 use crate::goal::{Goal, Part};
 use crate::tier::Tier;
 use anyhow::bail;
-use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_machine::nearest::{did_you_mean, nearest};
 
 /// Every goal of a tier, in the order of the document.
 #[must_use]
@@ -51,7 +51,7 @@ pub fn only(words: &[String], tier: Tier) -> anyhow::Result<Vec<Goal>> {
 mod tests {
     use super::*;
     use crate::goal::{Against, is_ours};
-    use carryline_measure::sizes::Sizes;
+    use carryline_conditions::sizes::Sizes;
     use std::collections::HashSet;
 
     #[test]

@@ -6,9 +6,8 @@
 
 use crate::goal::{Against, Goal, Over, is_ours, is_peer};
 use crate::stored::{Stored, StoredSituation};
-use carryline_measure::condition::Then;
-use carryline_measure::results::{Estimate, Ratio};
-use carryline_measure::statistics::{Order, compare, estimate, median, paired_ratio};
+use carryline_conditions::Then;
+use carryline_statistics::{Estimate, Order, Ratio, compare, estimate, median, paired_ratio};
 use carryline_variants::Family;
 
 /// The floor where a situation has none of its own: as wide as the ranking assumes there.

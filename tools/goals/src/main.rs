@@ -8,7 +8,7 @@ use carryline_goals::results::{self, Results};
 use carryline_goals::stored::{Group, Stored};
 use carryline_goals::tier::{Measured, Tier, to_measure};
 use carryline_goals::{document, drive, goals, judge, table};
-use carryline_measure::environment::Environment;
+use carryline_machine::environment::Environment;
 use carryline_report::table::Style;
 use clap::{Args, Parser, Subcommand};
 use std::io::{IsTerminal, Write};

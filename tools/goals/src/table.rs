@@ -3,8 +3,8 @@
 use crate::goal::{Goal, Over};
 use crate::judge::{CellFinding, Finding, Verdict};
 use crate::results::{Kind, Results};
-use carryline_measure::results::Ratio;
 use carryline_report::table::{Emphasis, Kind as Column, Style, Table};
+use carryline_statistics::Ratio;
 use std::fmt::Write;
 
 /// Cells of a goal that are listed one by one, at most: the worst.

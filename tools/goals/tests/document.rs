@@ -8,8 +8,8 @@ use carryline_goals::results::Results;
 use carryline_goals::stored::{Group, Matrix, Stored, StoredRun, StoredSituation};
 use carryline_goals::tier::Tier;
 use carryline_goals::{document::document, machine, table};
-use carryline_measure::cells::summarise;
-use carryline_measure::results::{Limit, Warning};
+use carryline_results::cells::summarise;
+use carryline_results::{Limit, Warning};
 use carryline_variants::Family;
 use support::{environment, gathered, limit};
 

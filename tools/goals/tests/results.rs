@@ -8,7 +8,7 @@ use carryline_goals::judge::judge;
 use carryline_goals::results::{Outcome, Results, read_all, write};
 use carryline_goals::stored::{Group, Matrix, Stored, StoredRun, StoredSituation};
 use carryline_goals::tier::Tier;
-use carryline_measure::cells::summarise;
+use carryline_results::cells::summarise;
 use carryline_variants::Family;
 use std::path::Path;
 use support::{environment, gathered, limit};

@@ -1,7 +1,7 @@
 //! `carryline completions SHELL` and `carryline man`.
 
 use crate::cli::{Cli, Completions};
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
 use clap::CommandFactory;
 use std::io::Write;
 

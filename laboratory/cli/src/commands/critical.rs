@@ -9,14 +9,14 @@ mod predict;
 mod show;
 
 use crate::cli::{Common, Critical, Drawing, Format};
-use crate::engine::machine::Here;
-use crate::engine::select;
-use crate::failure::{Failure, usage};
 use crate::output;
 use carryline_chain::draw::{self, Picture};
 use carryline_chain::text::in_cycles;
 use carryline_chain::{Latencies, Scope, table};
-use carryline_measure::nearest::{did_you_mean, nearest};
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::select;
+use carryline_machine::nearest::{did_you_mean, nearest};
 use predict::Prediction;
 use std::path::Path;
 
@@ -52,7 +52,11 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
             output::print(&show::render(&shown, &latencies, calibration.as_ref(), output::style()))?
         }
     }
-    Ok(if crate::interrupt::requested() { crate::failure::status::INTERRUPTED } else { 0 })
+    Ok(if carryline_engine::interrupt::requested() {
+        carryline_engine::failure::status::INTERRUPTED
+    } else {
+        0
+    })
 }
 
 /// The latencies of the microarchitecture asked for, or of this machine's.

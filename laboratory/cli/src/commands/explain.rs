@@ -1,10 +1,10 @@
 //! `carryline explain CODE|WORD`.
 
 use crate::cli::{Common, Explain, Format};
-use crate::failure::{Failure, usage};
 use crate::output;
-use carryline_measure::explain::{self, Explanation};
-use carryline_measure::nearest::did_you_mean;
+use carryline_engine::failure::{Failure, usage};
+use carryline_machine::nearest::did_you_mean;
+use carryline_warnings::explain::{self, Explanation};
 use serde_json::json;
 
 /// Explains a word, or lists the words that can be explained.

@@ -2,18 +2,18 @@
 
 use super::run::ranked_result;
 use crate::cli::{Common, Format, History};
-use crate::engine::plan::Plan;
-use crate::engine::session::open_store;
-use crate::failure::{Failure, usage};
 use crate::output;
 use anyhow::Context;
-use carryline_measure::cells::{self, Summary};
-use carryline_measure::condition::Offsets;
-use carryline_measure::gather::Gathered;
-use carryline_measure::results::{RunResult, SCHEMA_VERSION};
-use carryline_measure::store::{RunId, RunStatus, RunSummary, Store, StoreError};
+use carryline_conditions::Offsets;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::plan::Plan;
+use carryline_engine::session::open_store;
 use carryline_report::listing::{RunLine, RunList, to_json};
 use carryline_report::units::{Unit, UnknownUnit};
+use carryline_results::cells::{self, Summary};
+use carryline_results::gather::Gathered;
+use carryline_results::{RunResult, SCHEMA_VERSION};
+use carryline_store::{RunId, RunStatus, RunSummary, Store, StoreError};
 
 /// Lists runs, or shows one.
 pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {

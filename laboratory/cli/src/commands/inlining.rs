@@ -2,12 +2,12 @@
 //! what a hard-coded limit on those sizes costs.
 
 use crate::cli::{Common, Format, Inlining};
-use crate::engine::machine::Here;
-use crate::engine::progress::Progress;
-use crate::engine::session;
-use crate::failure::{Failure, status};
 use crate::inlining::{Language, Question, cache, compilers, limit, survey};
-use crate::{interrupt, output};
+use crate::output;
+use carryline_engine::failure::{Failure, status};
+use carryline_engine::machine::Here;
+use carryline_engine::progress::Progress;
+use carryline_engine::{interrupt, session};
 use carryline_report::inlining as report;
 use carryline_report::listing::to_json;
 use std::time::Duration;
@@ -74,7 +74,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
                     budget: args.budget / timed,
                     patience,
                     cpu: here.cpu(None).ok().flatten(),
-                    seed: session::seed(common),
+                    seed: session::seed(common.seed),
                     folder: folder.path(),
                     stop: &interrupt::requested,
                     progress: &|step| progress.say(step),

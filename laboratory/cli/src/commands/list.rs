@@ -1,9 +1,9 @@
 //! `carryline list`: the collection.
 
 use crate::cli::{Common, Format, List};
-use crate::engine::{prove, select};
-use crate::failure::Failure;
 use crate::output;
+use carryline_engine::failure::Failure;
+use carryline_engine::{prove, select};
 use carryline_report::listing::{VariantLine, VariantList, to_json};
 use carryline_variants::Variant;
 use carryline_variants::c_library::Thresholds;

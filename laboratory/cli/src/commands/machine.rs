@@ -1,10 +1,10 @@
 //! `carryline machine`: what results are measured on, and what cannot be measured there.
 
 use crate::cli::{Common, Format};
-use crate::engine::machine::Here;
-use crate::failure::Failure;
 use crate::output;
 use carryline::internals::cpu::Profile;
+use carryline_engine::failure::Failure;
+use carryline_engine::machine::Here;
 use carryline_report::listing::{Machine, NotMeasurable, to_json};
 
 /// What `carryline machine` prints.

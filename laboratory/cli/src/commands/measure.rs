@@ -1,21 +1,21 @@
 //! `carryline measure`: a matrix of the user's own.
 
-use super::run::{Prepared, conclude, read_sizes};
+use super::run::{conclude, read_sizes};
 use crate::cli::{Common, Measure};
-use crate::engine::machine::Here;
-use crate::engine::standard;
-use crate::failure::{Failure, usage};
 use crate::output;
-use carryline_measure::condition::{
-    Beside, Cache, Condition, Dependence, Offsets, Operands, Pages, Then, UnknownWord,
-};
-use carryline_measure::gather::Situation;
-use carryline_measure::nearest::{did_you_mean, nearest};
-use carryline_measure::process::allowed_cpus;
-use carryline_measure::sizes::{Sizes, parse_bytes};
+use crate::prepared::Prepared;
+use carryline_conditions::sizes::Sizes;
+use carryline_conditions::{Beside, Cache, Condition, Dependence, Offsets, Then};
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::impossible::impossible;
+use carryline_engine::machine::Here;
+use carryline_engine::standard;
+use carryline_machine::arena::Pages;
+use carryline_machine::nearest::{did_you_mean, nearest};
+use carryline_machine::words::{UnknownWord, parse_bytes};
 use carryline_report::matrix::matrices;
 use carryline_report::ranking::legend;
-use carryline_variants::Family;
+use carryline_results::gather::Situation;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -102,49 +102,6 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     }
     text.push_str(&legend(prepared.unit, style));
     conclude(&finished, &text, prepared.unit, &args.effort, common)
-}
-
-/// Why a family cannot be measured under a condition.
-pub fn impossible(family: Family, condition: &Condition) -> Option<String> {
-    let sums = matches!(family, Family::Checksum | Family::CopyChecksum);
-    if !condition.segments.is_empty() && !sums {
-        return Some(format!(
-            "--segments: a message of several buffers is for checksum families, not {family}"
-        ));
-    }
-    if !condition.segments.is_empty() && condition.then != Then::Nothing {
-        return Some(format!("--then {} cannot be joined with --segments", condition.then));
-    }
-    if condition.sizes.period.is_some() && !condition.can_repeat() {
-        let label = &condition.sizes.label;
-        return Some(format!(
-            "--sizes {label}: a period is for --cache hot without --then and --segments; leave '/period:' away"
-        ));
-    }
-    if condition.offsets == Offsets::Alias && !(family.reads() && family.writes()) {
-        return Some(format!("--offsets alias: {family} has one buffer, and an alias takes two"));
-    }
-    let one_sided = |operands| match operands {
-        Operands::Both => None,
-        Operands::Source => (!family.reads()).then_some("source"),
-        Operands::Destination => (!family.writes()).then_some("destination"),
-    };
-    if let Some(side) = one_sided(condition.cache.operands) {
-        return Some(format!("--cache {}: {family} has no {side}", condition.cache));
-    }
-    if matches!(condition.then, Then::Read | Then::ReadLater(_)) && !family.writes() {
-        return Some(format!("--then {}: {family} writes nothing that could be read", condition.then));
-    }
-    if let (Then::ReadLater(_), true) = (condition.then, !condition.cache.is_hot()) {
-        return Some(format!("--then {} is for --cache hot", condition.then));
-    }
-    if condition.beside == Beside::Stream && allowed_cpus().len() < 2 {
-        return Some(format!(
-            "--beside {}: another core is to work meanwhile, and only one CPU may be used here; leave it away",
-            condition.beside
-        ));
-    }
-    None
 }
 
 /// Reads words of the vocabulary; a wrong one is named with the nearest.

@@ -1,18 +1,19 @@
 //! `carryline real`: a whole program with the interposer and without.
 
 use crate::cli::{Common, Format, Real};
-use crate::engine::machine::Here;
-use crate::engine::real::{
+use crate::output;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::real::{
     self, Difference, Disagreement, Figure, Interposer, Job, Metric, RealWork, Row, Which,
 };
-use crate::engine::session;
-use crate::failure::{Failure, status, usage};
-use crate::output;
-use carryline_measure::environment::Environment;
-use carryline_measure::results::{Estimate, SCHEMA_VERSION};
+use carryline_engine::session;
+use carryline_machine::environment::Environment;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;
 use carryline_report::units::{byte_size_rough, number, number_with, percent_fine};
+use carryline_results::SCHEMA_VERSION;
+use carryline_statistics::Estimate;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,7 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
         runs: args.runs,
         interposer,
         compare_output: !args.ignore_output,
-        seed: session::seed(common),
+        seed: session::seed(common.seed),
     };
     let work = real::compare(&job, common.quiet)?;
     for (which, file) in &records {

@@ -2,18 +2,18 @@
 
 use super::measure::read_segments;
 use crate::cli::{Common, Format, Reproduce};
-use crate::engine::machine::Here;
-use crate::engine::session;
-use crate::experiments::{self, EXPERIMENTS, Experiment};
-use crate::failure::{Failure, status, usage};
-use crate::reproduce::{self, Wanted};
-use crate::{interrupt, output};
-use carryline_measure::nearest::{did_you_mean, nearest};
-use carryline_measure::results::RunResult;
-use carryline_measure::store::RunId;
+use crate::output;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::{interrupt, session};
+use carryline_experiments::run::Wanted;
+use carryline_experiments::{self as experiments, EXPERIMENTS, Experiment, run as reproduce};
+use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_report::experiments::{claims_page, experiments_text};
 use carryline_report::json;
 use carryline_report::table::{Emphasis, Kind, Table};
+use carryline_results::RunResult;
+use carryline_store::RunId;
 use std::time::Duration;
 
 /// Time for an experiment of weight 1 unless told otherwise; for a quick one.
@@ -59,8 +59,11 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
         cpu,
         chain,
         save: !args.no_save,
+        db: common.db.clone(),
+        seed: common.seed,
+        quiet: common.quiet,
     };
-    let result = reproduce::run(&wanted, &here, &supervisor, common)?;
+    let result = reproduce::run(&wanted, &here, &supervisor)?;
     let status = print(&result, args, common)?;
     output::warn(&result.warnings, common);
     if let Some(id) = result.run_id {

@@ -1,11 +1,11 @@
 //! `carryline rerun ID`: a run of the history again, with its seed.
 
 use crate::cli::{Cli, Common, Format, Rerun};
-use crate::engine::session::open_store;
-use crate::failure::{Failure, usage};
 use crate::output;
-use carryline_measure::condition::Offsets;
-use carryline_measure::store::RunId;
+use carryline_conditions::Offsets;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::session::open_store;
+use carryline_store::RunId;
 use clap::Parser;
 use serde_json::Value;
 

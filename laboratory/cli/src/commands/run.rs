@@ -1,31 +1,25 @@
 //! `carryline run`: prove, measure the standard matrix, rank, recommend, save.
 
-use crate::cli::{Common, Effort, Format, Run, Subjects};
-use crate::engine::machine::Here;
-use crate::engine::plan::Plan;
-use crate::engine::select::{self, Selection};
-use crate::engine::session::{self, Finished, Setting};
-use crate::engine::thresholds::{Needs, Schedule};
-use crate::engine::{prove, standard};
-use crate::failure::{Failure, status, usage};
+use crate::cli::{Common, Effort, Format, Run};
 use crate::output;
-use carryline_measure::gather::Situation;
-use carryline_measure::results::{RunResult, Warning};
-use carryline_measure::sizes::Sizes;
-use carryline_measure::subject::SubjectId;
-use carryline_measure::supervise::Supervisor;
+use crate::prepared::Prepared;
+use carryline_conditions::sizes::Sizes;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::session::Finished;
+use carryline_engine::standard;
 use carryline_report::page::{About, page};
 use carryline_report::ranking::{legend, rankings};
 use carryline_report::recommend::recommend;
 use carryline_report::roles::Roles;
 use carryline_report::units::Unit;
 use carryline_report::{json, limits};
+use carryline_results::{RunResult, Warning};
+use carryline_warnings as warning;
 use std::time::Duration;
 
 /// Time that a run takes unless told otherwise.
 const BUDGET: Duration = Duration::from_secs(60);
-/// Worker processes that each measure everything anew.
-pub const REPLICATES: u32 = 5;
 
 /// Runs the standard matrix.
 pub fn run(args: &Run, common: &Common) -> Result<u8, Failure> {
@@ -60,131 +54,15 @@ pub fn ranked_result(result: &RunResult, unit: Unit) -> Result<String, Failure> 
     Ok(text)
 }
 
-/// Everything about a run that the command line decides, checked.
-pub struct Prepared {
-    /// How workers are started.
-    pub supervisor: Supervisor,
-    /// Who takes part.
-    pub selection: Selection,
-    /// The unit of the figures.
-    pub unit: Unit,
-    /// The logical CPU to measure on.
-    pub cpu: Option<usize>,
-}
-
-impl Prepared {
-    /// Reads what the user asked for.
-    pub fn new(subjects: &Subjects, effort: &Effort, here: &Here) -> Result<Prepared, Failure> {
-        let unit: Unit = effort
-            .unit
-            .parse()
-            .map_err(|error: carryline_report::units::UnknownUnit| usage(error.to_string()))?;
-        let cpu = here.cpu(effort.cpu)?;
-        let supervisor = session::supervisor(effort.patience)?;
-        let families = select::families(&subjects.family)?;
-        let named = !subjects.variants.is_empty();
-        let variants = match named {
-            true => select::variants(&subjects.variants, &families)?,
-            false => carryline_variants::all().collect(),
-        };
-        let plugins = select::plugins(&subjects.plugin, &supervisor)?;
-        // Who names subjects without naming families means the families of those subjects.
-        let families = match subjects.family.is_empty() && (named || !plugins.is_empty()) {
-            true => families
-                .into_iter()
-                .filter(|family| {
-                    let has = |id: &carryline_measure::subject::SubjectId| id.family == family.name();
-                    named && variants.iter().any(|v| v.family() == *family)
-                        || plugins.iter().any(|(_, id)| has(id))
-                })
-                .collect(),
-            false => families,
-        };
-        if let Some((word, id)) =
-            plugins.iter().find(|(_, id)| !families.iter().any(|f| f.name() == id.family))
-        {
-            return Err(usage(format!(
-                "plug-in '{word}' is of family {}, which --family leaves out",
-                id.family
-            )));
-        }
-        Ok(Prepared { supervisor, selection: Selection { families, variants, plugins, named }, unit, cpu })
-    }
-
-    /// The plan for these situations.
-    pub fn plan(
-        &self,
-        situations: Vec<Situation>,
-        effort: &Effort,
-        budget: Duration,
-        common: &Common,
-    ) -> Plan {
-        Plan {
-            situations: situations.into_iter().filter(|situation| !situation.subjects.is_empty()).collect(),
-            plugins: self.selection.plugins.clone(),
-            replicates: effort.replicates.unwrap_or(REPLICATES),
-            most_replicates: effort.replicates.unwrap_or(2 * REPLICATES),
-            budget: effort.budget.unwrap_or(budget),
-            seed: session::seed(common),
-            patience: self.supervisor.patience,
-        }
-    }
-
-    /// Makes the run; `None` if only the plan was wanted, which is printed.
-    pub fn execute(
-        &self,
-        plan: &Plan,
-        effort: &Effort,
-        here: &Here,
-        warnings: Vec<Warning>,
-        common: &Common,
-    ) -> Result<Option<Finished>, Failure> {
-        here.check_memory(&plan.situations)?;
-        if effort.plan {
-            print_plan(plan, common)?;
-            return Ok(None);
-        }
-        let setting = Setting {
-            here,
-            supervisor: &self.supervisor,
-            selection: &self.selection,
-            cpu: self.cpu,
-            save: !effort.no_save,
-            warnings,
-        };
-        session::execute(plan, &setting, common).map(Some)
-    }
-}
-
-fn print_plan(plan: &Plan, common: &Common) -> Result<(), Failure> {
-    if common.format == Format::Json {
-        return output::print(&serde_json::to_string_pretty(plan)?);
-    }
-    let cells: usize = plan.situations.iter().map(|situation| situation.subjects.len()).sum();
-    let needs = Needs::of(plan);
-    let lacks = |id: &SubjectId| prove::unsupported(id).is_some();
-    let kinds = match Schedule::of(plan, &needs, |id| !lacks(id)).processes(1) {
-        1 => "",
-        _ => " with each of the C library's thresholds",
-    };
-    let mut text = format!(
-        "{} situations, {} subjects, {cells} cells, {} replicates{kinds}, about {:.0} s\n\n",
-        plan.situations.len(),
-        plan.subjects().len(),
-        plan.replicates,
-        plan.budget.as_secs_f64()
-    );
-    for situation in &plan.situations {
-        text.push_str(&format!("{}: {}\n", situation.name, situation.subjects.join(", ")));
-    }
-    output::print(&text)
-}
-
 /// Reads `--sizes`, with a warning for each capture of which some packets could not be used.
 pub fn read_sizes(text: Option<&str>) -> Result<(Vec<Sizes>, Vec<Warning>), Failure> {
     match text {
         None => Ok((Vec::new(), Vec::new())),
-        Some(text) => Sizes::parse_list_with_warnings(text).map_err(|error| usage(error.to_string())),
+        Some(text) => {
+            let (sizes, skipped) =
+                Sizes::parse_list_and_skipped(text).map_err(|error| usage(error.to_string()))?;
+            Ok((sizes, skipped.iter().map(warning::packets_skipped).collect()))
+        }
     }
 }
 

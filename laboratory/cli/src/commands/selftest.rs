@@ -2,19 +2,17 @@
 //! planted must be seen. Both rates are what anybody's trust in a ranking rests on.
 
 use crate::cli::{Common, Format, Selftest};
-use crate::engine::machine::Here;
-use crate::engine::measure::{self, Ground};
-use crate::engine::plan::Plan;
-use crate::engine::progress::Progress;
-use crate::engine::{session, standard};
-use crate::failure::{Failure, status, usage};
-use crate::{interrupt, output};
-use carryline_measure::condition::{Condition, Offsets};
-use carryline_measure::gather::{Gathered, Situation};
-use carryline_measure::planted;
-use carryline_measure::results::Ratio;
-use carryline_measure::sizes::Sizes;
-use carryline_measure::statistics::{self, Order};
+use crate::{output, prepared};
+use carryline_conditions::sizes::Sizes;
+use carryline_conditions::{Condition, Offsets};
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::measure::{self, Ground};
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::{interrupt, planted, session, standard};
+use carryline_results::gather::{Gathered, Situation};
+use carryline_statistics::{self as statistics, Order, Ratio};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Role, Variant};
 use serde::Serialize;
@@ -60,7 +58,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let supervisor = session::supervisor(10)?;
     let situations = situations(args.pairs as usize)?;
-    let seed = session::seed(common);
+    let seed = session::seed(common.seed);
     let mut found = Found::default();
     let progress = Progress::new(args.budget * args.runs, common.quiet);
     for run in 0..args.runs {
@@ -70,8 +68,8 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
         let plan = Plan {
             situations: situations.clone(),
             plugins: Vec::new(),
-            replicates: super::run::REPLICATES,
-            most_replicates: super::run::REPLICATES,
+            replicates: prepared::REPLICATES,
+            most_replicates: prepared::REPLICATES,
             budget: args.budget,
             seed: seed.wrapping_add(u64::from(run)),
             patience: supervisor.patience,
@@ -154,7 +152,7 @@ fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
             offsets,
             cache: cache
                 .parse()
-                .map_err(|error: carryline_measure::condition::UnknownWord| usage(error.to_string()))?,
+                .map_err(|error: carryline_machine::words::UnknownWord| usage(error.to_string()))?,
             ..Condition::plain(0)
         };
         let mut situation = standard::situation(family, condition, 1.0, &|_| (subjects.clone(), Some(0)));

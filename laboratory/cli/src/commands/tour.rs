@@ -2,14 +2,14 @@
 
 use super::run::conclude;
 use crate::cli::{Common, Effort, Format};
-use crate::engine::machine::Here;
-use crate::engine::plan::Plan;
-use crate::engine::prove::Verdict;
-use crate::engine::select::Selection;
-use crate::engine::session::{self, Finished, Setting, is_known_bad};
-use crate::engine::standard;
-use crate::failure::{Failure, usage};
 use crate::output;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::plan::Plan;
+use carryline_engine::prove::Verdict;
+use carryline_engine::select::Selection;
+use carryline_engine::session::{self, Finished, Setting, is_known_bad};
+use carryline_engine::standard;
 use carryline_report::ranking::{legend, rankings};
 use carryline_report::roles::Roles;
 use carryline_report::units::Unit;
@@ -36,7 +36,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         replicates: REPLICATES,
         most_replicates: 2 * REPLICATES,
         budget: BUDGET,
-        seed: session::seed(common),
+        seed: session::seed(common.seed),
         patience: supervisor.patience,
     };
     here.check_memory(&plan.situations)?;
@@ -46,12 +46,14 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         supervisor: &supervisor,
         selection: &selection,
         save: true,
+        db: common.db.as_deref(),
+        quiet: common.quiet,
         warnings: Vec::new(),
     };
     if common.format == Format::Table && !common.quiet {
         output::print(&introduction(&here, plan.subjects().len()))?;
     }
-    let finished = session::execute(&plan, &setting, common)?;
+    let finished = session::execute(&plan, &setting)?;
     let text = story(&finished)?;
     let effort = Effort {
         budget: None,

@@ -1,15 +1,15 @@
 //! `carryline verify`: prove variants right, or show the smallest input that proves them wrong.
 
 use crate::cli::{Common, Format, Verify};
-use crate::engine::progress::Progress;
-use crate::engine::prove::{self, Proof, Verdict};
-use crate::engine::select;
-use crate::engine::session::{self, is_known_bad};
-use crate::failure::{Failure, status};
-use crate::{interrupt, output};
-use carryline_measure::subject::SubjectId;
-use carryline_measure::verify::{Counterexample, ProofSummary};
+use crate::output;
+use carryline_engine::failure::{Failure, status};
+use carryline_engine::progress::Progress;
+use carryline_engine::prove::{self, Proof, Verdict};
+use carryline_engine::session::{self, is_known_bad};
+use carryline_engine::{interrupt, select};
 use carryline_report::listing::{self, ProofLine, ProofList, to_json};
+use carryline_verification::subject::SubjectId;
+use carryline_verification::{Counterexample, ProofSummary};
 use std::time::Duration;
 
 /// What the proof of one subject takes, roughly, with all CPUs at work.
@@ -36,7 +36,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let words: Vec<String> = plugins.into_iter().map(|(word, _)| word).collect();
 
     let progress = Progress::new(EACH * subjects.len() as u32, common.quiet);
-    let proofs = prove::all(&supervisor, &words, &subjects, session::seed(common), &progress)?;
+    let proofs = prove::all(&supervisor, &words, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
     let list = ProofList { results: proofs.iter().map(line).collect() };
     match common.format {

@@ -1,20 +1,21 @@
 //! `carryline watch`: the live screen.
 
 use super::measure::words;
-use super::run::{Prepared, conclude, read_sizes};
+use super::run::{conclude, read_sizes};
 use crate::cli::Common;
-use crate::engine::machine::Here;
-use crate::engine::session;
-use crate::failure::{Failure, status, usage};
+use crate::output;
+use crate::prepared::Prepared;
 use crate::watch::args::Watch;
 use crate::watch::choice::{Choice, Ladder, usual_caches, usual_offsets, usual_sizes};
 use crate::watch::plain;
 use crate::watch::show::{BUDGET, Watching};
 use crate::watch::state::{Live, Sort, State};
-use crate::{interrupt, output};
-use carryline_measure::condition::Offsets;
-use carryline_measure::results::Warning;
+use carryline_conditions::Offsets;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::{interrupt, session};
 use carryline_report::units::Factors;
+use carryline_results::Warning;
 use carryline_variants::Family;
 
 /// Shows the screen, or prints blocks where there is no terminal.

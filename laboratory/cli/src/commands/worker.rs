@@ -1,11 +1,12 @@
-//! `carryline worker`: the command started by itself, see [`carryline_measure::worker`].
+//! `carryline worker`: the command started by itself, see [`carryline_engine::worker`].
 
-use crate::failure::Failure;
+use carryline_engine::failure::Failure;
+use carryline_experiments::probes;
 
 /// Does the job on standard input.
 pub fn run() -> Result<u8, Failure> {
-    match carryline_measure::worker::main() {
+    match carryline_engine::worker::main(&probes()) {
         Ok(status) => Ok(status),
-        Err(error) => Err(crate::failure::usage(error.to_string())),
+        Err(error) => Err(carryline_engine::failure::usage(error.to_string())),
     }
 }

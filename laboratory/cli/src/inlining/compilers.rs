@@ -6,7 +6,7 @@
 
 use super::bounded;
 use super::probes::Language;
-use crate::failure::{Failure, usage};
+use carryline_engine::failure::{Failure, usage};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

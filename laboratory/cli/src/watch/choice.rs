@@ -1,10 +1,10 @@
 //! What is watched: the family, size, addresses and cache state that keys go through, and the situations that they make.
 
-use crate::commands::measure::impossible;
-use crate::engine::standard;
-use carryline_measure::condition::{Cache, CacheMethod, Condition, Dependence, Offsets};
-use carryline_measure::gather::Situation;
-use carryline_measure::sizes::{SizeError, Sizes};
+use carryline_conditions::sizes::{SizeError, Sizes};
+use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets};
+use carryline_engine::impossible::impossible;
+use carryline_engine::standard;
+use carryline_results::gather::Situation;
 use carryline_variants::Family;
 
 /// Sizes that keys go through, beside those of the command line.

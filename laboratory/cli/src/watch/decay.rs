@@ -6,7 +6,7 @@
 //!
 //! When not to use it: for a result. It has no interval; what is saved is worked out from all rounds, as for every run.
 
-use carryline_measure::statistics;
+use carryline_statistics as statistics;
 use std::collections::VecDeque;
 
 /// Points older than this many half-lives weigh less than a thousandth, and are dropped.

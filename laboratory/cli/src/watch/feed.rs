@@ -1,23 +1,23 @@
 //! Where the figures come from: the engine, one replicate after the other until told to stop, its rounds sent as they come
 //! and kept in the store as those of every run.
 //!
-//! A replicate is a worker process that goes through all columns, or two (see [`crate::engine::thresholds`]). A pause ends the one that is under way; its rounds
+//! A replicate is a worker process that goes through all columns, or two (see [`carryline_engine::thresholds`]). A pause ends the one that is under way; its rounds
 //! count. What a worker is lost in takes no further part, as in every run, until the screen begins anew.
 
-use crate::commands::run::Prepared;
-use crate::engine::machine::Here;
-use crate::engine::measure::{self, Ground, Outcome};
-use crate::engine::plan::Plan;
-use crate::engine::progress::Progress;
-use crate::engine::prove::{self, Proof};
-use crate::engine::session::{self, Finished, Keeper, Setting};
-use crate::engine::thresholds::{Needs, Schedule};
-use crate::failure::Failure;
-use crate::interrupt;
-use carryline_measure::gather::Round;
-use carryline_measure::results::{Status, Warning};
-use carryline_measure::{cells, statistics};
+use crate::prepared::Prepared;
+use carryline_engine::failure::Failure;
+use carryline_engine::interrupt;
+use carryline_engine::machine::Here;
+use carryline_engine::measure::{self, Ground, Outcome};
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::prove::{self, Proof};
+use carryline_engine::session::{self, Finished, Keeper};
+use carryline_engine::thresholds::{Needs, Schedule};
 use carryline_report::units::Factors;
+use carryline_results::gather::Round;
+use carryline_results::{Status, Warning, cells};
+use carryline_statistics as statistics;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -162,7 +162,7 @@ impl Feed<'_> {
             }
         }
         total.interrupted = interrupt::requested() || control.interrupted.load(Ordering::Relaxed);
-        Ok((number > 0).then(|| self.end(total, keeper, environment, begin.elapsed())))
+        (number > 0).then(|| self.end(total, keeper, begin.elapsed())).transpose()
     }
 
     /// Begins to keep.
@@ -181,33 +181,19 @@ impl Feed<'_> {
     }
 
     /// Puts the run together, and keeps it.
-    fn end(
-        self,
-        outcome: Outcome,
-        keeper: Option<Keeper>,
-        environment: serde_json::Value,
-        took: Duration,
-    ) -> Finished {
-        let setting = Setting {
-            here: self.here,
-            supervisor: &self.prepared.supervisor,
-            selection: &self.prepared.selection,
-            cpu: self.prepared.cpu,
-            save: self.save,
-            warnings: self.warnings,
-        };
+    fn end(self, outcome: Outcome, keeper: Option<Keeper>, took: Duration) -> Result<Finished, Failure> {
         // It had as much time as it took.
         let plan = Plan { budget: took, ..self.plan };
         let id = keeper.as_ref().and_then(Keeper::id);
-        let result = session::assemble(&plan, &setting, &outcome, environment, id, took);
+        let result = session::assemble(&plan, self.here, self.warnings, &outcome, id, took)?;
         if let Some(mut keeper) = keeper {
             keeper.end(&result, outcome.interrupted);
         }
-        session::finish(result, Vec::new(), outcome, &self.prepared.selection)
+        Ok(session::finish(result, Vec::new(), outcome, &self.prepared.selection))
     }
 }
 
-fn unsupported(subject: carryline_measure::subject::SubjectId) -> Option<Proof> {
+fn unsupported(subject: carryline_verification::subject::SubjectId) -> Option<Proof> {
     Some(Proof { verdict: prove::unsupported(&subject)?, subject })
 }
 
@@ -253,8 +239,8 @@ fn join(total: &mut Outcome, mut more: Outcome) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_measure::condition::Condition;
-    use carryline_measure::gather::{Gathered, Replicate, Situation};
+    use carryline_conditions::Condition;
+    use carryline_results::gather::{Gathered, Replicate, Situation};
 
     fn outcome(lost: bool) -> Outcome {
         let mut gathered = Gathered::new(Situation {

@@ -2,8 +2,8 @@
 
 use super::choice::Choice;
 use super::decay::Series;
-use carryline_measure::gather::{Round, Situation};
 use carryline_report::units::{Factors, Unit};
+use carryline_results::gather::{Round, Situation};
 use std::collections::BTreeMap;
 
 /// The order of the rows.

@@ -1,7 +1,7 @@
 //! The terminal as a screen, given back as it was: when the screen is dropped, and before a panic says what it has to.
 //!
 //! In raw mode Ctrl-C is a key, so the command ends in its own way; a signal from elsewhere raises the flag of
-//! [`crate::interrupt`], which the command looks at ten times a second.
+//! [`carryline_engine::interrupt`], which the command looks at ten times a second.
 
 use super::keys::{self, Action};
 use super::screen;

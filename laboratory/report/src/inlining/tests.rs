@@ -68,7 +68,7 @@ fn a_limit_says_where_it_costs_and_where_it_helps() {
         how: "inlined".into(),
         inlined_ticks: 4.0,
         call_ticks: 4.0 * ratio,
-        ratio: carryline_measure::results::Ratio { median: ratio, low: ratio, high: ratio },
+        ratio: carryline_statistics::Ratio { median: ratio, low: ratio, high: ratio },
         noise_floor: 0.01,
         verdict: verdict.into(),
     };

@@ -4,8 +4,8 @@ use super::{Situation, slower_by};
 use crate::labels;
 use crate::text::{enumerate, safe};
 use crate::units::{percent_fine, times};
-use carryline_measure::condition::{Beside, Cache, Condition, Offsets};
-use carryline_measure::results::Cell;
+use carryline_conditions::{Beside, Cache, Condition, Offsets};
+use carryline_results::Cell;
 
 /// One of the places to look at.
 struct Place {
@@ -118,7 +118,7 @@ mod tests {
     use super::super::recommend;
     use super::*;
     use crate::fixture::{self, cell, rank};
-    use carryline_measure::results::RunResult;
+    use carryline_results::RunResult;
 
     fn situation(condition: Condition, figures: &[(&str, f64)]) -> Vec<Cell> {
         let cells = figures.iter().map(|(name, ticks)| cell("copy", name, condition.clone(), *ticks));

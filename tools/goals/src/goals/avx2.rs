@@ -2,7 +2,7 @@
 
 use super::fleet;
 use crate::goal::{Against, Cells, Goal, Part};
-use carryline_measure::condition::Offsets;
+use carryline_conditions::Offsets;
 use carryline_variants::Family::{Checksum, Copy, CopyChecksum};
 
 const SUMS: &str = "sums: 1.4 times the best peer at 20 to 64 bytes, 1.9 at 1500 (1.8 at random offsets), 2.7 at 4096, 3.1 \

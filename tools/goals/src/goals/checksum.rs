@@ -6,7 +6,7 @@
 //! bytes), so that form decides; the ratio to the classic one (`adc_1_stream`) is shown beside it.
 
 use crate::goal::{Against, Cells, Goal, Part};
-use carryline_measure::condition::Offsets;
+use carryline_conditions::Offsets;
 use carryline_variants::Family::{Checksum, Copy, CopyChecksum};
 
 const BY_CALL: &str =

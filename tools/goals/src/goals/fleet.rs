@@ -1,7 +1,7 @@
 //! The size distributions of a fleet, which goals of several tiers are about.
 
 use crate::goal::Cells;
-use carryline_measure::fleet;
+use carryline_conditions::fleet;
 use carryline_variants::Family::{self, Copy, Zero};
 
 /// What bears an overlap, as memmove does.

@@ -2,7 +2,7 @@
 
 use super::fleet;
 use crate::goal::{Against, Cells, Goal, Part};
-use carryline_measure::condition::{Offsets, Then};
+use carryline_conditions::{Offsets, Then};
 use carryline_variants::Family::{Copy, Zero};
 
 const FLEET: &str = "fleet distributions, sizes that no predictor can learn: memcpy and memmove 2.4 times libc in the \

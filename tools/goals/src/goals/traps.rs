@@ -3,7 +3,7 @@
 
 use crate::goal::{Against, Cells, Goal, Part};
 use crate::tier::Tier;
-use carryline_measure::condition::Offsets;
+use carryline_conditions::Offsets;
 use carryline_variants::Family::{self, Copy, Zero};
 
 const SOURCE: &str = "no offset pair and no size up to 128 MiB at which a call takes more than 1.05 times the best of the \

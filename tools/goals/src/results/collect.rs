@@ -7,8 +7,8 @@ use crate::judge::{CellFinding, Finding, Verdict};
 use crate::machine;
 use crate::stored::{Group, Stored, StoredRun};
 use crate::table::{self, WORST};
-use carryline_measure::environment::{CacheKind, Environment};
-use carryline_measure::results::Ratio;
+use carryline_machine::environment::{CacheKind, Environment};
+use carryline_statistics::Ratio;
 use std::collections::BTreeMap;
 
 impl Results {

@@ -4,8 +4,8 @@ use super::Table;
 use crate::goal::{is_ours, is_peer};
 use crate::stored::{Stored, StoredSituation};
 use crate::table::ticks;
-use carryline_measure::results::Status;
-use carryline_measure::sizes::Sizes;
+use carryline_conditions::sizes::Sizes;
+use carryline_results::Status;
 use carryline_variants::Family;
 
 /// Sizes in one table at most: what has more is a sweep, of which the worst are told elsewhere.

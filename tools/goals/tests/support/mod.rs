@@ -1,9 +1,9 @@
 //! Made-up results.
 
-use carryline_measure::condition::Condition;
-use carryline_measure::gather::{Gathered, Replicate, Round, Situation};
-use carryline_measure::results::{Limit, Observed};
-use carryline_measure::sizes::Sizes;
+use carryline_conditions::Condition;
+use carryline_conditions::sizes::Sizes;
+use carryline_results::gather::{Gathered, Replicate, Round, Situation};
+use carryline_results::{Limit, Observed};
 use carryline_variants::Family;
 
 /// A machine.

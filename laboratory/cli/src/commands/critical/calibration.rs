@@ -2,13 +2,13 @@
 
 use super::predict;
 use crate::cli::Common;
-use crate::engine::progress::Progress;
 use crate::output;
 use carryline_chain::calibrate::{self, CalibrateError, Calibration, Clock, keys};
 use carryline_chain::decode::{self, Stop};
 use carryline_chain::table::HighBytes;
 use carryline_chain::{Key, Latencies};
-use carryline_measure::{clock, process};
+use carryline_engine::progress::Progress;
+use carryline_machine::{clock, process};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

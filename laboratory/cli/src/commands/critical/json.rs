@@ -4,8 +4,8 @@ use super::show::Shown;
 use carryline_chain::analysis::InputPath;
 use carryline_chain::calibrate::Calibration;
 use carryline_chain::{Analysis, Latencies};
-use carryline_measure::condition::Dependence;
-use carryline_measure::results::SCHEMA_VERSION;
+use carryline_conditions::Dependence;
+use carryline_results::SCHEMA_VERSION;
 use serde_json::{Map, Value, json};
 
 /// One routine as an object, several as a list in one.

@@ -2,14 +2,14 @@
 
 use super::predict::Prediction;
 use crate::cli::{Common, Critical, Subjects};
-use crate::commands::run::Prepared;
-use crate::engine::machine::Here;
-use crate::engine::standard;
-use crate::failure::Failure;
 use crate::output;
-use carryline_measure::condition::{Condition, Dependence};
-use carryline_measure::gather::Situation;
-use carryline_measure::results::{Cell, Status};
+use crate::prepared::Prepared;
+use carryline_conditions::{Condition, Dependence};
+use carryline_engine::failure::Failure;
+use carryline_engine::machine::Here;
+use carryline_engine::standard;
+use carryline_results::gather::Situation;
+use carryline_results::{Cell, Status};
 use std::time::Duration;
 
 /// Time for each routine unless told otherwise.

@@ -1,18 +1,18 @@
 //! The analysis of one routine: from the collection, an object file or bytes.
 
 use crate::cli::{Critical, Moves};
-use crate::engine::{prove, session};
-use crate::failure::{Failure, usage};
 use carryline_chain::analysis::{self, LoopBound};
 use carryline_chain::suggest::{self, Suggestion};
 use carryline_chain::trace::{Trace, TraceStep};
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
-use carryline_measure::condition::Dependence;
-use carryline_measure::protocol::{Job, Message};
-use carryline_measure::subject::SubjectId;
-use carryline_measure::trace::Executed;
+use carryline_conditions::Dependence;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::protocol::{Job, Message};
+use carryline_engine::{prove, session};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Lengths, Variant};
+use carryline_verification::subject::SubjectId;
+use carryline_verification::trace::Executed;
 use std::path::Path;
 
 /// The size of a call unless told otherwise: an IPv6 header.
@@ -257,10 +257,12 @@ fn followed(variant: &Variant, id: &SubjectId, size: usize) -> Result<Result<Tra
     let job = Job::Trace { subject: id.clone(), len: size };
     let mut outcome = Err("the worker process ended without an answer".to_owned());
     let supervisor = session::supervisor(10)?;
-    supervisor.run_with(thresholds, &job, 0, &crate::interrupt::requested, &mut |message| match message {
-        Message::Traced(executed) => outcome = Ok(trace(executed)),
-        Message::Unproved { reason, .. } => outcome = Err(reason),
-        _ => {}
+    supervisor.run_with(thresholds, &job, 0, &carryline_engine::interrupt::requested, &mut |message| {
+        match message {
+            Message::Traced(executed) => outcome = Ok(trace(executed)),
+            Message::Unproved { reason, .. } => outcome = Err(reason),
+            _ => {}
+        }
     })?;
     Ok(outcome)
 }

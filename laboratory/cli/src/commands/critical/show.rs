@@ -9,7 +9,7 @@ use carryline_chain::calibrate::Calibration;
 use carryline_chain::suggest::Suggestion;
 use carryline_chain::text::cycles;
 use carryline_chain::{Analysis, Latencies, Scope};
-use carryline_measure::condition::Dependence;
+use carryline_conditions::Dependence;
 use carryline_report::figure::WITHIN_NULL;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use carryline_report::text::wrap;

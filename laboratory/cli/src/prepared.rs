@@ -1,0 +1,142 @@
+//! What the commands that measure have in common: what the command line decides, checked, and the run made of it.
+
+use crate::cli::{Common, Effort, Format, Subjects};
+use crate::output;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::plan::Plan;
+use carryline_engine::prove;
+use carryline_engine::select::{self, Selection};
+use carryline_engine::session::{self, Finished, Setting};
+use carryline_engine::supervise::Supervisor;
+use carryline_engine::thresholds::{Needs, Schedule};
+use carryline_report::units::Unit;
+use carryline_results::Warning;
+use carryline_results::gather::Situation;
+use carryline_verification::subject::SubjectId;
+use std::time::Duration;
+
+/// Worker processes that each measure everything anew.
+pub const REPLICATES: u32 = 5;
+
+/// Everything about a run that the command line decides, checked.
+pub struct Prepared {
+    /// How workers are started.
+    pub supervisor: Supervisor,
+    /// Who takes part.
+    pub selection: Selection,
+    /// The unit of the figures.
+    pub unit: Unit,
+    /// The logical CPU to measure on.
+    pub cpu: Option<usize>,
+}
+
+impl Prepared {
+    /// Reads what the user asked for.
+    pub fn new(subjects: &Subjects, effort: &Effort, here: &Here) -> Result<Prepared, Failure> {
+        let unit: Unit = effort
+            .unit
+            .parse()
+            .map_err(|error: carryline_report::units::UnknownUnit| usage(error.to_string()))?;
+        let cpu = here.cpu(effort.cpu)?;
+        let supervisor = session::supervisor(effort.patience)?;
+        let families = select::families(&subjects.family)?;
+        let named = !subjects.variants.is_empty();
+        let variants = match named {
+            true => select::variants(&subjects.variants, &families)?,
+            false => carryline_variants::all().collect(),
+        };
+        let plugins = select::plugins(&subjects.plugin, &supervisor)?;
+        // Who names subjects without naming families means the families of those subjects.
+        let families = match subjects.family.is_empty() && (named || !plugins.is_empty()) {
+            true => families
+                .into_iter()
+                .filter(|family| {
+                    let has = |id: &carryline_verification::subject::SubjectId| id.family == family.name();
+                    named && variants.iter().any(|v| v.family() == *family)
+                        || plugins.iter().any(|(_, id)| has(id))
+                })
+                .collect(),
+            false => families,
+        };
+        if let Some((word, id)) =
+            plugins.iter().find(|(_, id)| !families.iter().any(|f| f.name() == id.family))
+        {
+            return Err(usage(format!(
+                "plug-in '{word}' is of family {}, which --family leaves out",
+                id.family
+            )));
+        }
+        Ok(Prepared { supervisor, selection: Selection { families, variants, plugins, named }, unit, cpu })
+    }
+
+    /// The plan for these situations.
+    pub fn plan(
+        &self,
+        situations: Vec<Situation>,
+        effort: &Effort,
+        budget: Duration,
+        common: &Common,
+    ) -> Plan {
+        Plan {
+            situations: situations.into_iter().filter(|situation| !situation.subjects.is_empty()).collect(),
+            plugins: self.selection.plugins.clone(),
+            replicates: effort.replicates.unwrap_or(REPLICATES),
+            most_replicates: effort.replicates.unwrap_or(2 * REPLICATES),
+            budget: effort.budget.unwrap_or(budget),
+            seed: session::seed(common.seed),
+            patience: self.supervisor.patience,
+        }
+    }
+
+    /// Makes the run; `None` if only the plan was wanted, which is printed.
+    pub fn execute(
+        &self,
+        plan: &Plan,
+        effort: &Effort,
+        here: &Here,
+        warnings: Vec<Warning>,
+        common: &Common,
+    ) -> Result<Option<Finished>, Failure> {
+        here.check_memory(&plan.situations)?;
+        if effort.plan {
+            print_plan(plan, common)?;
+            return Ok(None);
+        }
+        let setting = Setting {
+            here,
+            supervisor: &self.supervisor,
+            selection: &self.selection,
+            cpu: self.cpu,
+            save: !effort.no_save,
+            db: common.db.as_deref(),
+            quiet: common.quiet,
+            warnings,
+        };
+        session::execute(plan, &setting).map(Some)
+    }
+}
+
+fn print_plan(plan: &Plan, common: &Common) -> Result<(), Failure> {
+    if common.format == Format::Json {
+        return output::print(&serde_json::to_string_pretty(plan)?);
+    }
+    let cells: usize = plan.situations.iter().map(|situation| situation.subjects.len()).sum();
+    let needs = Needs::of(plan);
+    let lacks = |id: &SubjectId| prove::unsupported(id).is_some();
+    let kinds = match Schedule::of(plan, &needs, |id| !lacks(id)).processes(1) {
+        1 => "",
+        _ => " with each of the C library's thresholds",
+    };
+    let mut text = format!(
+        "{} situations, {} subjects, {cells} cells, {} replicates{kinds}, about {:.0} s\n\n",
+        plan.situations.len(),
+        plan.subjects().len(),
+        plan.replicates,
+        plan.budget.as_secs_f64()
+    );
+    for situation in &plan.situations {
+        text.push_str(&format!("{}: {}\n", situation.name, situation.subjects.join(", ")));
+    }
+    output::print(&text)
+}

@@ -1,0 +1,235 @@
+//! What is in the caches when a call begins, and how it came to be so.
+
+use carryline_machine::words::{UnknownWord, unknown};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How the caches are brought into their state before a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMethod {
+    /// The same buffers again and again, written and read by the sampler before each batch.
+    Hot,
+    /// Every line of the buffers flushed one by one, then a fence.
+    Clflush,
+    /// A buffer larger than the last-level cache walked between batches.
+    Evict,
+    /// Each call gets lines of a buffer too large to cache, last touched a whole walk ago.
+    Arena,
+    /// Each buffer of each call is the hot one by chance, and else fresh lines as of [`CacheMethod::Arena`].
+    Mixed {
+        /// How often it is the hot one: 1 to 99 of a hundred.
+        hot_percent: u8,
+    },
+}
+
+/// Which of a call's buffers the cache state speaks of; the others are hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operands {
+    /// Every buffer of the call.
+    Both,
+    /// The source alone.
+    Source,
+    /// The destination alone.
+    Destination,
+}
+
+/// How many calls that miss follow each other in a cold batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColdBatch {
+    /// Not a part of the condition: hot cells, and the cold ones of runs from when the batch depended on the time there
+    /// was.
+    #[default]
+    Unstated,
+    /// A stream of calls: a number that follows from sizes and caches alone, and stands in the result.
+    Stream,
+    /// One call by itself.
+    Single,
+}
+
+/// The state of the caches when a call begins, with the method that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Cache {
+    /// How the state is made.
+    pub method: CacheMethod,
+    /// Which buffers it speaks of. Always `Both` when hot or mixed.
+    pub operands: Operands,
+    /// How many calls that miss follow each other.
+    #[serde(default, skip_serializing_if = "ColdBatch::is_unstated")]
+    pub batch: ColdBatch,
+}
+
+impl ColdBatch {
+    /// True where the batch is no part of the condition.
+    #[must_use]
+    pub const fn is_unstated(&self) -> bool {
+        matches!(self, ColdBatch::Unstated)
+    }
+}
+
+impl Cache {
+    /// Everything in the nearest level it fits in.
+    pub const HOT: Cache =
+        Cache { method: CacheMethod::Hot, operands: Operands::Both, batch: ColdBatch::Unstated };
+
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("hot", "the same buffers again and again"),
+        ("cold:clflush", "every line flushed, then a fence; a stream of calls that miss"),
+        (
+            "cold:evict",
+            "a buffer larger than the last cache level walked in between; a stream of calls that miss",
+        ),
+        ("cold:arena", "fresh lines of a buffer too large to cache; a stream of calls that miss"),
+        ("cold:METHOD:single", "cold by that method, one call by itself"),
+        ("cold:METHOD:src", "the source cold by that method, the destination hot"),
+        ("cold:METHOD:dst", "the destination cold by that method, the source hot"),
+        (
+            "mixed:P",
+            "each buffer of each call hot with P percent (1 to 99), else fresh lines as of cold:arena",
+        ),
+    ];
+
+    /// A stream of calls that find none of their buffers in the caches.
+    #[must_use]
+    pub const fn cold(method: CacheMethod) -> Cache {
+        Cache { method, operands: Operands::Both, batch: ColdBatch::Stream }
+    }
+
+    /// True if every buffer is the hot one.
+    #[must_use]
+    pub fn is_hot(&self) -> bool {
+        self.method == CacheMethod::Hot
+    }
+
+    /// How often a buffer is the hot one, in percent, where that is left to chance.
+    #[must_use]
+    pub const fn mixed(&self) -> Option<u8> {
+        match self.method {
+            CacheMethod::Mixed { hot_percent } => Some(hot_percent),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Cache {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let wrong = || unknown("cache state", word, Cache::WORDS);
+        if word == "hot" {
+            return Ok(Cache::HOT);
+        }
+        if let Some(percent) = word.strip_prefix("mixed:") {
+            let plain = percent.bytes().all(|byte| byte.is_ascii_digit());
+            return match percent.parse::<u8>() {
+                Ok(hot_percent @ 1..=99) if plain => Ok(Cache::cold(CacheMethod::Mixed { hot_percent })),
+                _ => wrong(),
+            };
+        }
+        let mut parts = word.split(':');
+        let method = match (parts.next(), parts.next()) {
+            (Some("cold"), Some("clflush")) => CacheMethod::Clflush,
+            (Some("cold"), Some("evict")) => CacheMethod::Evict,
+            (Some("cold"), Some("arena")) => CacheMethod::Arena,
+            _ => return wrong(),
+        };
+        let mut cache = Cache::cold(method);
+        for part in parts {
+            match part {
+                "src" if cache.operands == Operands::Both => cache.operands = Operands::Source,
+                "dst" if cache.operands == Operands::Both => cache.operands = Operands::Destination,
+                "single" if cache.batch == ColdBatch::Stream => cache.batch = ColdBatch::Single,
+                _ => return wrong(),
+            }
+        }
+        Ok(cache)
+    }
+}
+
+impl fmt::Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = match self.method {
+            CacheMethod::Hot => "hot",
+            CacheMethod::Clflush => "cold:clflush",
+            CacheMethod::Evict => "cold:evict",
+            CacheMethod::Arena => "cold:arena",
+            CacheMethod::Mixed { hot_percent } => return f.pad(&format!("mixed:{hot_percent}")),
+        };
+        let operands = match self.operands {
+            Operands::Both => "",
+            Operands::Source => ":src",
+            Operands::Destination => ":dst",
+        };
+        let batch = match self.batch {
+            ColdBatch::Single => ":single",
+            ColdBatch::Unstated if !self.is_hot() => ":batch-not-stated",
+            ColdBatch::Unstated | ColdBatch::Stream => "",
+        };
+        f.pad(&format!("{method}{operands}{batch}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_printed_state_reads_back() {
+        for word in [
+            "hot",
+            "cold:clflush",
+            "cold:evict:src",
+            "cold:arena:dst",
+            "cold:clflush:single",
+            "cold:evict:src:single",
+            "mixed:1",
+            "mixed:99",
+        ] {
+            assert_eq!(word.parse::<Cache>().map(|c| c.to_string()), Ok(word.to_owned()));
+        }
+        assert_eq!("cold:evict:single:src".parse::<Cache>(), "cold:evict:src:single".parse());
+    }
+
+    #[test]
+    fn a_wrong_word_is_named_with_the_right_ones() {
+        for word in [
+            "",
+            "warm",
+            "cold",
+            "cold:",
+            "cold:flush",
+            "cold:clflush:both",
+            "cold:evict:src:x",
+            "cold:evict:src:dst",
+            "cold:evict:single:single",
+            "hot:single",
+            "mixed",
+            "mixed:",
+            "mixed:0",
+            "mixed:100",
+            "mixed:+5",
+            "mixed:50:src",
+        ] {
+            let error = word.parse::<Cache>().expect_err("not a cache state");
+            assert!(error.to_string().contains("cold:clflush"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_stored_cold_state_without_a_batch_is_none_of_those_of_today() {
+        let old: Cache =
+            serde_json::from_str(r#"{"method":"clflush","operands":"both"}"#).expect("an old state");
+        assert_eq!(old.to_string(), "cold:clflush:batch-not-stated");
+        assert!(["cold:clflush", "cold:clflush:single"].iter().all(|word| word.parse() != Ok(old)));
+        let hot: Cache = serde_json::from_str(r#"{"method":"hot","operands":"both"}"#).expect("an old state");
+        assert_eq!(hot, Cache::HOT);
+        for word in ["hot", "cold:arena:dst:single", "mixed:30"] {
+            let cache: Cache = word.parse().expect("a state");
+            let text = serde_json::to_string(&cache).expect("JSON");
+            assert_eq!(serde_json::from_str::<Cache>(&text).ok(), Some(cache), "{text}");
+        }
+    }
+}

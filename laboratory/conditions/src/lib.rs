@@ -1,0 +1,205 @@
+//! All that a cell holds fixed, as data.
+//!
+//! A size, an alignment or a cache state is never a copy of a function: every combination of the fields below
+//! is one [`Condition`], and the sampler makes it so before each batch. Each word that the command line takes
+//! for a field is in that field's `WORDS`, with what it means.
+
+mod beside;
+mod cache;
+pub mod capture;
+pub mod fleet;
+mod offsets;
+pub mod sizes;
+
+pub use beside::Beside;
+pub use cache::{Cache, CacheMethod, ColdBatch, Operands};
+use carryline_machine::arena::Pages;
+use carryline_machine::words::{UnknownWord, unknown};
+pub use offsets::Offsets;
+
+use crate::sizes::Sizes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a cell tests, except for the variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// How many bytes a call gets.
+    pub sizes: Sizes,
+    /// Where in a page the buffers begin.
+    pub offsets: Offsets,
+    /// What is in the caches when a call begins.
+    pub cache: Cache,
+    /// How calls follow each other.
+    pub dependence: Dependence,
+    /// What the buffers are mapped with.
+    pub pages: Pages,
+    /// Lengths of the buffers that make up one message, each at its own random alignment; empty for one buffer
+    /// per call. The sizes field then holds their sum.
+    pub segments: Vec<u32>,
+    /// What happens after each call, inside the timed region.
+    pub then: Then,
+    /// What another core does meanwhile.
+    #[serde(default, skip_serializing_if = "Beside::is_nothing")]
+    pub beside: Beside,
+}
+
+/// How calls follow each other. Figures of different dependence answer different questions; a table never mixes
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dependence {
+    /// A call needs the result of the one before: a sum is the next seed, a buffer's address waits for a load
+    /// of the byte written last. Shows the latency through that path.
+    Chained,
+    /// Calls may overlap as far as the core can. Shows throughput.
+    Independent,
+    /// A fence (`lfence`) on both sides of every call. Shows the latency from nothing to everything done.
+    Fenced,
+}
+
+impl Dependence {
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("chained", "each call waits for the result of the one before"),
+        ("independent", "calls may overlap"),
+        ("fenced", "a fence on both sides of every call"),
+    ];
+
+    /// Every value, in the order of the words.
+    pub const ALL: [Dependence; 3] = [Dependence::Chained, Dependence::Independent, Dependence::Fenced];
+
+    /// The word of the command line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Dependence::Chained => "chained",
+            Dependence::Independent => "independent",
+            Dependence::Fenced => "fenced",
+        }
+    }
+}
+
+impl FromStr for Dependence {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match Dependence::ALL.into_iter().find(|d| d.word() == word) {
+            Some(dependence) => Ok(dependence),
+            None => unknown("dependence", word, Dependence::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Dependence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// What follows each call inside the timed region: who pays for the state in which the call leaves the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Then {
+    /// Nothing: the result is never used.
+    Nothing,
+    /// The result is read line by line at once.
+    Read,
+    /// The result is read after calls on other buffers have moved this many bytes.
+    ReadLater(u64),
+    /// A working set of this many bytes, foreign to the call, is read line by line: what the call pushed out of
+    /// the caches is paid here. The null call's share is subtracted, so the net is the call plus the slow-down
+    /// of the code around it.
+    Victim(u64),
+}
+
+impl Then {
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("nothing", "the result is never used"),
+        ("read", "the result is read at once"),
+        ("read-later:BYTES", "the result is read after that much other work"),
+        ("victim:BYTES", "a foreign working set of that size is read after each call"),
+    ];
+}
+
+impl FromStr for Then {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let bytes = |text: &str| carryline_machine::words::parse_bytes(text).ok().filter(|bytes| *bytes > 0);
+        match word.split_once(':') {
+            None if word == "nothing" => Ok(Then::Nothing),
+            None if word == "read" => Ok(Then::Read),
+            Some(("read-later", size)) if bytes(size).is_some() => {
+                Ok(Then::ReadLater(bytes(size).unwrap_or(0)))
+            }
+            Some(("victim", size)) if bytes(size).is_some() => Ok(Then::Victim(bytes(size).unwrap_or(0))),
+            _ => unknown("what follows ('--then')", word, Then::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Then::Nothing => f.pad("nothing"),
+            Then::Read => f.pad("read"),
+            Then::ReadLater(bytes) => f.pad(&format!("read-later:{bytes}")),
+            Then::Victim(bytes) => f.pad(&format!("victim:{bytes}")),
+        }
+    }
+}
+
+impl Condition {
+    /// A hot, independent, aligned cell of a fixed size: the plainest condition.
+    #[must_use]
+    pub fn plain(size_bytes: u64) -> Condition {
+        Condition {
+            sizes: Sizes::fixed(size_bytes),
+            offsets: Offsets::ALIGNED,
+            cache: Cache::HOT,
+            dependence: Dependence::Independent,
+            pages: Pages::Base,
+            segments: Vec::new(),
+            then: Then::Nothing,
+            beside: Beside::Nothing,
+        }
+    }
+
+    /// True if sizes with a period are repeated under this condition: a cold batch is too short for one, and what
+    /// follows calls has lists of its own.
+    #[must_use]
+    pub fn can_repeat(&self) -> bool {
+        self.cache.is_hot() && self.segments.is_empty() && self.then == Then::Nothing
+    }
+
+    /// True if calls differ in size.
+    #[must_use]
+    pub fn sizes_vary(&self) -> bool {
+        !matches!(self.sizes.draw, sizes::Draw::Fixed(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_printed_state_reads_back() {
+        for word in ["nothing", "read", "read-later:4096", "victim:32768"] {
+            assert_eq!(word.parse::<Then>().map(|t| t.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["chained", "independent", "fenced"] {
+            assert_eq!(word.parse::<Dependence>().map(|d| d.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["4k", "huge"] {
+            assert_eq!(word.parse::<Pages>().map(|p| p.to_string()), Ok(word.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_wrong_word_is_named_with_the_right_ones() {
+        assert!("read-later:".parse::<Then>().is_err());
+        assert!("victim:0".parse::<Then>().is_err());
+    }
+}

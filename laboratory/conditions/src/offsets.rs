@@ -1,0 +1,119 @@
+//! Where in a page the buffers of a call begin, or end.
+
+use carryline_machine::words::{UnknownWord, unknown};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Where the buffers begin, or end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offsets {
+    /// The same for every call, in bytes past a line boundary; up to 4095, so that distances modulo a page can
+    /// be chosen too.
+    Fixed {
+        /// Of the destination.
+        dst: u16,
+        /// Of the source.
+        src: u16,
+    },
+    /// Drawn anew for every call and every buffer by itself, from the whole page: 0 to 4095.
+    // Stored runs have "random" for what is `RandomInLine` now, so this needs a name of its own there.
+    #[serde(rename = "random_page")]
+    Random,
+    /// The source begins anywhere in a page; the destination lies 1 to 63 bytes above or below it modulo 4096. Drawn
+    /// anew for every call.
+    Alias,
+    /// Drawn anew for every call and every buffer, 0 to 63; hot buffers begin with a page, so that those of a call
+    /// are always within 63 bytes of each other modulo 4096. This is what `random` meant until it was seen that
+    /// few programs have such buffers.
+    #[serde(rename = "random")]
+    RandomInLine,
+    /// Every buffer ends with the last byte of a page. Behind the page of a hot one nothing is mapped.
+    End,
+}
+
+impl Offsets {
+    /// All buffers at a line boundary.
+    pub const ALIGNED: Offsets = Offsets::Fixed { dst: 0, src: 0 };
+    /// The largest offset that can be asked for.
+    pub const MOST: u16 = 4095;
+    /// The largest distance modulo 4096 that [`Offsets::Alias`] draws.
+    pub const ALIAS_MOST: u16 = 63;
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &[
+        ("N", "every buffer begins N bytes (0 to 4095) past a page boundary"),
+        ("D:S", "the destination begins D bytes past a page boundary, the source S"),
+        ("random", "drawn anew for every call and buffer, from the whole page (0 to 4095)"),
+        ("alias", "the destination 1 to 63 bytes above or below the source modulo 4096"),
+        ("random-line", "drawn anew for every call and buffer, 0 to 63 past the same page offset"),
+        ("end", "every buffer ends with a page; behind a hot one nothing is mapped"),
+    ];
+
+    /// True if the buffers of different calls begin at different offsets.
+    #[must_use]
+    pub const fn vary(self) -> bool {
+        match self {
+            Offsets::Random | Offsets::Alias | Offsets::RandomInLine => true,
+            Offsets::Fixed { .. } | Offsets::End => false,
+        }
+    }
+}
+
+impl FromStr for Offsets {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "random" => return Ok(Offsets::Random),
+            "alias" => return Ok(Offsets::Alias),
+            "random-line" => return Ok(Offsets::RandomInLine),
+            "end" => return Ok(Offsets::End),
+            _ => {}
+        }
+        let (dst, src) = word.split_once(':').unwrap_or((word, word));
+        match (dst.parse::<u16>(), src.parse::<u16>()) {
+            (Ok(dst), Ok(src)) if dst <= Offsets::MOST && src <= Offsets::MOST => {
+                Ok(Offsets::Fixed { dst, src })
+            }
+            _ => unknown("offset", word, Offsets::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Offsets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Offsets::Fixed { dst, src } if dst == src => f.pad(&dst.to_string()),
+            Offsets::Fixed { dst, src } => f.pad(&format!("{dst}:{src}")),
+            Offsets::Random => f.pad("random"),
+            Offsets::Alias => f.pad("alias"),
+            Offsets::RandomInLine => f.pad("random-line"),
+            Offsets::End => f.pad("end"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_printed_offset_reads_back() {
+        for word in ["0", "13", "4095", "0:13", "random", "alias", "random-line", "end"] {
+            assert_eq!(word.parse::<Offsets>().map(|o| o.to_string()), Ok(word.to_owned()));
+        }
+        assert!("4096".parse::<Offsets>().is_err());
+        assert!("-1".parse::<Offsets>().is_err());
+    }
+
+    #[test]
+    fn what_was_stored_as_random_is_the_layout_that_was_measured_then() {
+        let old: Offsets = serde_json::from_str("\"random\"").expect("offsets of an old run");
+        assert_eq!((old, old.to_string().as_str()), (Offsets::RandomInLine, "random-line"));
+        for offsets in [Offsets::Random, Offsets::Alias, Offsets::RandomInLine, Offsets::End] {
+            let text = serde_json::to_string(&offsets).expect("JSON");
+            assert_eq!(text == "\"random\"", offsets == Offsets::RandomInLine, "{text}");
+            assert_eq!(serde_json::from_str::<Offsets>(&text).ok(), Some(offsets));
+        }
+    }
+}

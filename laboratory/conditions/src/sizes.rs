@@ -1,0 +1,171 @@
+//! How many bytes each call gets: fixed, drawn from a range, or drawn from a real distribution.
+
+mod histogram;
+mod parse;
+mod source;
+
+pub use histogram::Place;
+pub use parse::{FORMS, SizeError, SkippedPackets};
+pub use source::SizeSource;
+
+use serde::{Deserialize, Serialize};
+
+/// The sizes of a cell's calls, with the words the user wrote for them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// As written on the command line: `1500`, `1..64`, `fleet:memcpy-A`.
+    pub label: String,
+    /// What a call's size is drawn from.
+    pub draw: Draw,
+    /// After how many calls the sizes begin anew in the same order, for a branch predictor to learn; `None` where no
+    /// order ever repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<u32>,
+}
+
+/// Sizes in a period, at most: they make a list of a mebibyte.
+pub const MOST_PERIOD: u32 = 1 << 16;
+
+/// What a call's size is drawn from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// Always this many bytes.
+    Fixed(u64),
+    /// Every size from `low` to `high`, both included, equally often.
+    Uniform {
+        /// The smallest size.
+        low: u64,
+        /// The largest size.
+        high: u64,
+    },
+    /// Sizes with their weights (any positive scale), ascending by size.
+    Weighted(Vec<(u64, f64)>),
+}
+
+impl Sizes {
+    /// Sizes whose order never repeats.
+    #[must_use]
+    pub fn new(label: impl Into<String>, draw: Draw) -> Sizes {
+        Sizes { label: label.into(), draw, period: None }
+    }
+
+    /// A fixed size, labelled by its number.
+    #[must_use]
+    pub fn fixed(size_bytes: u64) -> Sizes {
+        Sizes::new(size_bytes.to_string(), Draw::Fixed(size_bytes))
+    }
+
+    /// The smallest size that can be drawn.
+    #[must_use]
+    pub fn min(&self) -> u64 {
+        match &self.draw {
+            Draw::Fixed(size) => *size,
+            Draw::Uniform { low, .. } => *low,
+            Draw::Weighted(sizes) => drawn(sizes).map(|(size, _)| size).min().unwrap_or(0),
+        }
+    }
+
+    /// The largest size that can be drawn.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        match &self.draw {
+            Draw::Fixed(size) => *size,
+            Draw::Uniform { high, .. } => *high,
+            Draw::Weighted(sizes) => drawn(sizes).map(|(size, _)| size).max().unwrap_or(0),
+        }
+    }
+
+    /// The mean size, in bytes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match &self.draw {
+            Draw::Fixed(size) => *size as f64,
+            Draw::Uniform { low, high } => *low as f64 / 2.0 + *high as f64 / 2.0,
+            Draw::Weighted(sizes) => {
+                let total: f64 = drawn(sizes).map(|(_, weight)| weight).sum();
+                drawn(sizes).map(|(size, weight)| size as f64 * (weight / total)).sum()
+            }
+        }
+    }
+
+    /// How many different sizes can be drawn; `u64::MAX` where there are more.
+    #[must_use]
+    pub fn distinct(&self) -> u64 {
+        match &self.draw {
+            Draw::Fixed(_) => 1,
+            Draw::Uniform { low, high } => (high - low).saturating_add(1),
+            Draw::Weighted(sizes) => drawn(sizes).count() as u64,
+        }
+    }
+
+    /// Whether something can be drawn at all. What [`Sizes::parse_list`] gives always passes; this is for sizes
+    /// that were stored or sent.
+    ///
+    /// # Errors
+    /// A period that is none; a range that ends before it begins; weights that are negative, not finite, not ascending by size, or all
+    /// zero.
+    pub fn check(&self) -> Result<(), SizeError> {
+        let fault = |reason: &str| {
+            Err(SizeError::NothingToDraw { word: self.label.clone(), reason: reason.to_owned() })
+        };
+        match &self.draw {
+            _ if self.period.is_some_and(|period| !(2..=MOST_PERIOD).contains(&period)) => {
+                fault("the period is less than 2 or too long")
+            }
+            Draw::Fixed(_) => Ok(()),
+            Draw::Uniform { low, high } if low <= high => Ok(()),
+            Draw::Uniform { .. } => fault("the range ends before it begins"),
+            Draw::Weighted(sizes) => {
+                let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+                if sizes.iter().any(|(_, weight)| !weight.is_finite() || *weight < 0.0) {
+                    fault("a weight is negative or not finite")
+                } else if sizes.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+                    fault("the sizes do not ascend")
+                } else if !total.is_normal() {
+                    fault("the weights add up to nothing, or to more than can be counted")
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+}
+
+/// The sizes that can be drawn: those with any weight.
+fn drawn(sizes: &[(u64, f64)]) -> impl Iterator<Item = (u64, f64)> + '_ {
+    sizes.iter().copied().filter(|(_, weight)| *weight > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weighted(sizes: &[(u64, f64)]) -> Sizes {
+        Sizes::new("w", Draw::Weighted(sizes.to_vec()))
+    }
+
+    #[test]
+    fn what_is_said_of_sizes_is_what_can_be_drawn() {
+        let fixed = Sizes::fixed(1500);
+        assert_eq!((fixed.min(), fixed.max(), fixed.mean(), fixed.distinct()), (1500, 1500, 1500.0, 1));
+        let range = Sizes::new("r", Draw::Uniform { low: 1, high: 64 });
+        assert_eq!((range.min(), range.max(), range.mean(), range.distinct()), (1, 64, 32.5, 64));
+        let all = Sizes::new("r", Draw::Uniform { low: 0, high: u64::MAX });
+        assert_eq!(all.distinct(), u64::MAX);
+        let some = weighted(&[(0, 0.0), (10, 3.0), (40, 1.0), (99, 0.0)]);
+        assert_eq!((some.min(), some.max(), some.mean(), some.distinct()), (10, 40, 17.5, 2));
+    }
+
+    #[test]
+    fn sizes_from_outside_are_checked() {
+        assert!(weighted(&[(1, 0.5), (2, 0.5)]).check().is_ok());
+        assert!(weighted(&[]).check().is_err());
+        assert!(weighted(&[(1, 0.0)]).check().is_err());
+        assert!(weighted(&[(1, -1.0), (2, 3.0)]).check().is_err());
+        assert!(weighted(&[(1, f64::NAN)]).check().is_err());
+        assert!(weighted(&[(1, 1e308), (2, 1e308)]).check().is_err());
+        assert!(weighted(&[(2, 1.0), (1, 1.0)]).check().is_err());
+        assert!(Sizes::new("r", Draw::Uniform { low: 2, high: 1 }).check().is_err());
+    }
+}

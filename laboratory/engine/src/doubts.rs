@@ -1,0 +1,268 @@
+//! The warnings of a run: what the machine is, what disturbed it, and which figures deserve doubt.
+
+use super::measure::Outcome;
+use super::plan::Plan;
+use carryline_conditions::Condition;
+use carryline_machine::arena::Pages;
+use carryline_machine::environment::Environment;
+use carryline_results::cells::Summary;
+use carryline_results::gather::Gathered;
+use carryline_results::{Status, Warning};
+use carryline_statistics::{self as statistics, Estimate};
+use carryline_warnings as warning;
+use std::time::Duration;
+
+/// An interval wider than this part of its figure says little.
+const WIDE: f64 = 0.10;
+/// Fewer rounds than this in a replicate make a poor median.
+const FEW_ROUNDS: usize = 5;
+/// Batches of N and of 2N calls that differ by more than this, and by more than the floor, show a fixed cost.
+const DOUBLING: f64 = 0.03;
+/// A core clock that moves more than this between rounds blurs cycles.
+const DRIFT: f64 = 0.03;
+/// A floor above this hides what most comparisons are about.
+const HIGH_FLOOR: f64 = 0.05;
+/// Involuntary switches per second of measurement that are more than the usual housekeeping.
+const SWITCHES_PER_SECOND: f64 = 50.0;
+/// Ways of being cold that differ more than this are not one condition.
+const COLD: f64 = 0.2;
+/// Share of stolen time that matters.
+const STEAL: f64 = 0.01;
+/// Cells of one kind of doubt that are named; the rest are counted.
+const NAMED: usize = 3;
+
+/// All doubts about a run.
+pub fn all(
+    plan: &Plan,
+    here: &Environment,
+    outcome: &Outcome,
+    summaries: &[(String, Summary)],
+    took: Duration,
+) -> Vec<Warning> {
+    let mut warnings = warning::of_environment(here);
+    if let Some(reason) = &outcome.pin_error {
+        add(&mut warnings, warning::cannot_pin(reason));
+    }
+    let seconds = took.as_secs_f64().max(1.0);
+    if outcome.involuntary_switches as f64 / seconds > SWITCHES_PER_SECOND {
+        warnings.push(warning::context_switches(outcome.involuntary_switches));
+    }
+    if outcome.stolen > STEAL {
+        warnings.push(warning::stolen_time(outcome.stolen));
+    }
+    if let Some(relative) = drift(&outcome.gathered).filter(|relative| *relative > DRIFT) {
+        warnings.push(warning::clock_drift(relative));
+    }
+    for how in &outcome.lost {
+        warnings.push(warning::worker_lost(how, "outside every variant"));
+    }
+    for proof in &outcome.fallen {
+        warnings
+            .push(warning::worker_lost("a routine failed while it was measured", &proof.subject.to_string()));
+    }
+    let mut few = Vec::new();
+    let mut unsteady = Vec::new();
+    let mut doubling = Vec::new();
+    for (gathered, (_, summary)) in outcome.gathered.iter().zip(summaries) {
+        few.extend(few_rounds(gathered));
+        if gathered.replicates.iter().filter(|r| !r.steady).count() * 2 > gathered.replicates.len().max(1) {
+            unsteady.push(gathered.situation.name.clone());
+        }
+        doubling.extend(disagreement(gathered, summary));
+    }
+    limited(&mut warnings, few, |(name, rounds)| warning::few_rounds(name, *rounds));
+    limited(&mut warnings, unsteady, warning::never_steady);
+    limited(&mut warnings, doubling, |(name, relative)| warning::doubling_disagrees(name, *relative));
+    let mut wide: Vec<(String, f64)> =
+        summaries.iter().flat_map(|(_, summary)| wide_cells(summary)).collect();
+    wide.sort_by(|a, b| b.1.total_cmp(&a.1));
+    limited(&mut warnings, wide, |(name, relative)| warning::wide_interval(name, *relative));
+    let mut high: Vec<(String, f64)> = summaries
+        .iter()
+        .filter_map(|(name, summary)| {
+            Some((name.clone(), summary.floor.filter(|floor| *floor > HIGH_FLOOR)?))
+        })
+        .collect();
+    high.sort_by(|a, b| b.1.total_cmp(&a.1));
+    limited(&mut warnings, high, |(name, floor)| warning::high_noise_floor(name, *floor));
+    for gathered in &outcome.gathered {
+        if gathered.situation.condition.pages == Pages::Huge {
+            let given = gathered
+                .observed()
+                .and_then(|o| Some(o.huge_bytes? as f64 / o.footprint_bytes.max(1) as f64));
+            if given.is_some_and(|share| share < 0.9) {
+                add(&mut warnings, warning::no_huge_pages(given.unwrap_or(0.0)));
+            }
+        }
+    }
+    limited(
+        &mut warnings,
+        cold_disagreements(&outcome.gathered, summaries),
+        |(name, one, other, relative)| warning::cold_methods_disagree(name, one, other, *relative),
+    );
+    // Without a round, and not because every subject of it was lost.
+    let starved = |g: &&Gathered| !g.is_measured() && g.lost.len() < g.situation.subjects.len();
+    let unmeasured: Vec<&str> =
+        outcome.gathered.iter().filter(starved).map(|g| g.situation.name.as_str()).collect();
+    if !unmeasured.is_empty() && !outcome.interrupted {
+        warnings.push(warning::small_budget(plan.budget, &unmeasured.join("; ")));
+    }
+    if took > plan.budget.mul_f64(1.25) {
+        warnings.push(warning::budget_overrun(took, plan.budget));
+    }
+    warnings
+}
+
+/// Adds a warning unless its code has been given already.
+fn add(warnings: &mut Vec<Warning>, warning: Warning) {
+    if !warnings.iter().any(|known| known.code == warning.code) {
+        warnings.push(warning);
+    }
+}
+
+/// Warnings for the first few of a list; the last of them says how many more there are.
+fn limited<T>(warnings: &mut Vec<Warning>, list: Vec<T>, make: impl Fn(&T) -> Warning) {
+    let more = list.len().saturating_sub(NAMED);
+    for (index, item) in list.iter().take(NAMED).enumerate() {
+        let mut warning = make(item);
+        if index + 1 == NAMED && more > 0 {
+            warning.cause.push_str(&format!(" (and {more} more like it)"));
+        }
+        warnings.push(warning);
+    }
+}
+
+/// Situations that differ in the method alone by which they are cold, and figures of the same variant that differ more
+/// than [`COLD`]: the situation, both methods, and by how much, for the variant that differs most.
+fn cold_disagreements(
+    gathered: &[Gathered],
+    summaries: &[(String, Summary)],
+) -> Vec<(String, String, String, f64)> {
+    let mut found = Vec::new();
+    for (index, one) in gathered.iter().enumerate() {
+        for (later, other) in gathered.iter().enumerate().skip(index + 1) {
+            let (a, b) = (&one.situation, &other.situation);
+            let cold = |condition: &Condition| !condition.cache.is_hot() && condition.cache.mixed().is_none();
+            let same = Condition { cache: a.condition.cache, ..b.condition.clone() } == a.condition;
+            let both_cold = cold(&a.condition) && cold(&b.condition);
+            if a.family != b.family
+                || !same
+                || !both_cold
+                || a.condition.cache.operands != b.condition.cache.operands
+                || a.condition.cache.batch != b.condition.cache.batch
+            {
+                continue;
+            }
+            let pairs = summaries[index].1.cells.iter().zip(&summaries[later].1.cells);
+            let furthest = pairs
+                .filter_map(|(x, y)| Some((x.variant.clone(), x.gross?.median / y.gross?.median)))
+                .map(|(variant, ratio)| (variant, ratio.max(1.0 / ratio) - 1.0))
+                .max_by(|x, y| x.1.total_cmp(&y.1));
+            if let Some((variant, relative)) = furthest.filter(|(_, relative)| *relative > COLD) {
+                let (one, other) = (a.condition.cache.to_string(), b.condition.cache.to_string());
+                found.push((
+                    format!("{} {}: {variant}", a.family, a.condition.sizes.label),
+                    one,
+                    other,
+                    relative,
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// How far the core clock moved: the spread of the middle 80 % of the rounds' ticks per cycle.
+fn drift(gathered: &[Gathered]) -> Option<f64> {
+    let rounds = gathered.iter().flat_map(|g| &g.replicates).flat_map(|replicate| &replicate.rounds);
+    let ratios: Vec<f64> = rounds.map(|round| round.ticks_per_cycle).filter(|ratio| *ratio > 0.0).collect();
+    Some(statistics::quantile(&ratios, 0.9)? / statistics::quantile(&ratios, 0.1)? - 1.0)
+}
+
+fn few_rounds(gathered: &Gathered) -> Option<(String, u64)> {
+    let rounds = gathered.replicates.iter().map(|replicate| replicate.rounds.len()).min()?;
+    (rounds < FEW_ROUNDS).then(|| (gathered.situation.name.clone(), rounds as u64))
+}
+
+/// How far a situation's figures from batches of N calls are from those of 2N, where it is more than noise.
+fn disagreement(gathered: &Gathered, summary: &Summary) -> Option<(String, f64)> {
+    let null = gathered.null();
+    let worst = (0..gathered.situation.subjects.len())
+        .map(|place| (place, gathered.gross(place)))
+        .filter(|(_, gross)| {
+            // A row of the C library has no sample in every second process.
+            let nets = statistics::net(gross, &null).into_iter().flatten();
+            let nets: Vec<f64> = nets.filter(|net| net.is_finite()).collect();
+            // Of a net of a tick or less, the clock's steps are a large part.
+            statistics::median(&nets).is_some_and(|net| net > 1.0)
+        })
+        .filter_map(|(place, gross)| Some((place, statistics::agreement_of_nets(&gross, &null)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let bound = DOUBLING.max(2.0 * summary.floor.unwrap_or(0.0));
+    let (place, relative) = worst.filter(|(_, relative)| *relative > bound)?;
+    Some((format!("{}: {}", gathered.situation.name, gathered.situation.subjects[place]), relative))
+}
+
+fn wide_cells(summary: &Summary) -> Vec<(String, f64)> {
+    let width = |estimate: Estimate| (estimate.high - estimate.low) / estimate.median.max(f64::MIN_POSITIVE);
+    summary
+        .cells
+        .iter()
+        .filter(|cell| cell.status == Status::Ok)
+        .filter_map(|cell| Some((format!("{}: {}", cell.situation, cell.variant), width(cell.gross?))))
+        .filter(|(_, width)| *width > WIDE)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_results::gather::{Replicate, Round, Situation};
+
+    fn gathered(rounds: Vec<Round>) -> Gathered {
+        let situation = Situation {
+            name: "zero 4K".to_owned(),
+            family: "zero".to_owned(),
+            condition: Condition::plain(4096),
+            subjects: vec!["a".to_owned()],
+            baseline: None,
+            twins: Vec::new(),
+            weight: 1.0,
+        };
+        let mut gathered = Gathered::new(situation);
+        gathered.replicates.push(Replicate { rounds, observed: None, steady: true });
+        gathered
+    }
+
+    fn round(multiplier: u32, sample: f64, ticks_per_cycle: f64) -> Round {
+        Round { multiplier, samples: vec![sample], null_ticks: 4.0, ticks_per_cycle, counted: false }
+    }
+
+    #[test]
+    fn a_fixed_cost_in_short_batches_is_seen() {
+        let summary = Summary { cells: Vec::new(), floor: Some(0.005), twins: Vec::new() };
+        let leaky: Vec<Round> =
+            (0..20).map(|i| round(1 + i % 2, if i % 2 == 0 { 110.0 } else { 104.0 }, 0.6)).collect();
+        let (_, relative) = disagreement(&gathered(leaky), &summary).expect("6 % is more than noise");
+        assert!((relative - 6.0 / 106.0).abs() < 0.001, "{relative}");
+        let clean: Vec<Round> = (0..20).map(|i| round(1 + i % 2, 104.0, 0.6)).collect();
+        assert!(disagreement(&gathered(clean), &summary).is_none());
+    }
+
+    #[test]
+    fn drift_and_few_rounds_are_seen() {
+        let slow: Vec<Round> = (0..20).map(|i| round(1, 100.0, 0.6 + 0.005 * f64::from(i))).collect();
+        assert!(drift(&[gathered(slow)]).expect("rounds") > 0.1);
+        assert_eq!(few_rounds(&gathered(vec![round(1, 1.0, 0.6); 3])).map(|(_, n)| n), Some(3));
+        assert!(few_rounds(&gathered(vec![round(1, 1.0, 0.6); 9])).is_none());
+    }
+
+    #[test]
+    fn a_long_list_of_one_kind_is_cut_and_counted() {
+        let mut warnings = Vec::new();
+        let names: Vec<String> = (0..10).map(|i| format!("cell {i}")).collect();
+        limited(&mut warnings, names, warning::never_steady);
+        assert_eq!(warnings.len(), NAMED);
+        assert!(warnings[NAMED - 1].cause.ends_with("(and 7 more like it)"), "{}", warnings[NAMED - 1].cause);
+    }
+}

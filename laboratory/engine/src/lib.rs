@@ -1,0 +1,22 @@
+//! One run, from the plan to the result, across processes: every subject verified, replicates run in workers, each round
+//! stored, the cells put together. The worker's side of it is here too.
+
+pub mod doubts;
+pub mod failure;
+pub mod impossible;
+pub mod interrupt;
+pub mod machine;
+pub mod measure;
+pub mod plan;
+pub mod planted;
+pub mod probe;
+pub mod progress;
+pub mod protocol;
+pub mod prove;
+pub mod real;
+pub mod select;
+pub mod session;
+pub mod standard;
+pub mod supervise;
+pub mod thresholds;
+pub mod worker;

@@ -1,0 +1,459 @@
+//! The replicates: one worker process after the other, each measuring everything anew with its own layout.
+
+use super::plan::Plan;
+use super::progress::Progress;
+use super::prove::{self, Proof, Verdict};
+use super::thresholds::{Needs, Schedule, id_in};
+use crate::interrupt;
+use crate::protocol::{Job, MeasureJob, Message, SituationJob};
+use crate::supervise::{End, SpawnError, Supervisor};
+use carryline_machine::environment::CacheSizes;
+use carryline_machine::process;
+use carryline_results::gather::{Gathered, Replicate, Round, Situation};
+use carryline_results::{Limit, Status};
+use carryline_sampler::{MIXED, level_of, limits};
+use carryline_variants::c_library::Thresholds;
+use carryline_variants::{Family, Lengths};
+use carryline_verification::subject::SubjectId;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// A round as it comes in, with where it belongs.
+pub struct Arrival<'a> {
+    /// The situation's name.
+    pub situation: &'a str,
+    /// The replicate's number.
+    pub replicate: u32,
+    /// The round's number in it.
+    pub number: u32,
+    /// What was measured.
+    pub round: &'a Round,
+}
+
+/// Everything that the replicates found.
+#[derive(Default)]
+pub struct Outcome {
+    /// By situation, in plan order.
+    pub gathered: Vec<Gathered>,
+    /// The machine's limits; the best of all replicates.
+    pub limits: Vec<Limit>,
+    /// Ticks per nanosecond, by replicate.
+    pub ticks_per_ns: Vec<f64>,
+    /// Why workers could not stay on their CPU.
+    pub pin_error: Option<String>,
+    /// Why cycles were not counted.
+    pub counter_error: Option<String>,
+    /// Times the kernel took the CPU from a worker while it measured.
+    pub involuntary_switches: u64,
+    /// Share of the machine's time that the hypervisor took meanwhile, in the worst replicate.
+    pub stolen: f64,
+    /// Replicates that ended early outside every subject: how.
+    pub lost: Vec<String>,
+    /// Subjects that were proved wrong, crashed or hung while measuring, with what was found.
+    pub fallen: Vec<Proof>,
+    /// True if the user stopped it.
+    pub interrupted: bool,
+}
+
+impl Outcome {
+    /// Adds what another measurement of the same run found.
+    pub fn absorb(&mut self, other: Outcome) {
+        self.gathered.extend(other.gathered);
+        limits::merge(&mut self.limits, &other.limits);
+        self.ticks_per_ns.extend(other.ticks_per_ns);
+        self.pin_error = self.pin_error.take().or(other.pin_error);
+        self.counter_error = self.counter_error.take().or(other.counter_error);
+        self.involuntary_switches += other.involuntary_switches;
+        self.stolen = self.stolen.max(other.stolen);
+        self.lost.extend(other.lost);
+        self.fallen.extend(other.fallen);
+        self.interrupted |= other.interrupted;
+    }
+}
+
+/// Replicates that measure the limits: the best of these stands for all, and memory for them is dear to fault in.
+const LIMIT_REPLICATES: u32 = 2;
+
+/// What a measurement stands on.
+pub struct Ground<'a> {
+    /// How workers are started.
+    pub supervisor: &'a Supervisor,
+    /// The machine's caches.
+    pub caches: CacheSizes,
+    /// The logical CPU to measure on.
+    pub cpu: Option<usize>,
+    /// When to be done.
+    pub deadline: Instant,
+    /// What a person sees meanwhile.
+    pub progress: &'a Progress,
+    /// The number of the first replicate: above 0 where a measurement goes on with a run that has some.
+    pub first_replicate: u32,
+    /// Whether to stop now; asked about twenty times a second.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// The state of the replicates' loop.
+struct Run<'a> {
+    plan: &'a Plan,
+    ground: &'a Ground<'a>,
+    outcome: Outcome,
+    subjects: Vec<SubjectId>,
+    /// What kind of process some of them need.
+    needs: Needs,
+    /// How many processes there are to be, at least.
+    processes: u32,
+    /// Subjects that take no further part.
+    out: HashMap<SubjectId, (Status, String)>,
+}
+
+/// Measures the plan with the subjects that the proofs let through. `arrived` gets every round as it comes.
+pub fn run(
+    plan: &Plan,
+    proofs: &[Proof],
+    ground: &Ground<'_>,
+    arrived: &mut dyn FnMut(Arrival<'_>),
+) -> Result<Outcome, SpawnError> {
+    let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
+    let outcome = Outcome { gathered, ..Outcome::default() };
+    let out =
+        proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
+    let mut run =
+        Run { plan, ground, outcome, subjects: plan.subjects(), needs: Needs::of(plan), processes: 0, out };
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
+    let schedule = Schedule::of(plan, &run.needs, |id| !run.out.contains_key(id));
+    run.processes = schedule.processes(plan.replicates);
+    let least = ground.first_replicate + schedule.processes(plan.replicates);
+    let most = ground.first_replicate + schedule.processes(plan.most_replicates.max(plan.replicates));
+    // What a replicate spends before it measures: a guess at first, then what the last one of its kind took.
+    let guess = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
+    let mut overheads: HashMap<Thresholds, Duration> = HashMap::new();
+    let _kept_off = ground.cpu.map(process::keep_off);
+    let mut longest = Duration::ZERO;
+    for number in ground.first_replicate..most {
+        let time = ground.deadline.saturating_duration_since(Instant::now());
+        if (ground.stop)() || number >= least && time < longest {
+            break;
+        }
+        // Beyond the least, a replicate of each kind at a time.
+        let until = if number < least { least } else { number + schedule.processes(1) };
+        let left = time.mul_f64(schedule.share(number, until));
+        let begin = Instant::now();
+        let kind = schedule.kind(number);
+        let time = left.saturating_sub(overheads.get(&kind).copied().unwrap_or(guess.min(left / 2)));
+        run.replicate(kind, number, rng.next_u64(), time, arrived)?;
+        overheads.insert(kind, begin.elapsed().saturating_sub(time).min(left));
+        longest = longest.max(begin.elapsed());
+    }
+    run.outcome.interrupted = interrupt::requested();
+    for gathered in &mut run.outcome.gathered {
+        let family = gathered.situation.family.clone();
+        for place in 0..gathered.situation.subjects.len() {
+            let id = SubjectId { family: family.clone(), name: gathered.situation.subjects[place].clone() };
+            if let Some((status, detail)) = run.out.get(&id) {
+                gathered.lose(place, *status, detail.clone());
+            }
+        }
+    }
+    Ok(run.outcome)
+}
+
+/// Why a verdict keeps a subject from being measured.
+fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
+    match verdict {
+        Verdict::Proved(_) => None,
+        Verdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
+        Verdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
+        Verdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
+        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => {
+            Some((Status::Unsupported, reason.clone()))
+        }
+    }
+}
+
+impl Run<'_> {
+    /// One replicate; started again without the culprit when a worker is lost.
+    fn replicate(
+        &mut self,
+        kind: Thresholds,
+        replicate: u32,
+        seed: u64,
+        time: Duration,
+        arrived: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<(), SpawnError> {
+        let deadline = Instant::now() + time;
+        let mut finished = vec![false; self.plan.situations.len()];
+        // Every lost worker costs a subject, so this ends.
+        for _attempt in 0..=self.subjects.len() {
+            let (job, places) = self.job(kind, replicate, seed, deadline, &finished);
+            if job.situations.is_empty() {
+                return Ok(());
+            }
+            let padding = (seed % 4096) as usize;
+            let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
+            let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
+            let job_subjects = job.subjects.clone();
+            let Ground { supervisor, progress, stop, .. } = *self.ground;
+            let (outcome, plan) = (&mut self.outcome, self.plan);
+            let processes = self.processes;
+            let end = supervisor.run_with(kind, &Job::Measure(job), padding, stop, &mut |message| {
+                progress.tick();
+                match message {
+                    Message::Setup { ticks_per_ns, pin_error, counter_error } => {
+                        outcome.ticks_per_ns.push(ticks_per_ns);
+                        outcome.pin_error = pin_error;
+                        outcome.counter_error = counter_error;
+                    }
+                    Message::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
+                    Message::Disproved { subject, counterexample } => {
+                        let verdict = prove::failed(counterexample);
+                        lost.push((job_subjects[subject].clone(), verdict));
+                    }
+                    Message::Unproved { subject, reason } => {
+                        lost.push((job_subjects[subject].clone(), Verdict::NotProved(reason)));
+                    }
+                    Message::LoadFailed { plugin, reason } => {
+                        if let Some((_, id)) = plan.plugins.iter().find(|(word, _)| *word == plugin) {
+                            lost.push((id.clone(), Verdict::NotProved(reason)));
+                        }
+                    }
+                    Message::Begin { situation, members, steady } => {
+                        let index = situation as usize;
+                        let name = &plan.situations[index].name;
+                        progress.say(match plan.replicates {
+                            1 => name.clone(),
+                            _ => format!("replicate {} of {processes}: {name}", replicate + 1),
+                        });
+                        let order = place_members(&members, &places[&situation]);
+                        partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
+                    }
+                    Message::Round {
+                        situation,
+                        round,
+                        multiplier,
+                        samples,
+                        null_ticks,
+                        ticks_per_cycle,
+                        counted,
+                    } => {
+                        let Some((measured, order)) = partial.get_mut(&situation) else { return };
+                        let planned = &plan.situations[situation as usize];
+                        let mut by_place = vec![f64::NAN; planned.places()];
+                        for (place, sample) in order.iter().zip(samples) {
+                            by_place[*place] = sample;
+                        }
+                        let made =
+                            Round { multiplier, samples: by_place, null_ticks, ticks_per_cycle, counted };
+                        arrived(Arrival { situation: &planned.name, replicate, number: round, round: &made });
+                        measured.rounds.push(made);
+                    }
+                    Message::End { situation, observed, wrong } => {
+                        let index = situation as usize;
+                        if let Some((mut measured, order)) = partial.remove(&situation) {
+                            for member in wrong {
+                                let place = order[member];
+                                let why = "gave a wrong answer after it had been timed";
+                                outcome.gathered[index].lose(place, Status::Wrong, why);
+                            }
+                            measured.observed = Some(observed);
+                            outcome.gathered[index].replicates.push(measured);
+                        }
+                        finished[index] = true;
+                    }
+                    Message::Impossible { situation, reason } => {
+                        let index = situation as usize;
+                        finished[index] = true;
+                        for place in 0..plan.situations[index].subjects.len() {
+                            outcome.gathered[index].lose(place, Status::Unsupported, reason.clone());
+                        }
+                    }
+                    Message::Disturbance { involuntary_switches, stolen } => {
+                        outcome.involuntary_switches += involuntary_switches;
+                        outcome.stolen = outcome.stolen.max(stolen);
+                    }
+                    // What other jobs say.
+                    Message::ProbeBegin { .. }
+                    | Message::ProbeRound { .. }
+                    | Message::ProbeEnd { .. }
+                    | Message::ProbeImpossible { .. }
+                    | Message::Traced(_)
+                    | Message::Compared { .. } => {}
+                    Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}
+                }
+            })?;
+            for (id, verdict) in lost {
+                self.lose(id, verdict);
+            }
+            let now = match &end {
+                End::Done | End::Stopped => {
+                    // Interrupted in the middle of a situation: what is there counts.
+                    for (situation, (measured, _)) in partial {
+                        self.outcome.gathered[situation as usize].replicates.push(measured);
+                    }
+                    return Ok(());
+                }
+                End::Crashed { now, .. } | End::TimedOut { now } | End::Exited { now, .. } => *now,
+            };
+            let culprit = usize::try_from(now.subject).ok().and_then(|index| job_subjects.get(index));
+            let family = culprit.and_then(|id| Family::from_name(&id.family));
+            match (culprit, family.and_then(|family| prove::loss(&end, family, seed))) {
+                (Some(culprit), Some(verdict)) => self.lose(culprit.clone(), verdict),
+                // Lost outside every subject: nobody to leave out, so this replicate ends here.
+                _ => {
+                    self.outcome.lost.push(how(&end));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The cache levels that the plan's operands come from.
+    fn levels(&self, caches: &CacheSizes) -> Vec<String> {
+        let mut levels: Vec<String> = Vec::new();
+        for situation in &self.plan.situations {
+            let Some(family) = Family::from_name(&situation.family) else { continue };
+            let level = level_of(family, &situation.condition, caches);
+            if level != MIXED && !levels.iter().any(|known| known == level) {
+                levels.push(level.to_owned());
+            }
+        }
+        levels
+    }
+
+    fn lose(&mut self, id: SubjectId, verdict: Verdict) {
+        if let Some(reason) = exclusion(&verdict) {
+            self.out.entry(id.clone()).or_insert(reason);
+            self.outcome.fallen.push(Proof { subject: id, verdict });
+        }
+    }
+
+    /// The job of a replicate of that kind for the situations not yet finished, and for each of them which place every
+    /// subject of the job has.
+    fn job(
+        &mut self,
+        kind: Thresholds,
+        replicate: u32,
+        seed: u64,
+        deadline: Instant,
+        finished: &[bool],
+    ) -> (MeasureJob, HashMap<u32, Places>) {
+        let takes_part = |id: &SubjectId| !self.out.contains_key(id);
+        let here = |planned: &&Situation| {
+            kind == Thresholds::AsInstalled || self.needs.raised_in(planned, takes_part)
+        };
+        let in_job = |id: &&SubjectId| {
+            let situations = &mut self.plan.situations.iter().filter(here);
+            takes_part(id)
+                && self.needs.allow(id, kind)
+                && situations
+                    .any(|planned| planned.family == id.family && planned.subjects.contains(&id.name))
+        };
+        let subjects: Vec<SubjectId> = self.subjects.iter().filter(in_job).cloned().collect();
+        let mut situations = Vec::new();
+        let mut places = HashMap::new();
+        for (index, planned) in self.plan.situations.iter().enumerate() {
+            if finished[index] || !here(&planned) {
+                continue;
+            }
+            let mut members = Vec::new();
+            let mut of_subject: Places = HashMap::new();
+            for place in 0..planned.places() {
+                let subject =
+                    planned.twins.get(place.wrapping_sub(planned.subjects.len())).copied().unwrap_or(place);
+                let name = &planned.subjects[subject];
+                let family = Family::from_name(&planned.family);
+                let variant = family.and_then(|family| carryline_variants::find(family, name));
+                if let Some(variant) = variant
+                    && let Some(reason) = unsupported_size(variant.lengths, &planned.condition)
+                {
+                    self.outcome.gathered[index].lose(subject, Status::Unsupported, reason);
+                    continue;
+                }
+                let id = id_in(planned, name);
+                if let Some(in_job) = subjects.iter().position(|known| *known == id) {
+                    members.push(in_job);
+                    of_subject.entry(in_job).or_default().push(place);
+                }
+            }
+            if !members.is_empty() {
+                let (family, condition) = (planned.family.clone(), planned.condition.clone());
+                let weight = planned.weight;
+                situations.push(SituationJob { index: index as u32, family, condition, members, weight });
+                places.insert(index as u32, of_subject);
+            }
+        }
+        let total_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
+        let plugins = self.plan.plugin_words();
+        let Ground { caches, cpu, .. } = *self.ground;
+        let limits = if replicate < LIMIT_REPLICATES { self.levels(&caches) } else { Vec::new() };
+        (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)
+    }
+}
+
+/// How a worker ended, in a few words.
+pub fn how(end: &End) -> String {
+    match end {
+        End::Done | End::Stopped => "as it should".to_owned(),
+        End::Crashed { signal, .. } => format!("by signal {signal}"),
+        End::Exited { code, .. } => format!("by itself, with status {code}"),
+        End::TimedOut { .. } => "killed, because nothing moved".to_owned(),
+    }
+}
+
+/// By subject of a job: the places it fills, its own first, then its twin's.
+type Places = HashMap<usize, Vec<usize>>;
+
+/// Which place each member of a round fills.
+fn place_members(members: &[usize], places: &Places) -> Vec<usize> {
+    let mut used: HashMap<usize, usize> = HashMap::new();
+    members
+        .iter()
+        .filter_map(|member| {
+            let turn = used.entry(*member).or_default();
+            *turn += 1;
+            places.get(member).and_then(|places| places.get(*turn - 1)).copied()
+        })
+        .collect()
+}
+
+/// Why a variant made for some lengths alone cannot take part.
+fn unsupported_size(lengths: Lengths, condition: &carryline_conditions::Condition) -> Option<String> {
+    let (low, high) = if condition.segments.is_empty() {
+        (condition.sizes.min(), condition.sizes.max())
+    } else {
+        let longest = condition.segments.iter().copied().max().unwrap_or(0);
+        (condition.segments.iter().copied().min().unwrap_or(0).into(), longest.into())
+    };
+    let covered = |len: u64| usize::try_from(len).is_ok_and(|len| lengths.contains(len));
+    if covered(low) && covered(high) {
+        return None;
+    }
+    Some(match lengths {
+        Lengths::Any => return None,
+        Lengths::UpTo(most) => format!("its authors support at most {most} bytes"),
+        Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("it is made for {only} bytes alone"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_twin_fills_its_own_place() {
+        let places: Places = HashMap::from([(4, vec![0, 3]), (7, vec![1]), (9, vec![2])]);
+        assert_eq!(place_members(&[4, 7, 9, 4], &places), [0, 1, 2, 3]);
+        assert_eq!(place_members(&[9, 4, 4], &places), [2, 0, 3]);
+    }
+
+    #[test]
+    fn a_length_outside_what_the_authors_support_is_refused() {
+        use carryline_conditions::Condition;
+        let condition = Condition::plain(1500);
+        assert!(unsupported_size(Lengths::Only(40), &condition).is_some());
+        assert!(unsupported_size(Lengths::UpTo(1499), &condition).is_some());
+        assert!(unsupported_size(Lengths::UpTo(1500), &condition).is_none());
+    }
+}

@@ -1,0 +1,68 @@
+//! A routine with a known fault of speed: the kernel's form of the checksum, with about 5 % more work. The measuring
+//! must call it slower; `carryline selftest` and the tests see to that.
+
+use carryline::internals::cpu::Features;
+use carryline_variants::landing::Landing;
+use carryline_variants::{Lengths, Routine, find};
+use carryline_verification::subject::{Subject, SubjectId};
+
+/// Its name. It stands in no list: it is no way to do the job.
+pub const NAME: &str = "planted_slowdown";
+
+/// Which part of the message is summed a second time: 5 %. The second call itself costs little, for it overlaps.
+const EXTRA: usize = 20;
+
+/// Message sizes at which the extra work is about 5 %.
+pub const SIZES: [u64; 5] = [7000, 8000, 9000, 10_000, 12_000];
+
+/// The variant it is a slower copy of.
+pub const ORIGINAL: &str = "adc_1_stream";
+
+/// The subject, if `id` is its name.
+#[must_use]
+pub fn subject(id: &SubjectId) -> Option<Subject> {
+    (id.name == NAME && id.family == "checksum").then(|| Subject {
+        name: NAME.to_owned(),
+        routine: Landing::Routine(Routine::Checksum(run)),
+        landing: Landing::Routine(Routine::Checksum(run)),
+        needs: Features::NONE,
+        lengths: Lengths::Any,
+        known_bad: None,
+        role: None,
+    })
+}
+
+unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
+    let Some(Routine::Checksum(original)) =
+        find(carryline_variants::Family::Checksum, ORIGINAL).map(|variant| variant.routine)
+    else {
+        unreachable!("the original is in the collection on every architecture")
+    };
+    // SAFETY: the first call is the caller's; the second reads the beginning of the same buffer.
+    unsafe {
+        let sum = original(data, len, seed);
+        std::hint::black_box(original(data, len / EXTRA, 0));
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_answers_like_its_original() {
+        let id = SubjectId { family: "checksum".to_owned(), name: NAME.to_owned() };
+        let Some(Subject { routine: Landing::Routine(Routine::Checksum(slow)), .. }) = subject(&id) else {
+            panic!("known by name")
+        };
+        let bytes: Vec<u8> = (0..9000_u32).map(|i| (i * 7 + i / 256) as u8).collect();
+        // SAFETY: the vector's own bytes.
+        let sum = unsafe { slow(bytes.as_ptr(), bytes.len(), 5) };
+        assert_eq!(
+            carryline::checksum::fold(sum),
+            carryline_variants::checksum::reference::folded_sum(&bytes, 5)
+        );
+        assert!(subject(&SubjectId { family: "zero".to_owned(), name: NAME.to_owned() }).is_none());
+    }
+}

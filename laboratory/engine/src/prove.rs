@@ -1,0 +1,160 @@
+//! The full proof of many subjects, a worker process each, as many at a time as there are CPUs.
+
+use super::progress::Progress;
+use super::thresholds;
+use crate::interrupt;
+use crate::protocol::{Job, Message};
+use crate::supervise::{End, SpawnError, Supervisor};
+use carryline_variants::c_library::Thresholds;
+use carryline_variants::{Family, Variant};
+use carryline_verification::status::Now;
+use carryline_verification::subject::SubjectId;
+use carryline_verification::{self as verify, Counterexample, Ending, Kind, ProofSummary};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a proof found.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Right on every input tried.
+    Proved(ProofSummary),
+    /// Wrong on this input.
+    Wrong(Box<Counterexample>),
+    /// The process died on this input.
+    Crashed(Box<Counterexample>),
+    /// It did not return from this input.
+    TimedOut(Box<Counterexample>),
+    /// The CPU or the C library lacks what it needs.
+    Unsupported(String),
+    /// No verdict: no memory for the proof, or a process that ended without one.
+    NotProved(String),
+}
+
+/// A subject's proof.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// Whose.
+    pub subject: SubjectId,
+    /// What was found.
+    pub verdict: Verdict,
+}
+
+/// Proves every subject; interrupted, it returns those that were done.
+pub fn all(
+    supervisor: &Supervisor,
+    plugins: &[String],
+    subjects: &[SubjectId],
+    seed: u64,
+    progress: &Progress,
+) -> Result<Vec<Proof>, SpawnError> {
+    let next = AtomicUsize::new(0);
+    let proofs = Mutex::new(Vec::new());
+    let failure = Mutex::new(None);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(subjects.len().max(1));
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while !interrupt::requested() {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(subject) = subjects.get(index) else { break };
+                    progress.say(format!("proving {subject} ({} of {})", index + 1, subjects.len()));
+                    match one(supervisor, plugins, subject, seed) {
+                        Ok(Some(verdict)) => {
+                            let proof = Proof { subject: subject.clone(), verdict };
+                            lock(&proofs).push((index, proof));
+                        }
+                        Ok(None) => break,
+                        Err(error) => {
+                            *lock(&failure) = Some(error);
+                            break;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    if let Some(error) = lock(&failure).take() {
+        return Err(error);
+    }
+    let mut proofs = std::mem::take(&mut *lock(&proofs));
+    proofs.sort_by_key(|(index, _)| *index);
+    Ok(proofs.into_iter().map(|(_, proof)| proof).collect())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// One subject's verdict; `None` if interrupted.
+fn one(
+    supervisor: &Supervisor,
+    plugins: &[String],
+    subject: &SubjectId,
+    seed: u64,
+) -> Result<Option<Verdict>, SpawnError> {
+    let family = Family::from_name(&subject.family);
+    if let Some(verdict) = unsupported(subject) {
+        return Ok(Some(verdict));
+    }
+    let job = Job::Prove { plugins: plugins.to_vec(), subject: subject.clone(), seed };
+    let mut verdict = None;
+    let mut said = String::new();
+    let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
+    let end = supervisor.run_with(started, &job, 0, &interrupt::requested, &mut |message| match message {
+        Message::Proved { summary, .. } => verdict = Some(Verdict::Proved(summary)),
+        Message::Disproved { counterexample, .. } => verdict = Some(failed(counterexample)),
+        Message::LoadFailed { reason, .. } | Message::Unproved { reason, .. } => {
+            verdict = Some(Verdict::NotProved(reason))
+        }
+        Message::Panicked(text) => said = text,
+        _ => {}
+    })?;
+    let family = family.unwrap_or(Family::Zero);
+    Ok(match (&end, verdict) {
+        (End::Stopped, _) => None,
+        (End::Done, Some(verdict)) => Some(verdict),
+        // A finding stands, whatever became of the process afterwards.
+        (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
+            Some(verdict)
+        }
+        _ if !said.is_empty() => Some(Verdict::NotProved(format!("the worker process gave up: {said}"))),
+        (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
+        _ => loss(&end, family, seed),
+    })
+}
+
+/// The verdict on a variant that this machine cannot run; `None` for all others.
+pub fn unsupported(subject: &SubjectId) -> Option<Verdict> {
+    let variant = carryline_variants::find(Family::from_name(&subject.family)?, &subject.name)?;
+    lacking(variant).map(Verdict::Unsupported)
+}
+
+/// Why this machine cannot run a variant: what its CPU or its C library lacks; `None` where it can.
+pub fn lacking(variant: &Variant) -> Option<String> {
+    if variant.runs_here() {
+        return thresholds::unsupported(variant).map(|reason| format!("the C library: {reason}"));
+    }
+    let missing = variant.needs.without(carryline::internals::cpu::features());
+    let missing: Vec<&str> = missing.names().collect();
+    Some(format!("this CPU lacks {}", missing.join(", ")))
+}
+
+/// The verdict that a counterexample is.
+pub fn failed(counterexample: Box<Counterexample>) -> Verdict {
+    match counterexample.kind {
+        Kind::Crashed | Kind::Exited => Verdict::Crashed(counterexample),
+        Kind::TimedOut => Verdict::TimedOut(counterexample),
+        _ => Verdict::Wrong(counterexample),
+    }
+}
+
+/// The verdict on the subject at which a worker was lost.
+pub fn loss(end: &End, family: Family, seed: u64) -> Option<Verdict> {
+    let at = |now: &Now, ending: Ending| Box::new(verify::describe(now, family, seed, ending));
+    Some(match end {
+        End::Done | End::Stopped => return None,
+        End::Crashed { signal, now } => Verdict::Crashed(at(now, Ending::Signal(*signal))),
+        End::Exited { code, now } => Verdict::Crashed(at(now, Ending::Exit(*code))),
+        End::TimedOut { now } => Verdict::TimedOut(at(now, Ending::TimedOut)),
+    })
+}

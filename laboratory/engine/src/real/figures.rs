@@ -1,0 +1,183 @@
+//! From the runs' use of the machine to figures of both forms, their ratio, and whether it is above the floor.
+
+use super::child::Usage;
+use carryline_statistics::{self as statistics, Estimate, Order, Ratio};
+use serde::Serialize;
+
+/// One round.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// Without the interposer.
+    pub without: Usage,
+    /// With it.
+    pub with: Usage,
+    /// Without it again, for the floor.
+    pub again: Usage,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Seconds from start to end.
+    RealS,
+    /// Seconds of CPU time in the program.
+    UserS,
+    /// Seconds of CPU time in the kernel.
+    SystemS,
+    /// Both together, which the kernel knows better than how to divide them.
+    CpuS,
+    /// Bytes of memory, at most at once.
+    PeakMemoryBytes,
+    /// Faults that needed no reading.
+    MinorFaults,
+    /// Faults that did.
+    MajorFaults,
+    /// Switches because the program waited.
+    VoluntarySwitches,
+    /// Switches because another's turn had come.
+    InvoluntarySwitches,
+}
+
+impl Metric {
+    /// All of them, in the order of tables.
+    pub const ALL: [Metric; 9] = [
+        Metric::RealS,
+        Metric::UserS,
+        Metric::SystemS,
+        Metric::CpuS,
+        Metric::PeakMemoryBytes,
+        Metric::MinorFaults,
+        Metric::MajorFaults,
+        Metric::VoluntarySwitches,
+        Metric::InvoluntarySwitches,
+    ];
+
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Metric::RealS => "real time",
+            Metric::UserS => "user time",
+            Metric::SystemS => "system time",
+            Metric::CpuS => "user + system",
+            Metric::PeakMemoryBytes => "peak memory",
+            Metric::MinorFaults => "minor faults",
+            Metric::MajorFaults => "major faults",
+            Metric::VoluntarySwitches => "voluntary switches",
+            Metric::InvoluntarySwitches => "involuntary switches",
+        }
+    }
+
+    fn of(self, usage: &Usage) -> f64 {
+        match self {
+            Metric::RealS => usage.real_s,
+            Metric::UserS => usage.user_s,
+            Metric::SystemS => usage.system_s,
+            Metric::CpuS => usage.user_s + usage.system_s,
+            Metric::PeakMemoryBytes => usage.peak_memory_bytes,
+            Metric::MinorFaults => usage.minor_faults,
+            Metric::MajorFaults => usage.major_faults,
+            Metric::VoluntarySwitches => usage.voluntary_switches,
+            Metric::InvoluntarySwitches => usage.involuntary_switches,
+        }
+    }
+}
+
+/// One metric of both forms.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// Which.
+    pub metric: Metric,
+    /// Without the interposer.
+    pub without: Estimate,
+    /// With it.
+    pub with: Estimate,
+    /// With over without, by rounds; `None` where a form has nothing of it.
+    pub ratio: Option<Ratio>,
+    /// The relative difference that two runs without the interposer show.
+    pub floor: Option<f64>,
+    /// `less`, `more` or `tie`: what the interposer makes of it; `None` where there is no ratio, or one round alone.
+    pub verdict: Option<&'static str>,
+    /// What the figures are worked out from: without and with the interposer, by round.
+    #[serde(skip)]
+    pub samples: [Vec<Vec<f64>>; 2],
+}
+
+/// The figures of all metrics; none without a round.
+pub(super) fn all(rounds: &[Round], seed: u64) -> Vec<Figure> {
+    Metric::ALL.into_iter().filter_map(|metric| figure(metric, rounds, seed)).collect()
+}
+
+fn figure(metric: Metric, rounds: &[Round], seed: u64) -> Option<Figure> {
+    // Every run is a process: what one restart more may change lies between rounds, and none within.
+    let samples = |usage: fn(&Round) -> &Usage| -> Vec<Vec<f64>> {
+        rounds.iter().map(|round| vec![metric.of(usage(round))]).collect()
+    };
+    let (without, with, again) = (samples(|r| &r.without), samples(|r| &r.with), samples(|r| &r.again));
+    let ratio = statistics::paired_ratio(&with, &without, seed);
+    let floor = statistics::paired_ratio(&again, &without, seed).map(|pair| statistics::noise_floor(&[pair]));
+    // One round has nothing that it could agree with.
+    let verdict =
+        ratio.zip(floor).filter(|_| rounds.len() > 1).map(|(ratio, floor)| {
+            match statistics::compare(&ratio, floor) {
+                Order::Faster => "less",
+                Order::Slower => "more",
+                Order::Tie => "tie",
+            }
+        });
+    Some(Figure {
+        metric,
+        without: statistics::estimate(&without, seed)?,
+        with: statistics::estimate(&with, seed)?,
+        ratio,
+        floor,
+        verdict,
+        samples: [without, with],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(real_s: f64) -> Usage {
+        Usage {
+            real_s,
+            user_s: real_s,
+            system_s: 0.0,
+            peak_memory_bytes: 1e6,
+            minor_faults: 100.0,
+            major_faults: 0.0,
+            voluntary_switches: 1.0,
+            involuntary_switches: 0.0,
+        }
+    }
+
+    fn rounds(with: f64) -> Vec<Round> {
+        let noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0015, 0.0005];
+        noise
+            .iter()
+            .map(|n| Round { without: usage(1.0 + n), with: usage(with - n), again: usage(1.0 - n / 2.0) })
+            .collect()
+    }
+
+    #[test]
+    fn a_difference_counts_only_above_the_floor() {
+        let verdict = |with| {
+            let figures = all(&rounds(with), 1);
+            figures.iter().find(|figure| figure.metric == Metric::RealS).expect("measured").verdict
+        };
+        assert_eq!(verdict(0.9), Some("less"));
+        assert_eq!(verdict(1.1), Some("more"));
+        assert_eq!(verdict(1.001), Some("tie"));
+    }
+
+    #[test]
+    fn what_nobody_uses_has_no_ratio() {
+        let figures = all(&rounds(1.0), 1);
+        assert_eq!(figures.len(), Metric::ALL.len());
+        let faults = figures.iter().find(|figure| figure.metric == Metric::MajorFaults).expect("there");
+        assert_eq!((faults.ratio, faults.verdict, faults.without.median), (None, None, 0.0));
+        assert!(all(&[], 1).is_empty());
+    }
+}

@@ -1,0 +1,233 @@
+//! Where the interposer is, what it is told, and how a run is dressed with it.
+
+use super::child::STDERR;
+use crate::failure::{Failure, usage};
+use carryline_machine::nearest::{did_you_mean, nearest};
+use carryline_variants::{Family, Variant};
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The families that it serves.
+pub const FAMILIES: [Family; 2] = [Family::Zero, Family::Copy];
+
+/// Its name where it is installed, and as cargo builds it.
+const INSTALLED: &str = "libcarryline-preload.so";
+const BUILT: &str = "libcarryline_preload.so";
+
+/// The words that may stand for a variant: the library's best, and the C library's own function.
+const BESIDE_VARIANTS: [&str; 2] = ["carryline", "libc"];
+
+/// The interposer and what it is told.
+#[derive(Clone, Debug)]
+pub struct Interposer {
+    file: PathBuf,
+    /// What is to serve each of [`FAMILIES`].
+    routines: [String; 2],
+}
+
+/// What serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServedBy {
+    pub zero: String,
+    pub copy: String,
+}
+
+/// A form of the run.
+pub enum Form<'a> {
+    /// As it is.
+    Without,
+    /// With the interposer.
+    With,
+    /// With the interposer, which counts on this page.
+    Counted(&'a Path),
+}
+
+impl Interposer {
+    /// The interposer at `file`, or where it is looked for; `families` are those to serve (all, if none is named),
+    /// `variants` are `FAMILY=NAME`.
+    pub fn new(file: Option<&Path>, families: &[String], variants: &[String]) -> Result<Interposer, Failure> {
+        if !cfg!(target_os = "linux") {
+            return Err(usage("the interposer is for Linux only"));
+        }
+        for word in families {
+            family(word, "--family")?;
+        }
+        let default = |family: Family| {
+            let served = families.is_empty() || families.iter().any(|word| word == family.name());
+            BESIDE_VARIANTS[usize::from(!served)].to_owned()
+        };
+        let mut routines = FAMILIES.map(default);
+        let mut named = [false; 2];
+        for word in variants {
+            let (index, name) = variant(word)?;
+            if std::mem::replace(&mut named[index], true) {
+                return Err(usage(format!("--variant {word}: a second variant for {}", FAMILIES[index])));
+            }
+            if !families.is_empty() && !families.iter().any(|family| family == FAMILIES[index].name()) {
+                return Err(usage(format!("--variant {word}: {} is not among --family", FAMILIES[index])));
+            }
+            routines[index] = name;
+        }
+        Ok(Interposer { file: find(file)?, routines })
+    }
+
+    /// What serves.
+    pub fn served_by(&self) -> ServedBy {
+        let [zero, copy] = self.routines.clone();
+        ServedBy { zero, copy }
+    }
+
+    /// Gives a command the environment of a form. The form without has the same bytes in it, under names that nobody
+    /// reads.
+    pub(super) fn dress(&self, command: &mut Command, form: &Form<'_>) {
+        let before = std::env::var_os("LD_PRELOAD").filter(|value| !value.is_empty());
+        let mut preload = self.file.clone().into_os_string();
+        if let Some(others) = &before {
+            preload.push(":");
+            preload.push(others);
+        }
+        let settings: [(&str, &OsStr); 3] = [
+            ("CARRYLINE_FORCE_ZERO", OsStr::new(&self.routines[0])),
+            ("CARRYLINE_FORCE_COPY", OsStr::new(&self.routines[1])),
+            ("LD_PRELOAD", &preload),
+        ];
+        for name in ["CARRYLINE_PRELOAD", "CARRYLINE_PRELOAD_RECORD"] {
+            command.env_remove(name);
+        }
+        match form {
+            Form::Without => {
+                for (name, value) in settings {
+                    command.env_remove(name).env(unread(name), value);
+                }
+                if let Some(others) = before {
+                    command.env("LD_PRELOAD", others);
+                }
+            }
+            Form::With | Form::Counted(_) => {
+                command.envs(settings);
+            }
+        }
+        if let Form::Counted(page) = form {
+            command.env("CARRYLINE_PRELOAD_RECORD", page);
+        }
+    }
+
+    /// What the dynamic linker has said if it did not load the interposer, or the interposer if it ignored a setting, in the
+    /// run whose outputs lie in `outputs`.
+    pub(super) fn refused(&self, outputs: &Path) -> io::Result<Option<String>> {
+        let bytes = std::fs::read(outputs.join(STDERR))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let of_ours = |line: &&str| {
+            line.starts_with("libcarryline-preload: ignored:")
+                || line.contains("from LD_PRELOAD cannot be preloaded")
+                    && line.contains(&*self.file.to_string_lossy())
+        };
+        Ok(text.lines().find(of_ours).map(str::to_owned))
+    }
+}
+
+/// A name of the same length that means nothing to anybody.
+fn unread(name: &str) -> String {
+    format!("{}_", &name[..name.len() - 1])
+}
+
+fn family(word: &str, option: &str) -> Result<usize, Failure> {
+    FAMILIES.iter().position(|family| family.name() == word).ok_or_else(|| {
+        let near = did_you_mean(&nearest(word, FAMILIES.map(Family::name)));
+        usage(format!("{option}: '{word}' is no family that the interposer serves (zero, copy){near}"))
+    })
+}
+
+/// Reads `zero=movntps`: the place among [`FAMILIES`] and the name.
+fn variant(word: &str) -> Result<(usize, String), Failure> {
+    let Some((family_word, name)) = word.split_once('=') else {
+        return Err(usage(format!("--variant {word}: write FAMILY=NAME, as in zero=movntps")));
+    };
+    let index = family(family_word, "--variant")?;
+    if BESIDE_VARIANTS.contains(&name) {
+        return Ok((index, name.to_owned()));
+    }
+    let usable = || carryline_variants::of(FAMILIES[index]).iter().filter(|variant| variant.can_interpose());
+    let names = || BESIDE_VARIANTS.into_iter().chain(usable().map(|variant| variant.name));
+    match usable().find(|variant| variant.name == name) {
+        Some(variant) if variant.runs_here() => Ok((index, name.to_owned())),
+        Some(variant) => Err(usage(format!("--variant {word}: this CPU lacks {}", lacking(variant)))),
+        None => {
+            let near = did_you_mean(&nearest(name, names()));
+            let known = names().collect::<Vec<_>>().join(", ");
+            Err(usage(format!("--variant: '{name}' is none that can serve {family_word}{near} ({known})")))
+        }
+    }
+}
+
+fn lacking(variant: &Variant) -> String {
+    let missing = variant.needs.without(carryline::internals::cpu::features());
+    missing.names().collect::<Vec<_>>().join(", ")
+}
+
+/// The interposer's file.
+fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let found = match given {
+        Some(file) if file.is_file() => file.canonicalize()?,
+        Some(file) => return Err(usage(format!("--preload {}: no such file", file.display()))),
+        None => {
+            let program = std::env::current_exe()?;
+            let folder = program.parent().unwrap_or(Path::new("."));
+            let places = [
+                folder.join(INSTALLED),
+                folder.join("../lib").join(INSTALLED),
+                folder.join(BUILT),
+                folder.join("../capi").join(BUILT),
+            ];
+            let found = places.into_iter().find(|file| file.is_file());
+            let Some(found) = found else {
+                return Err(usage(format!(
+                    "{INSTALLED} is neither beside the program ({}) nor in ../lib; 'cargo build -p carryline-preload' \
+                     or 'cargo xtask install --prefix DIR' builds it, --preload PATH names it",
+                    folder.display()
+                )));
+            };
+            found.canonicalize()?
+        }
+    };
+    // The dynamic linker takes both for the end of a name.
+    if found.to_string_lossy().contains([' ', ':']) {
+        return Err(usage(format!(
+            "{}: LD_PRELOAD cannot hold a path with a blank or a colon; copy the file elsewhere and name it with \
+             --preload",
+            found.display()
+        )));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_word_is_named_with_what_would_be_right() {
+        for (word, parts) in [
+            ("movntps", &["FAMILY=NAME"][..]),
+            ("checksum=adc", &["'checksum'", "zero, copy"]),
+            ("zer=movntps", &["'zer'", "'zero'"]),
+            ("zero=rep_movsb", &["'rep_movsb'", "carryline", "libc"]),
+            ("copy=libc_memmove", &["'libc_memmove'"]),
+            ("zero=", &["''"]),
+        ] {
+            let error = variant(word).expect_err(word);
+            assert_eq!(error.status(), 2);
+            assert!(parts.iter().all(|part| error.to_string().contains(part)), "{error}");
+        }
+        assert_eq!(variant("copy=libc").ok(), Some((1, "libc".to_owned())));
+        assert_eq!(variant("zero=reference").ok(), Some((0, "reference".to_owned())));
+    }
+
+    #[test]
+    fn names_that_nobody_reads_are_as_long() {
+        assert_eq!(unread("LD_PRELOAD"), "LD_PRELOA_");
+    }
+}

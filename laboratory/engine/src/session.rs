@@ -1,0 +1,257 @@
+//! A run from beginning to end: prove, measure, store every round, put the result together.
+
+use super::machine::Here;
+use super::measure::{self, Ground, Outcome};
+use super::plan::Plan;
+use super::progress::Progress;
+use super::prove::{self, Proof, Verdict};
+use super::{doubts, select::Selection};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::supervise::Supervisor;
+use carryline_results::cells::{self, Summary};
+use carryline_results::gather::{Gathered, RoundRecord};
+use carryline_results::{RunResult, SCHEMA_VERSION, Warning, limits};
+use carryline_statistics as statistics;
+use carryline_store::{RunHeader, RunId, Store, StoreError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a run found, and what became of it.
+pub struct Finished {
+    /// Everything measured.
+    pub result: RunResult,
+    /// The proof of every subject.
+    pub proofs: Vec<Proof>,
+    /// Subjects found wrong that were not known to be, or that the user had asked for.
+    pub wrong: Vec<Proof>,
+    /// True if the user stopped it.
+    pub interrupted: bool,
+}
+
+/// How a run is made.
+pub struct Setting<'a> {
+    /// The machine.
+    pub here: &'a Here,
+    /// How workers are started.
+    pub supervisor: &'a Supervisor,
+    /// Who takes part.
+    pub selection: &'a Selection,
+    /// The logical CPU to measure on.
+    pub cpu: Option<usize>,
+    /// Whether to keep the results.
+    pub save: bool,
+    /// The store that keeps them, if not the user's own.
+    pub db: Option<&'a Path>,
+    /// Whether to show no progress.
+    pub quiet: bool,
+    /// Doubts known before anything is measured: packets of captures that could not be used.
+    pub warnings: Vec<Warning>,
+}
+
+/// The program that workers run: this one.
+pub fn supervisor(patience_s: u64) -> Result<Supervisor, Failure> {
+    let program = std::env::current_exe()?;
+    Ok(Supervisor { program, patience: Duration::from_secs(patience_s) })
+}
+
+/// Seeds differ from run to run unless the user gives one.
+pub fn seed(asked: Option<u64>) -> u64 {
+    asked.unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        // Kept below 2^53 so that every JSON reader gets it whole.
+        (now.as_nanos() as u64 ^ u64::from(std::process::id()) << 32) & ((1 << 53) - 1)
+    })
+}
+
+/// Opens the store where results go.
+pub fn open_store(db: Option<&Path>) -> Result<Store, StoreError> {
+    match db {
+        Some(path) => Store::open(path),
+        None => Store::open(&Store::default_path()?),
+    }
+}
+
+/// Proves and measures a plan.
+pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> {
+    let begin = Instant::now();
+    // What comes after the last replicate takes its part too.
+    let deadline = begin + plan.budget.mul_f64(0.96);
+    // A store that cannot be opened is the user's to mend, before any time is spent.
+    let store = match setting.save {
+        true => Some(open_store(setting.db).map_err(|error| crate::failure::usage(error.to_string()))?),
+        false => None,
+    };
+    let progress = Progress::new(plan.budget, setting.quiet);
+    let environment = serde_json::to_value(&setting.here.environment)?;
+
+    let proofs =
+        prove::all(setting.supervisor, &plan.plugin_words(), &plan.subjects(), plan.seed, &progress)?;
+    let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(plan)?);
+    let outcome = measure::run(
+        plan,
+        &proofs,
+        &Ground {
+            supervisor: setting.supervisor,
+            caches: setting.here.caches,
+            cpu: setting.cpu,
+            deadline,
+            progress: &progress,
+            first_replicate: 0,
+            stop: &interrupt::requested,
+        },
+        &mut |arrival| keeper.keep(&arrival),
+    )?;
+    progress.finish();
+    let result =
+        assemble(plan, setting.here, setting.warnings.clone(), &outcome, keeper.id(), begin.elapsed())?;
+    keeper.end(&result, outcome.interrupted);
+    Ok(finish(result, proofs, outcome, setting.selection))
+}
+
+/// Puts together what became of a run.
+pub fn finish(
+    result: RunResult,
+    mut proofs: Vec<Proof>,
+    outcome: Outcome,
+    selection: &Selection,
+) -> Finished {
+    for fallen in outcome.fallen {
+        match proofs.iter_mut().find(|proof| proof.subject == fallen.subject) {
+            Some(proof) => *proof = fallen,
+            None => proofs.push(fallen),
+        }
+    }
+    let wrong = proofs.iter().filter(|proof| is_alarming(proof, selection)).cloned().collect();
+    Finished { result, proofs, wrong, interrupted: outcome.interrupted }
+}
+
+/// True if a proof failed that should not have: the subject is not declared known-bad, or the user asked for it.
+pub fn is_alarming(proof: &Proof, selection: &Selection) -> bool {
+    let failed = matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_));
+    failed && (!is_known_bad(proof) || selection.asked_for(&proof.subject))
+}
+
+/// True if the subject is declared known-bad in the collection.
+pub fn is_known_bad(proof: &Proof) -> bool {
+    carryline_variants::Family::from_name(&proof.subject.family)
+        .and_then(|family| carryline_variants::find(family, &proof.subject.name))
+        .is_some_and(|variant| variant.known_bad.is_some())
+}
+
+/// Puts the result together. `known` are the warnings given before anything was measured.
+///
+/// # Errors
+/// When the environment cannot be written as JSON.
+pub fn assemble(
+    plan: &Plan,
+    here: &Here,
+    known: Vec<Warning>,
+    outcome: &Outcome,
+    run_id: Option<RunId>,
+    took: Duration,
+) -> Result<RunResult, Failure> {
+    let mut limits = outcome.limits.clone();
+    limits::raise(&mut limits, &outcome.gathered);
+    let summaries: Vec<(String, Summary)> = outcome
+        .gathered
+        .iter()
+        .map(|gathered| (gathered.situation.name.clone(), cells::summarise(gathered, &limits, plan.seed)))
+        .collect();
+    let noise_floor = cells::noise_floor(&summaries);
+    let mut warnings = known;
+    warnings.extend(doubts::all(plan, &here.environment, outcome, &summaries, took));
+    Ok(RunResult {
+        schema_version: SCHEMA_VERSION,
+        run_id: run_id.map(|id| id.0),
+        seed: plan.seed,
+        environment: serde_json::to_value(&here.environment)?,
+        noise_floor,
+        ticks_per_cycle: cells::ticks_per_cycle(&outcome.gathered),
+        ticks_per_ns: statistics::median(&outcome.ticks_per_ns),
+        limits,
+        warnings,
+        cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
+        experiments: Vec::new(),
+        complete: !outcome.interrupted && outcome.gathered.iter().all(Gathered::is_measured),
+    })
+}
+
+/// Keeps what comes in, for as long as the store takes it.
+pub struct Keeper {
+    store: Option<Store>,
+    id: Option<RunId>,
+}
+
+impl Keeper {
+    /// Notes that a run begins; without a store nothing is kept.
+    pub fn begin(
+        store: Option<Store>,
+        seed: u64,
+        environment: &serde_json::Value,
+        plan: serde_json::Value,
+    ) -> Keeper {
+        Keeper::begin_as(std::env::args().skip(1).collect(), store, seed, environment, plan)
+    }
+
+    /// The same for a run that another command line would make again.
+    pub fn begin_as(
+        command: Vec<String>,
+        store: Option<Store>,
+        seed: u64,
+        environment: &serde_json::Value,
+        plan: serde_json::Value,
+    ) -> Keeper {
+        let mut keeper = Keeper { store, id: None };
+        let header = RunHeader { command, seed, environment: environment.clone(), plan };
+        let begun = keeper.store.as_mut().map(|store| store.begin_run(&header));
+        match begun {
+            Some(Ok(id)) => keeper.id = Some(id),
+            Some(Err(error)) => keeper.give_up(&error),
+            None => {}
+        }
+        keeper
+    }
+
+    /// The run's number, if it is kept.
+    pub fn id(&self) -> Option<RunId> {
+        self.id
+    }
+
+    /// Keeps a round of a situation.
+    pub fn keep(&mut self, arrival: &measure::Arrival<'_>) {
+        self.keep_record(&RoundRecord {
+            replicate: arrival.replicate,
+            situation: arrival.situation.to_owned(),
+            round: arrival.number,
+            multiplier: arrival.round.multiplier,
+            samples: arrival.round.samples.iter().enumerate().map(|(place, s)| (place as u32, *s)).collect(),
+            null_ticks: arrival.round.null_ticks,
+            ticks_per_cycle: arrival.round.ticks_per_cycle,
+        });
+    }
+
+    /// Keeps any round.
+    pub fn keep_record(&mut self, record: &RoundRecord) {
+        let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
+        if let Err(error) = store.add_round(id, record) {
+            self.give_up(&error);
+        }
+    }
+
+    /// Keeps the result.
+    pub fn end(&mut self, result: &RunResult, interrupted: bool) {
+        let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
+        let ended =
+            if interrupted { store.mark_interrupted(id, result) } else { store.finish_run(id, result) };
+        if let Err(error) = ended {
+            self.give_up(&error);
+        }
+    }
+
+    /// The results are still printed; they are only not kept.
+    fn give_up(&mut self, error: &StoreError) {
+        eprintln!("carryline: results are not kept from here on: {error}");
+        self.store = None;
+    }
+}

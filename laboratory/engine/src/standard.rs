@@ -1,0 +1,187 @@
+//! The standard matrix: the situations that users of these routines are in, at sizes chosen from the machine's caches.
+
+use carryline_conditions::sizes::{SizeError, Sizes};
+use carryline_conditions::{Beside, Cache, CacheMethod, Condition, Dependence, Offsets};
+use carryline_machine::environment::CacheSizes;
+use carryline_machine::process::allowed_cpus;
+use carryline_results::gather::Situation;
+use carryline_variants::Family;
+
+/// One situation of the matrix, before the subjects are filled in.
+struct Entry {
+    family: Family,
+    sizes: String,
+    offsets: Offsets,
+    cache: Cache,
+    dependence: Dependence,
+    beside: Beside,
+    weight: f64,
+    /// Among the three of the tour.
+    tour: bool,
+}
+
+const CLFLUSH: Cache = Cache::cold(CacheMethod::Clflush);
+const MIXED: Cache = Cache::cold(CacheMethod::Mixed { hot_percent: 50 });
+const EVICT: Cache = Cache::cold(CacheMethod::Evict);
+
+fn entries(caches: &CacheSizes) -> Vec<Entry> {
+    let cold = if cfg!(target_arch = "x86_64") { CLFLUSH } else { EVICT };
+    // In whole MiB, so that the label is short.
+    let too_large = format!("{}M", caches.too_large() >> 20);
+    let aligned = Offsets::ALIGNED;
+    let random = Offsets::Random;
+    let chained = Dependence::Chained;
+    let plain = Dependence::Independent;
+    let mut entries = Vec::new();
+    let mut add = |family, sizes: &str, offsets, cache, dependence, weight, tour| {
+        let beside = Beside::Nothing;
+        entries.push(Entry {
+            family,
+            sizes: sizes.to_owned(),
+            offsets,
+            cache,
+            dependence,
+            beside,
+            weight,
+            tour,
+        });
+    };
+
+    let zero = Family::Zero;
+    add(zero, "fleet:memset-A", random, Cache::HOT, plain, 1.0, false);
+    add(zero, "4K", aligned, Cache::HOT, plain, 1.0, true);
+    add(zero, "4K", aligned, cold, plain, 1.0, false);
+    add(zero, "256K", aligned, Cache::HOT, plain, 1.0, false);
+    add(zero, "4K,256K", random, Cache::HOT, plain, 0.7, false);
+    add(zero, "8M", aligned, Cache::HOT, plain, 2.0, false);
+    add(zero, &too_large, aligned, Cache::HOT, plain, 5.0, false);
+
+    let copy = Family::Copy;
+    add(copy, "fleet:memcpy-A", random, Cache::HOT, plain, 1.0, true);
+    // What is fast at one distance of the buffers may be a trap at another.
+    for offsets in [aligned, random, Offsets::Alias] {
+        add(copy, "1500,4K,64K,256K", offsets, Cache::HOT, plain, 0.7, false);
+        add(copy, "8M", offsets, Cache::HOT, plain, 2.0, false);
+    }
+    add(copy, "4K", aligned, cold, plain, 1.0, false);
+    add(copy, "4K,64K", random, MIXED, plain, 0.7, false);
+    add(copy, &too_large, aligned, Cache::HOT, plain, 6.0, false);
+
+    let checksum = Family::Checksum;
+    add(checksum, "20", aligned, Cache::HOT, plain, 1.0, false);
+    add(checksum, "40", aligned, Cache::HOT, plain, 1.0, false);
+    add(checksum, "40", aligned, Cache::HOT, chained, 1.0, false);
+    add(checksum, "1..64", random, Cache::HOT, plain, 1.0, false);
+    add(checksum, "1..1500", random, Cache::HOT, plain, 1.0, false);
+    add(checksum, "1500", aligned, Cache::HOT, plain, 1.0, true);
+    add(checksum, "1500", random, Cache::HOT, plain, 1.0, false);
+    add(checksum, "1500", random, cold, plain, 1.0, false);
+    add(checksum, "4K", aligned, Cache::HOT, plain, 1.0, false);
+    add(checksum, "9000", aligned, Cache::HOT, plain, 1.0, false);
+    add(checksum, "256K", aligned, Cache::HOT, plain, 1.5, false);
+    add(checksum, "9000,256K", random, Cache::HOT, plain, 0.7, false);
+    add(checksum, "8M", aligned, Cache::HOT, plain, 4.0, false);
+    add(checksum, &too_large, aligned, Cache::HOT, plain, 8.0, false);
+
+    let both = Family::CopyChecksum;
+    for offsets in [aligned, random, Offsets::Alias] {
+        add(both, "1500,9000,256K", offsets, Cache::HOT, plain, 0.7, false);
+    }
+    add(both, "1500", random, cold, plain, 1.0, false);
+
+    let busy: Vec<Entry> = entries
+        .iter()
+        .filter(|entry| entry.cache == MIXED)
+        .map(|entry| Entry { sizes: entry.sizes.clone(), beside: Beside::Stream, weight: 1.0, ..*entry })
+        .collect();
+    // Company takes a second CPU.
+    if allowed_cpus().len() > 1 {
+        entries.extend(busy);
+    }
+    entries
+}
+
+/// The situations of the standard matrix for the families wanted; of the tour alone, if asked.
+///
+/// `sizes` in place of the matrix's own mixed sizes: one more situation per family for each, hot and independent.
+pub fn situations(
+    caches: &CacheSizes,
+    families: &[Family],
+    tour: bool,
+    sizes: &[Sizes],
+    subjects: &dyn Fn(Family) -> (Vec<String>, Option<usize>),
+) -> Result<Vec<Situation>, SizeError> {
+    let mut made = Vec::new();
+    for entry in entries(caches) {
+        if families.contains(&entry.family) && (!tour || entry.tour) {
+            for sizes in Sizes::parse_list(&entry.sizes)? {
+                let condition = Condition {
+                    sizes,
+                    offsets: entry.offsets,
+                    cache: entry.cache,
+                    dependence: entry.dependence,
+                    beside: entry.beside,
+                    ..Condition::plain(0)
+                };
+                made.push(situation(entry.family, condition, entry.weight, subjects));
+            }
+        }
+    }
+    for family in families {
+        for sizes in sizes {
+            let condition =
+                Condition { sizes: sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };
+            made.push(situation(*family, condition, 1.0, subjects));
+        }
+    }
+    Ok(made)
+}
+
+/// A situation with its name, its subjects and its A/A twin.
+pub fn situation(
+    family: Family,
+    condition: Condition,
+    weight: f64,
+    subjects: &dyn Fn(Family) -> (Vec<String>, Option<usize>),
+) -> Situation {
+    let (subjects, baseline) = subjects(family);
+    let mut situation = Situation {
+        name: name(family, &condition),
+        family: family.name().to_owned(),
+        twins: baseline.or(if subjects.is_empty() { None } else { Some(0) }).into_iter().collect(),
+        subjects,
+        baseline,
+        condition,
+        weight,
+    };
+    // Processes of the other kind need a pair of their own.
+    situation.twins.extend(baseline.and_then(|baseline| situation.with_other_thresholds(baseline)));
+    situation
+}
+
+/// A situation's name: the family and every field that is not the plainest.
+pub fn name(family: Family, condition: &Condition) -> String {
+    let plain = Condition::plain(0);
+    let mut words = vec![family.name().to_owned(), condition.sizes.label.clone()];
+    if !condition.segments.is_empty() {
+        words[1] = format!(
+            "segments {}",
+            condition.segments.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+        );
+    }
+    if condition.offsets != plain.offsets {
+        words.push(format!("offset {}", condition.offsets));
+    }
+    words.push(condition.cache.to_string());
+    words.push(condition.dependence.to_string());
+    if condition.pages != plain.pages {
+        words.push(format!("pages {}", condition.pages));
+    }
+    if condition.then != plain.then {
+        words.push(format!("then {}", condition.then));
+    }
+    if condition.beside != plain.beside {
+        words.push(format!("beside {}", condition.beside));
+    }
+    words.join(" ")
+}

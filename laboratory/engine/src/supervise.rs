@@ -1,0 +1,321 @@
+//! Starting worker processes and outliving them.
+//!
+//! A worker has its own process group, a status page and a pipe; its standard streams lead nowhere. It is killed when
+//! its status page has not moved for longer than the patience, when the caller asks to stop, and by the kernel when
+//! this process dies. Whatever it leaves behind in its group is killed after it.
+
+use crate::protocol::{
+    CHANNEL_VARIABLE, Job, Message, PADDING_VARIABLE, STATUS_VARIABLE, THRESHOLDS_VARIABLE, TOKEN_VARIABLE,
+};
+use carryline_machine::c_library::{self, TUNABLES_VARIABLE};
+use carryline_variants::c_library::Thresholds;
+use carryline_verification::status::{Now, StatusPage};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Descriptor numbers in the worker: high, for a routine may close the low ones.
+const CHANNEL_FD: RawFd = 200;
+const STATUS_FD: RawFd = 201;
+/// A line longer than this is garbage.
+const LONGEST_LINE: usize = 16 << 20;
+/// What [`THRESHOLDS_VARIABLE`] says to a worker whose C library has raised thresholds.
+const RAISED: &str = "raised";
+const POLL: Duration = Duration::from_millis(50);
+
+/// A worker cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start a worker process: {0}")]
+pub struct SpawnError(#[from] std::io::Error);
+
+impl From<rustix::io::Errno> for SpawnError {
+    fn from(errno: rustix::io::Errno) -> SpawnError {
+        SpawnError(errno.into())
+    }
+}
+
+/// The thresholds with which this process, a worker, was started.
+pub(crate) fn own_thresholds() -> Thresholds {
+    match std::env::var(THRESHOLDS_VARIABLE) {
+        Ok(word) if word == RAISED => Thresholds::Raised,
+        _ => Thresholds::AsInstalled,
+    }
+}
+
+/// How a worker ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It did its job.
+    Done,
+    /// A signal ended it, at what the status page says.
+    Crashed {
+        /// The signal's number.
+        signal: i32,
+        /// What it was doing.
+        now: Now,
+    },
+    /// It ended by itself before its job was done.
+    Exited {
+        /// The exit status.
+        code: i32,
+        /// What it was doing.
+        now: Now,
+    },
+    /// It was killed because nothing moved.
+    TimedOut {
+        /// What it was doing.
+        now: Now,
+    },
+    /// It was killed because the caller asked.
+    Stopped,
+}
+
+/// How workers are started.
+#[derive(Clone, Debug)]
+pub struct Supervisor {
+    /// The program, called with the one argument `worker`.
+    pub program: PathBuf,
+    /// How long a worker's status page may stand still.
+    pub patience: Duration,
+}
+
+impl Supervisor {
+    /// Starts a worker on a job, hands over its messages as they come, and returns when it has ended. `stop` is asked
+    /// about twenty times a second. `padding` shifts the worker's stack. Its C library is as installed.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn run(
+        &self,
+        job: &Job,
+        padding: usize,
+        stop: &dyn Fn() -> bool,
+        on_message: &mut dyn FnMut(Message),
+    ) -> Result<End, SpawnError> {
+        self.run_with(Thresholds::AsInstalled, job, padding, stop, on_message)
+    }
+
+    /// The same in a worker whose C library has those thresholds.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn run_with(
+        &self,
+        thresholds: Thresholds,
+        job: &Job,
+        padding: usize,
+        stop: &dyn Fn() -> bool,
+        on_message: &mut dyn FnMut(Message),
+    ) -> Result<End, SpawnError> {
+        let status = StatusPage::create()?;
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+        let token = format!(
+            "{:016x}",
+            u64::from(std::process::id()) << 32 | u64::from(reader.as_raw_fd().unsigned_abs())
+        );
+        let child = self.spawn(thresholds, job, padding, &token, &status, &writer)?;
+        drop(writer);
+        let mut guard = Guard { child };
+        let mut lines = Lines { reader: File::from(reader), token, pending: Vec::new(), open: true };
+        let mut done = false;
+        let mut beat = (status.now().beat, Instant::now());
+        let outcome = loop {
+            lines.wait(POLL)?;
+            let mut silent = true;
+            while let Some(message) = lines.next()? {
+                silent = false;
+                done |= matches!(message, Message::Done);
+                on_message(message);
+            }
+            if let Some(exit) = guard.child.try_wait()? {
+                // What it had written before it ended is still in the pipe.
+                lines.drain(&mut |message| {
+                    done |= matches!(message, Message::Done);
+                    on_message(message);
+                })?;
+                break ended(exit, done, status.now());
+            }
+            if stop() {
+                break End::Stopped;
+            }
+            let now = status.now();
+            if now.beat != beat.0 || !silent {
+                beat = (now.beat, Instant::now());
+            } else if beat.1.elapsed() > self.patience {
+                break End::TimedOut { now };
+            }
+        };
+        Ok(outcome)
+    }
+
+    fn spawn(
+        &self,
+        thresholds: Thresholds,
+        job: &Job,
+        padding: usize,
+        token: &str,
+        status: &StatusPage,
+        channel: &OwnedFd,
+    ) -> Result<Child, SpawnError> {
+        let mut input = File::from(memfd_create("carryline-job", MemfdFlags::CLOEXEC)?);
+        input.write_all(&serde_json::to_vec(job).map_err(std::io::Error::from)?)?;
+        input.seek(SeekFrom::Start(0))?;
+        let (channel_fd, status_fd) = (channel.as_raw_fd(), status.fd().as_raw_fd());
+        let mut command = Command::new(&self.program);
+        command
+            .arg("worker")
+            .env(CHANNEL_VARIABLE, CHANNEL_FD.to_string())
+            .env(STATUS_VARIABLE, STATUS_FD.to_string())
+            .env(TOKEN_VARIABLE, token)
+            .env(PADDING_VARIABLE, "x".repeat(padding))
+            .stdin(Stdio::from(input))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        match thresholds {
+            Thresholds::AsInstalled => _ = command.env_remove(THRESHOLDS_VARIABLE),
+            Thresholds::Raised => {
+                let own = std::env::var(TUNABLES_VARIABLE).ok();
+                command
+                    .env(TUNABLES_VARIABLE, c_library::raising(own.as_deref()))
+                    .env(THRESHOLDS_VARIABLE, RAISED);
+            }
+        }
+        // SAFETY: between fork and exec only async-signal-safe calls on values captured by copy: dup2 and prctl.
+        unsafe {
+            command.pre_exec(move || {
+                for (from, to) in [(channel_fd, CHANNEL_FD), (status_fd, STATUS_FD)] {
+                    if libc::dup2(from, to) < 0 {
+                        return Err(std::io::Error::last_os_error());
+                    }
+                }
+                #[cfg(target_os = "linux")]
+                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
+                    return Err(std::io::Error::last_os_error());
+                }
+                Ok(())
+            });
+        }
+        Ok(command.spawn()?)
+    }
+}
+
+fn ended(exit: ExitStatus, done: bool, now: Now) -> End {
+    match (exit.signal(), exit.code()) {
+        (None, Some(0)) if done => End::Done,
+        (Some(signal), _) => End::Crashed { signal, now },
+        (None, code) => End::Exited { code: code.unwrap_or(-1), now },
+    }
+}
+
+/// Kills the worker's whole group and collects it, however the supervision ends.
+struct Guard {
+    child: Child,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let group = i32::try_from(self.child.id()).unwrap_or(0);
+        if group > 1 {
+            // SAFETY: kill has no memory effects; the group was made for this child, and the child has not been
+            // collected except by the try_wait that saw its end, after which only its descendants can be in it.
+            unsafe { libc::kill(-group, libc::SIGKILL) };
+        }
+        let _already_collected = self.child.wait();
+    }
+}
+
+/// The worker's lines, cut out of what comes through the pipe.
+struct Lines {
+    reader: File,
+    token: String,
+    pending: Vec<u8>,
+    open: bool,
+}
+
+impl Lines {
+    /// Waits until something can be read or the time is over.
+    fn wait(&self, time: Duration) -> Result<(), SpawnError> {
+        if !self.open {
+            std::thread::sleep(time);
+            return Ok(());
+        }
+        let timeout = rustix::time::Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+        match poll(&mut [PollFd::from_borrowed_fd(self.reader.as_fd(), PollFlags::IN)], Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Reads what is there, without waiting.
+    fn fill(&mut self) -> Result<bool, SpawnError> {
+        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let ready =
+            match poll(&mut [PollFd::from_borrowed_fd(self.reader.as_fd(), PollFlags::IN)], Some(&now)) {
+                Ok(ready) => ready > 0,
+                Err(rustix::io::Errno::INTR) => false,
+                Err(errno) => return Err(errno.into()),
+            };
+        if !self.open || !ready {
+            return Ok(false);
+        }
+        let mut chunk = [0; 64 << 10];
+        let read = self.reader.read(&mut chunk)?;
+        self.open = read > 0;
+        self.pending.extend_from_slice(&chunk[..read]);
+        if self.pending.len() > LONGEST_LINE && !self.pending.contains(&b'\n') {
+            self.pending.clear();
+        }
+        Ok(read > 0)
+    }
+
+    /// The next message that has arrived in full.
+    fn next(&mut self) -> Result<Option<Message>, SpawnError> {
+        loop {
+            while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.pending.drain(..=end).collect();
+                if let Some(message) = parse(&line, &self.token) {
+                    return Ok(Some(message));
+                }
+            }
+            if !self.fill()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn drain(&mut self, on_message: &mut dyn FnMut(Message)) -> Result<(), SpawnError> {
+        while let Some(message) = self.next()? {
+            on_message(message);
+        }
+        Ok(())
+    }
+}
+
+/// A line's message, if the line is the worker's. Garbage may stand before the token on the same line.
+fn parse(line: &[u8], token: &str) -> Option<Message> {
+    let text = String::from_utf8_lossy(line);
+    let at = text.find(token)?;
+    serde_json::from_str(text[at + token.len()..].trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_workers_own_lines_count() {
+        assert!(matches!(parse(b"abc \"done\"\n", "abc"), Some(Message::Done)));
+        assert!(matches!(parse(b"printed without end abc \"done\"\n", "abc"), Some(Message::Done)));
+        assert!(parse(b"\"done\"\n", "abc").is_none());
+        assert!(parse(b"abc \"don", "abc").is_none());
+        assert!(parse(b"\xff\xfe\n", "abc").is_none());
+    }
+}

@@ -1,0 +1,395 @@
+//! The worker process: loads, proves and times in a process of its own, so that a routine that crashes, hangs or
+//! overwrites what is not its own costs one row of a table.
+
+use crate::probe::{Impossible, Probe, Setup};
+use crate::protocol::{
+    CHANNEL_VARIABLE, Job, MeasureJob, Message, ProbeJob, STATUS_VARIABLE, SituationJob, TOKEN_VARIABLE,
+};
+use crate::{planted, supervise};
+use carryline_conditions::Condition;
+use carryline_machine::counters::CycleCounter;
+use carryline_machine::disturbance::Disturbance;
+use carryline_machine::{clock, process};
+use carryline_sampler::{Bench, BenchError, Buffers, MOST_ROUNDS, limits, object_loops};
+use carryline_variants::Family;
+use carryline_verification::status::{Now, Phase, StatusPage};
+use carryline_verification::subject::{Subject, SubjectId};
+use carryline_verification::{self as verify, Depth, Failure, Verified, plugin};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// A worker cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// Not started by the command.
+    #[error("'worker' is started by the command itself, not by hand: {0}")]
+    NotAWorker(String),
+    /// The job cannot be read.
+    #[error("unreadable job: {0}")]
+    Job(String),
+}
+
+/// Where messages go. Sending allocates, so it happens between rounds.
+struct Channel {
+    file: Mutex<File>,
+    token: String,
+    pid: u32,
+}
+
+impl Channel {
+    fn send(&self, message: &Message) {
+        if std::process::id() != self.pid {
+            // A routine under test has forked and its child came back here: it is not the worker.
+            // SAFETY: ends this process at once.
+            unsafe { libc::_exit(0) };
+        }
+        let Ok(json) = serde_json::to_string(message) else { return };
+        let line = format!("{} {json}\n", self.token);
+        let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if file.write_all(line.as_bytes()).is_err() {
+            // Nobody listens any more.
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Runs the job on standard input and returns the process's exit status. `probes` are those that a job may name.
+///
+/// # Errors
+/// When the process was not started as a worker or the job is unreadable.
+pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
+    let channel = Channel {
+        file: Mutex::new(File::from(inherited(CHANNEL_VARIABLE)?)),
+        token: std::env::var(TOKEN_VARIABLE)
+            .map_err(|_| WorkerError::NotAWorker(format!("no {TOKEN_VARIABLE}")))?,
+        pid: std::process::id(),
+    };
+    let status = StatusPage::open(inherited(STATUS_VARIABLE)?)
+        .map_err(|error| WorkerError::NotAWorker(format!("{STATUS_VARIABLE}: {error}")))?;
+    // What a routine under test forks and leaves behind needs no burial.
+    // SAFETY: no handler; this process starts no others.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    // Where memory runs out, this process is the one to lose, not the command with the results.
+    let _not_linux = std::fs::write("/proc/self/oom_score_adj", "1000");
+
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|error| WorkerError::Job(error.to_string()))?;
+    let job: Job = serde_json::from_str(&text).map_err(|error| WorkerError::Job(error.to_string()))?;
+
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
+        Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
+        Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
+        Job::Probe(job) => probe(job, probes, &channel, &status),
+        Job::Trace { subject, len } => trace(subject, *len, &channel, &status),
+        Job::Loops(job) => {
+            object_loops::run(job, &status, &mut |comparison, compared| {
+                channel.send(&Message::Compared { comparison, compared });
+            });
+            true
+        }
+        Job::Measure(job) => {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
+            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel, &status))
+        }
+    }));
+    match done {
+        Ok(true) => {
+            channel.send(&Message::Done);
+            Ok(0)
+        }
+        Ok(false) => Ok(1),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text =
+                text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
+            channel.send(&Message::Panicked(text.to_owned()));
+            Ok(1)
+        }
+    }
+}
+
+fn inherited(variable: &str) -> Result<OwnedFd, WorkerError> {
+    let number = std::env::var(variable).ok().and_then(|text| text.parse::<RawFd>().ok());
+    let fd = number.ok_or_else(|| WorkerError::NotAWorker(format!("no {variable}")))?;
+    // SAFETY: F_GETFD only asks whether the number is open.
+    if fd < 3 || unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
+        return Err(WorkerError::NotAWorker(format!("{variable} is not open")));
+    }
+    // SAFETY: an open descriptor that the parent made for this process alone and that is taken here once.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Calls `action` with the stack moved by `frames` frames of 80 bytes or more: stack placement is part of a
+/// replicate's layout.
+fn deeper<T>(frames: usize, action: &mut dyn FnMut() -> T) -> T {
+    let frame = std::hint::black_box([0_u8; 64]);
+    let result = if frames == 0 { action() } else { deeper(frames - 1, action) };
+    std::hint::black_box(&frame);
+    result
+}
+
+fn load(text: &str, channel: &Channel, status: &StatusPage) -> Option<Subject> {
+    status.set(Now { phase: Phase::Load as u64, ..Now::default() });
+    let loaded = plugin::PluginSpec::parse(text)
+        .map_err(|e| e.to_string())
+        .and_then(|spec| plugin::load(&spec).map_err(|error| error.to_string()));
+    match loaded {
+        Ok(subject) => {
+            channel.send(&Message::Loaded);
+            Some(subject)
+        }
+        Err(reason) => {
+            channel.send(&Message::LoadFailed { plugin: text.to_owned(), reason });
+            None
+        }
+    }
+}
+
+/// Finds subjects by name, in the collection and among the plug-ins. Plug-ins that fail to load are reported and left
+/// out.
+fn find(
+    ids: &[SubjectId],
+    plugins: &[String],
+    channel: &Channel,
+    status: &StatusPage,
+) -> Vec<Option<Subject>> {
+    let mut loaded: Vec<Subject> = plugins.iter().filter_map(|text| load(text, channel, status)).collect();
+    let own = supervise::own_thresholds();
+    ids.iter()
+        .enumerate()
+        .map(|(index, id)| {
+            let family = Family::from_name(&id.family)?;
+            if let Some(variant) = carryline_variants::find(family, &id.name) {
+                if variant.thresholds().is_some_and(|thresholds| thresholds != own) {
+                    let reason = "this process was started with other thresholds of the C library".to_owned();
+                    channel.send(&Message::Unproved { subject: index, reason });
+                    return None;
+                }
+                return Some(Subject::of_variant(variant));
+            }
+            match loaded.iter().position(|subject| subject.id() == *id) {
+                Some(place) => Some(loaded.swap_remove(place)),
+                None => planted::subject(id),
+            }
+        })
+        .collect()
+}
+
+fn prove(plugins: &[String], id: &SubjectId, seed: u64, channel: &Channel, status: &StatusPage) -> bool {
+    let subjects = find(std::slice::from_ref(id), plugins, channel, status);
+    let Some(Some(subject)) = subjects.into_iter().next() else { return false };
+    let _done = try_prove(&subject, 0, Depth::Full, seed, channel, status);
+    true
+}
+
+fn trace(id: &SubjectId, len: usize, channel: &Channel, status: &StatusPage) -> bool {
+    let subjects = find(std::slice::from_ref(id), &[], channel, status);
+    let Some(Some(subject)) = subjects.into_iter().next() else { return false };
+    status.set(Now { phase: Phase::Prove as u64, len: len as u64, ..Now::default() });
+    channel.send(&match carryline_verification::trace::follow(subject.routine, len) {
+        Ok(executed) => Message::Traced(executed),
+        Err(error) => Message::Unproved { subject: 0, reason: error.to_string() },
+    });
+    true
+}
+
+/// Proves a subject and says what came of it.
+fn try_prove<'s>(
+    subject: &'s Subject,
+    index: usize,
+    depth: Depth,
+    seed: u64,
+    channel: &Channel,
+    status: &StatusPage,
+) -> Option<Verified<'s>> {
+    match verify::prove(subject, depth, seed, status, index as u64) {
+        Ok((verified, summary)) => {
+            channel.send(&Message::Proved { subject: index, summary });
+            Some(verified)
+        }
+        Err(Failure::Wrong(counterexample)) => {
+            channel.send(&Message::Disproved { subject: index, counterexample });
+            None
+        }
+        Err(failure) => {
+            channel.send(&Message::Unproved { subject: index, reason: failure.to_string() });
+            None
+        }
+    }
+}
+
+fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
+    let mut allowed = process::allowed_cpus();
+    let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
+    let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
+    let mut counter = CycleCounter::open();
+    channel.send(&Message::Setup { ticks_per_ns, pin_error, counter_error: counter.as_ref().err().cloned() });
+
+    let subjects = find(&job.subjects, &job.plugins, channel, status);
+    let mut proved: Vec<Option<Verified<'_>>> = Vec::new();
+    for (index, subject) in subjects.iter().enumerate() {
+        let Some(subject) = subject else {
+            proved.push(None);
+            continue;
+        };
+        proved.push(try_prove(subject, index, Depth::Replicate, job.seed, channel, status));
+    }
+
+    let disturbance = Disturbance::now();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed);
+    let mut buffers = Buffers::new(rng.next_u64());
+    allowed.extend(job.cpu.filter(|cpu| !allowed.contains(cpu)));
+    buffers.set_cpus(job.cpu, allowed);
+    if !job.limits.is_empty() {
+        status.set(Now { phase: Phase::Limits as u64, subject: u64::MAX, ..Now::default() });
+        let levels = &job.limits;
+        let measured = match buffers.for_limits(limits::largest_buffer(&job.caches, levels)) {
+            Ok(arena) => limits::measure(&job.caches, levels, arena, ticks_per_ns, status),
+            Err(_) => Vec::new(),
+        };
+        channel.send(&Message::Limits(measured));
+    }
+
+    let mut order: Vec<&SituationJob> = job.situations.iter().collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
+    }
+    let deadline = Instant::now() + Duration::from_millis(job.total_ms);
+    let mut weight_left: f64 = order.iter().map(|situation| situation.weight).sum();
+    for situation in order {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let slice = left.mul_f64((situation.weight / weight_left.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
+        weight_left -= situation.weight;
+        let seed = rng.next_u64();
+        let run = Replicate { job, proved: &proved, channel, status, ticks_per_ns };
+        if let Err(error) = run.situation(situation, slice, seed, &mut buffers, counter.as_mut().ok()) {
+            channel.send(&Message::Impossible { situation: situation.index, reason: error.to_string() });
+        }
+    }
+    let (involuntary_switches, stolen) = disturbance.since();
+    channel.send(&Message::Disturbance { involuntary_switches, stolen });
+    true
+}
+
+/// Makes the rounds of a probe.
+fn probe(job: &ProbeJob, probes: &[&Probe], channel: &Channel, status: &StatusPage) -> bool {
+    let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
+    let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
+    channel.send(&Message::Setup { ticks_per_ns, pin_error, counter_error: None });
+    status.set(Now { phase: Phase::Probe as u64, subject: u64::MAX, ..Now::default() });
+    let time = Duration::from_millis(job.total_ms);
+    let disturbance = Disturbance::now();
+    let setup = Setup {
+        parameters: &job.parameters,
+        seed: job.seed,
+        replicate: job.replicate,
+        caches: job.caches,
+        cpu: job.cpu,
+        ticks_per_ns,
+        time,
+        status,
+    };
+    let unknown = || Impossible(format!("there is no special measurement '{}'", job.name));
+    let begin = Instant::now();
+    let done = probes
+        .iter()
+        .find(|probe| probe.name == job.name)
+        .ok_or_else(unknown)
+        .and_then(|special| (special.start)(&setup))
+        .and_then(|mut rounds| {
+            let (series, twins) = (rounds.series(), rounds.twins());
+            channel.send(&Message::ProbeBegin { series, twins });
+            let mut longest = Duration::ZERO;
+            for round in 0..rounds.most_rounds() {
+                if round >= LEAST_ROUNDS && time.saturating_sub(begin.elapsed()) < longest {
+                    break;
+                }
+                let started = Instant::now();
+                let samples = rounds.round(status)?;
+                longest = longest.max(started.elapsed());
+                status.beat();
+                let samples =
+                    samples.into_iter().map(|sample| Some(sample).filter(|s| s.is_finite())).collect();
+                let ticks_per_cycle = clock::ticks_per_cycle().unwrap_or(0.0);
+                channel.send(&Message::ProbeRound { round, samples, ticks_per_cycle });
+            }
+            channel.send(&Message::ProbeEnd { facts: rounds.facts() });
+            Ok(())
+        });
+    if let Err(Impossible(reason)) = done {
+        channel.send(&Message::ProbeImpossible { reason });
+    }
+    let (involuntary_switches, stolen) = disturbance.since();
+    channel.send(&Message::Disturbance { involuntary_switches, stolen });
+    true
+}
+
+struct Replicate<'a> {
+    job: &'a MeasureJob,
+    proved: &'a [Option<Verified<'a>>],
+    channel: &'a Channel,
+    status: &'a StatusPage,
+    ticks_per_ns: f64,
+}
+
+/// Rounds that a situation gets even when its time is over, so that every replicate has a median.
+const LEAST_ROUNDS: u32 = 3;
+
+impl Replicate<'_> {
+    fn situation(
+        &self,
+        situation: &SituationJob,
+        slice: Duration,
+        seed: u64,
+        buffers: &mut Buffers,
+        mut counter: Option<&mut CycleCounter>,
+    ) -> Result<(), BenchError> {
+        let begin = Instant::now();
+        let condition: &Condition = &situation.condition;
+        let Some(family) = Family::from_name(&situation.family) else {
+            return Err(BenchError::Unsupported(format!("unknown family '{}'", situation.family)));
+        };
+        let members: Vec<usize> = situation
+            .members
+            .iter()
+            .copied()
+            .filter(|m| self.proved.get(*m).is_some_and(Option::is_some))
+            .collect();
+        let verified: Vec<(&Verified<'_>, u64)> = members
+            .iter()
+            .filter_map(|member| self.proved[*member].as_ref().map(|proved| (proved, *member as u64)))
+            .collect();
+        let mut bench = Bench::new(family, condition, &verified, buffers, &self.job.caches, seed)?;
+        let steady = bench.calibrate(slice, self.ticks_per_ns, self.status);
+        self.channel.send(&Message::Begin { situation: situation.index, members, steady });
+
+        let mut samples = vec![0.0; bench.members()];
+        let mut longest = Duration::ZERO;
+        for round in 0..MOST_ROUNDS {
+            let left = slice.saturating_sub(begin.elapsed());
+            if round >= LEAST_ROUNDS && left < longest {
+                break;
+            }
+            let started = Instant::now();
+            let seen = bench.round(&mut samples, counter.as_deref_mut(), self.status);
+            longest = longest.max(started.elapsed());
+            self.channel.send(&Message::Round {
+                situation: situation.index,
+                round,
+                multiplier: seen.multiplier,
+                samples: samples.clone(),
+                null_ticks: seen.null_ticks,
+                ticks_per_cycle: seen.ticks_per_cycle,
+                counted: seen.counted,
+            });
+        }
+        let wrong = bench.recheck(self.status);
+        self.channel.send(&Message::End { situation: situation.index, observed: bench.observed(), wrong });
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! What is claimed.
+
+use super::MOST;
+use carryline_results::claims::{Claim, Rule};
+
+/// The claims.
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim::new(
+        "reads-reach-half",
+        "reads of memory reach half of its bandwidth",
+        "1/2",
+        Rule::between("read", MOST, 0.4, 0.6),
+    ),
+    Claim::new(
+        "writes-reach-a-third",
+        "writes through the caches reach a third of it",
+        "1/3 (0.71 of 2.24 GB/s)",
+        Rule::between("cached write", MOST, 0.25, 0.42),
+    ),
+    Claim::new(
+        "nt-reaches-all",
+        "non-temporal writes reach all of it",
+        "2.24 GB/s of about 2.1",
+        Rule::at_least("non-temporal write", MOST, 0.95),
+    ),
+    Claim::new(
+        "nt-three-times-cached",
+        "never cached, non-temporal writes are about 3 times as fast as cached ones",
+        "2.24 against 0.71 GB/s",
+        Rule::between("non-temporal write", "cached write", 2.5, 3.5),
+    ),
+    Claim::new(
+        "no-read-before-write-doubles-zeroing",
+        "writing without a read before it roughly doubles the speed of zeroing",
+        "'roughly double', quoted",
+        Rule::between("non-temporal write", "cached write", 1.7, 2.3),
+    ),
+    Claim::new(
+        "no-read-before-write-helps-copies",
+        "writing without a read before it makes copies about half as fast again",
+        "'about 50 %', quoted",
+        Rule::between("non-temporal copy", "cached copy", 1.3, 1.7),
+    ),
+    Claim::new(
+        "reads-beat-cached-writes",
+        "reads move half as much again as cached writes",
+        "1/2 against 1/3",
+        Rule::between("read", "cached write", 1.3, 1.7),
+    ),
+];

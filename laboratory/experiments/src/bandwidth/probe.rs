@@ -1,0 +1,191 @@
+//! Memory read, written through the caches and written past them, by one core, side by side.
+//!
+//! Every pass goes through one buffer that no cache holds (its size is the parameter `bytes`), pre-faulted by writing; so
+//! a pass begins with the buffer's end in the last cache, as far as it fits, and its beginning nowhere. Copies are from
+//! the buffer's first half to its second, so that every pass reads and writes as many bytes together as the buffer has.
+//! Samples are the ticks of one pass.
+
+use crate::batches::{Batches, Timed};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use carryline_machine::arena::{Arena, Pages};
+use carryline_sampler::limits::{Kernel, TURN, kernels};
+use std::rc::Rc;
+
+/// See the module.
+pub static PROBE: Probe =
+    Probe { name: "bandwidth", what: "reads, cached writes and non-temporal writes of memory", start };
+
+/// The passes, in the order of the table.
+pub const PASSES: [&str; 7] = [
+    "read",
+    "read with prefetch",
+    "cached write",
+    "rep stosb",
+    "non-temporal write",
+    "cached copy",
+    "non-temporal copy",
+];
+
+/// Bytes that cross the memory bus for it: a cached write is read before it is written, unless the core knows that the
+/// whole line will be overwritten; then this is more than what crosses.
+#[must_use]
+pub fn on_the_bus(pass: &str, buffer_bytes: u64) -> u64 {
+    match pass {
+        "cached write" | "rep stosb" => 2 * buffer_bytes,
+        "cached copy" => buffer_bytes + buffer_bytes / 2,
+        _ => buffer_bytes,
+    }
+}
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    let bytes = setup.numbers("bytes").first().copied().unwrap_or(setup.caches.too_large());
+    let bytes = (bytes as usize / (2 * TURN)).max(1) * 2 * TURN;
+    let mut arena = Arena::new(bytes, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+    arena.prefault();
+    setup.status.beat();
+    let arena = Rc::new(arena);
+    let kinds = kernels();
+    let whole = |pass: &str, kernel: Kernel| {
+        let arena = arena.clone();
+        Timed::new(pass, 1, move |times| {
+            for _ in 0..times {
+                // SAFETY: bytes is a multiple of TURN within the arena, from a page boundary; nobody else has it.
+                unsafe { kernel(arena.start(), bytes) };
+            }
+        })
+        .without_warm_up()
+    };
+    let mut all = vec![whole(PASSES[0], kinds.loads[0]), whole("read again", kinds.loads[0])];
+    let mut unusable = Vec::new();
+    let lacks = "the CPU has no such instruction, or no fast one";
+    for (pass, kernel) in [
+        (PASSES[1], kinds.loads.get(1)),
+        (PASSES[2], kinds.stores.first()),
+        (PASSES[3], kinds.string_store.as_ref()),
+    ] {
+        match kernel {
+            Some(kernel) => all.push(whole(pass, *kernel)),
+            None => unusable.push((pass, lacks)),
+        }
+    }
+    // The portable list names a plain store there.
+    if cfg!(target_arch = "x86_64") {
+        all.push(whole(PASSES[4], kinds.nt_stores[0]));
+    } else {
+        unusable.push((PASSES[4], lacks));
+    }
+    for (pass, copy) in [(PASSES[5], copies::cached as Copy), (PASSES[6], copies::non_temporal)] {
+        if pass == PASSES[6] && !cfg!(target_arch = "x86_64") {
+            unusable.push((pass, lacks));
+            continue;
+        }
+        let arena = arena.clone();
+        all.push(
+            Timed::new(pass, 1, move |times| {
+                let half = bytes / 2;
+                for _ in 0..times {
+                    // SAFETY: both halves are in the arena, a multiple of 512 bytes long, at line boundaries, and apart.
+                    unsafe { copy(arena.start().wrapping_add(half), arena.start(), half) };
+                }
+            })
+            .without_warm_up(),
+        );
+    }
+    let facts = serde_json::json!({ "bytes": bytes, "unusable": unusable });
+    Ok(Box::new(Batches::new(setup, all).twin(PASSES[0]).with_facts(facts)))
+}
+
+/// Copies `len` bytes, a multiple of 64, between line boundaries.
+type Copy = unsafe fn(*mut u8, *const u8, usize);
+
+#[cfg(target_arch = "x86_64")]
+mod copies {
+    use std::arch::asm;
+
+    macro_rules! copy {
+        ($name:ident, $store:literal, $after:literal) => {
+            /// # Safety
+            /// `len` bytes, a multiple of 64 and not 0, at line boundaries, readable at `src` and writable at `dst`,
+            /// apart.
+            pub(super) unsafe fn $name(dst: *mut u8, src: *const u8, len: usize) {
+                // SAFETY: a line a turn, until src is at its end, by the caller's contract.
+                unsafe {
+                    asm!(
+                        "2:",
+                        ".set carryline_at, 0",
+                        ".rept 4",
+                        "movdqa {a}, [{src} + carryline_at]",
+                        concat!($store, " [{dst} + carryline_at], {a}"),
+                        ".set carryline_at, carryline_at + 16",
+                        ".endr",
+                        "add {src}, 64",
+                        "add {dst}, 64",
+                        "cmp {src}, {end}",
+                        "jb 2b",
+                        $after,
+                        src = inout(reg) src => _,
+                        dst = inout(reg) dst => _,
+                        end = in(reg) src.wrapping_add(len),
+                        a = out(xmm_reg) _,
+                        options(nostack)
+                    );
+                }
+            }
+        };
+    }
+
+    copy!(cached, "movdqa", "");
+    copy!(non_temporal, "movntdq", "sfence");
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod copies {
+    /// # Safety
+    /// `len` bytes, a multiple of 8, readable at `src` and writable at `dst`, apart and aligned.
+    pub(super) unsafe fn cached(dst: *mut u8, src: *const u8, len: usize) {
+        for at in (0..len).step_by(8) {
+            // SAFETY: at + 8 <= len, by the caller's contract.
+            unsafe { dst.add(at).cast::<u64>().write_volatile(src.add(at).cast::<u64>().read_volatile()) };
+        }
+    }
+
+    pub(super) use cached as non_temporal;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batches::tests::setup;
+    use carryline_verification::status::StatusPage;
+
+    #[test]
+    fn the_copies_copy_every_line_and_no_other() {
+        let mut arena = Arena::new(16 << 10, Pages::Base).expect("16 KiB");
+        for copy in [copies::cached as Copy, copies::non_temporal] {
+            arena.prefault();
+            // SAFETY: 2 KiB from one page to another of the arena.
+            unsafe { copy(arena.start().wrapping_add(8192), arena.start(), 2048) };
+            // SAFETY: the arena's own bytes.
+            let bytes = unsafe { std::slice::from_raw_parts(arena.start(), arena.len()) };
+            assert_eq!(bytes[..2048], bytes[8192..8192 + 2048]);
+            assert_ne!(bytes[2048..2048 + 64], bytes[8192 + 2048..8192 + 2048 + 64]);
+        }
+    }
+
+    #[test]
+    fn every_pass_is_a_series_or_has_a_reason() {
+        let status = StatusPage::create().expect("a page");
+        let parameters = serde_json::json!({ "bytes": [100_000] });
+        let mut rounds = start(&setup(&parameters, &status)).expect("100 KB");
+        let series = rounds.series();
+        let samples = rounds.round(&status).expect("a round");
+        assert_eq!(samples.len(), series.len());
+        let facts = rounds.facts();
+        assert!(facts["bytes"].as_u64().is_some_and(|bytes| bytes % (2 * TURN as u64) == 0));
+        let unusable = facts["unusable"].to_string();
+        for pass in PASSES {
+            assert!(series.iter().any(|one| one.name == pass) || unusable.contains(pass), "{pass}");
+        }
+        assert_eq!((on_the_bus("cached copy", 200), on_the_bus("read", 200)), (300, 200));
+    }
+}

@@ -1,0 +1,195 @@
+//! Series that are batches of the same action: each round times every one of them once, in random order.
+//!
+//! Most probes are of this kind. Those that must bring the machine into a state before each sample do so
+//! in [`Timed::before`], outside of the time.
+
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, time};
+use carryline_machine::clock;
+use carryline_sampler::{Call, flush, shuffle};
+use carryline_verification::status::StatusPage;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What is done so many times.
+pub(crate) type Action = Box<dyn FnMut(u32)>;
+
+/// A series: what is timed, and what one sample is divided by.
+pub(crate) struct Timed {
+    name: String,
+    calls: u32,
+    per: f64,
+    warm: u32,
+    repeats: u32,
+    before: Option<Box<dyn FnMut()>>,
+    action: Action,
+}
+
+impl Timed {
+    /// A batch of `calls`; a sample is the time of one. A sixteenth as many go before it, untimed.
+    pub(crate) fn new(name: impl Into<String>, calls: u32, action: impl FnMut(u32) + 'static) -> Timed {
+        let (name, action) = (name.into(), Box::new(action));
+        Timed {
+            name,
+            calls,
+            per: f64::from(calls),
+            warm: calls.div_ceil(16),
+            repeats: 1,
+            before: None,
+            action,
+        }
+    }
+
+    /// Brings the machine into a state before each batch; nothing is warmed up then.
+    pub(crate) fn before(mut self, prepare: impl FnMut() + 'static) -> Timed {
+        self.before = Some(Box::new(prepare));
+        self.warm = 0;
+        self
+    }
+
+    /// A sample is the mean of so many batches, each with its preparation: for batches so short that the clock's steps
+    /// show.
+    pub(crate) fn repeated(mut self, times: u32) -> Timed {
+        self.repeats = times.max(1);
+        self
+    }
+
+    /// Leaves the caches as they are: nothing is warmed up.
+    pub(crate) fn without_warm_up(mut self) -> Timed {
+        self.warm = 0;
+        self
+    }
+
+    /// A sample is the time of the batch divided by this, and not by its calls.
+    pub(crate) fn per(mut self, divisor: f64) -> Timed {
+        self.per = divisor;
+        self
+    }
+}
+
+/// All series of a probe.
+pub(crate) struct Batches {
+    all: Vec<Timed>,
+    twins: Vec<(usize, usize)>,
+    facts: serde_json::Value,
+    overhead_ticks: f64,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Batches {
+    pub(crate) fn new(setup: &Setup<'_>, all: Vec<Timed>) -> Batches {
+        Batches {
+            all,
+            twins: Vec::new(),
+            facts: serde_json::Value::Null,
+            overhead_ticks: clock::overhead_ticks(),
+            rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+        }
+    }
+
+    /// Says that `name` and `name again` measure the same thing.
+    pub(crate) fn twin(mut self, name: &str) -> Batches {
+        let place = |wanted: &str| self.all.iter().position(|timed| timed.name == wanted);
+        if let Some(pair) = place(name).zip(place(&format!("{name} again"))) {
+            self.twins.push(pair);
+        }
+        self
+    }
+
+    /// What was established besides.
+    pub(crate) fn with_facts(mut self, facts: serde_json::Value) -> Batches {
+        self.facts = facts;
+        self
+    }
+}
+
+impl Rounds for Batches {
+    fn series(&self) -> Vec<Series> {
+        self.all.iter().map(|timed| Series::ticks(timed.name.clone())).collect()
+    }
+
+    fn twins(&self) -> Vec<(usize, usize)> {
+        self.twins.clone()
+    }
+
+    fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
+        let mut samples = vec![f64::NAN; self.all.len()];
+        let mut order: Vec<usize> = (0..self.all.len()).collect();
+        shuffle(&mut self.rng, &mut order);
+        for place in order {
+            let timed = &mut self.all[place];
+            let mut ticks = 0.0;
+            for _ in 0..timed.repeats {
+                if let Some(before) = &mut timed.before {
+                    before();
+                }
+                if timed.warm > 0 {
+                    (timed.action)(timed.warm);
+                }
+                let (action, calls) = (&mut timed.action, timed.calls);
+                ticks += time(self.overhead_ticks, || action(calls));
+            }
+            samples[place] = ticks / timed.per / f64::from(timed.repeats);
+            status.beat();
+        }
+        Ok(samples)
+    }
+
+    fn facts(&mut self) -> serde_json::Value {
+        self.facts.take()
+    }
+}
+
+/// Flushes every line of a range out of all caches, and waits for it.
+///
+/// # Safety
+/// `len` bytes at `base` must be mapped.
+pub(crate) unsafe fn flush_range(base: *const u8, len: usize) {
+    let all = Call { len: len as u64, dst: 0, src: 0 };
+    // SAFETY: the caller's obligation.
+    unsafe { flush(base, &[all], |_| 0) };
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use carryline_machine::environment::CacheSizes;
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    /// What a probe is set up with in a test.
+    pub(crate) fn setup<'a>(parameters: &'a serde_json::Value, status: &'a StatusPage) -> Setup<'a> {
+        Setup {
+            parameters,
+            seed: 7,
+            replicate: 0,
+            caches: CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
+            cpu: None,
+            ticks_per_ns: 1.0,
+            time: Duration::from_millis(20),
+            status,
+        }
+    }
+
+    #[test]
+    fn each_round_prepares_and_runs_every_batch_once() {
+        let status = StatusPage::create().expect("a page");
+        let (prepared, run) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let (p, r, r2) = (prepared.clone(), run.clone(), run.clone());
+        let all = vec![
+            Timed::new("one", 32, move |calls| r.set(r.get() + calls)),
+            Timed::new("one again", 5, move |calls| r2.set(r2.get() + calls))
+                .before(move || p.set(p.get() + 1))
+                .repeated(2)
+                .per(2.0),
+        ];
+        let mut batches =
+            Batches::new(&setup(&serde_json::Value::Null, &status), all).twin("one").twin("two");
+        assert_eq!(batches.twins(), [(0, 1)]);
+        for round in 1..=3 {
+            assert_eq!(batches.round(&status).expect("samples").len(), 2);
+            assert_eq!((prepared.get(), run.get()), (2 * round, round * (32 + 2 + 2 * 5)));
+        }
+        assert_eq!(batches.series()[1].name, "one again");
+    }
+}

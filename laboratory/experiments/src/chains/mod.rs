@@ -1,0 +1,297 @@
+//! chains: the Internet checksum over chains of buffers, nine of 1996 or one given on the command line.
+//!
+//! Each chain is laid out several times with each buffer at a random 4-bit alignment, which is printed as its author's
+//! program printed it, with the checksum by every implementation (they must agree) and the time of each. Whether an
+//! implementation minds odd addresses is asked of 2048 bytes at two fixed ones, through the engine.
+
+mod claims;
+mod probe;
+
+use super::{Basis, Context, Experiment, In, Outcome, Probed};
+use carryline_conditions::{Condition, Offsets};
+use carryline_engine::failure::Failure;
+use carryline_report::units::number;
+use carryline_results::claims::{Datum, Figure, Figures, TableResult};
+use carryline_variants::Family;
+use claims::CLAIMS;
+use serde_json::{Value, json};
+
+/// See the module.
+pub static EXPERIMENT: Experiment = Experiment {
+    id: "chains",
+    source: "hannum-1996",
+    title: "The checksum of chains of buffers at random alignments",
+    weight: 1.0,
+    claims: CLAIMS,
+    probe: Some(&probe::PROBE),
+    run,
+};
+
+/// The implementations: what the document calls them, and the variants here; then today's.
+pub const IMPLEMENTATIONS: [(&str, &str); 6] = [
+    ("orig", "words16_c"),
+    ("dr1", "dr1"),
+    ("bde1", "bde1"),
+    ("myc1", "myc1"),
+    ("myc2", "myc2"),
+    ("now", "carryline"),
+];
+
+/// A chain of the document, with the medians of its eight published times by orig, dr1, bde1, myc1, myc2. Their unit is
+/// not stated.
+struct Published {
+    name: &'static str,
+    what: &'static str,
+    lengths: &'static [u64],
+    times: [f64; 5],
+}
+
+const fn published(
+    name: &'static str,
+    what: &'static str,
+    lengths: &'static [u64],
+    times: [f64; 5],
+) -> Published {
+    Published { name, what, lengths, times }
+}
+
+const NINE: [Published; 9] = [
+    published("32 x 1", "degenerate", &[1; 32], [189.5, 118.0, 363.0, 131.0, 131.0]),
+    published(
+        "1..16 twice",
+        "degenerate",
+        &[
+            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+            14, 15, 16,
+        ],
+        [481.0, 231.5, 464.0, 217.0, 216.0],
+    ),
+    published("1 3 1 3 1 3 1", "degenerate", &[1, 3, 1, 3, 1, 3, 1], [49.0, 34.0, 90.0, 34.5, 36.0]),
+    published("40", "an IP header", &[40], [54.0, 12.0, 19.0, 12.5, 12.0]),
+    published("2048", "for the curve", &[2048], [2757.0, 141.0, 145.0, 128.0, 74.0]),
+    published("1536", "a TCP segment", &[1536], [1696.5, 108.5, 113.0, 99.5, 58.5]),
+    published("576", "a TCP segment", &[576], [510.0, 47.0, 53.0, 43.5, 28.0]),
+    published(
+        "5 x 1536 + 640",
+        "an NFS packet, reassembled",
+        &[1536, 1536, 1536, 1536, 1536, 640],
+        [8539.5, 905.5, 828.0, 762.5, 596.0],
+    ),
+    published(
+        "10 x 1536 + 1152",
+        "an NFS packet, reassembled",
+        &[1536, 1536, 1536, 1536, 1536, 1536, 1536, 1536, 1536, 1536, 1152],
+        [19_209.5, 1778.0, 1625.0, 1500.5, 1165.5],
+    ),
+];
+
+/// Chains of more bytes than this are laid out twice alone, and in fewer processes.
+const LONG_BYTES: u64 = 16 << 20;
+/// The length that is measured at an even and at an odd address.
+const FIXED_BYTES: u64 = 2048;
+
+fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    match context.chain {
+        Some(lengths) => given(context, lengths, &mut outcome)?,
+        None => {
+            let chains: Vec<(&str, Vec<u64>)> =
+                NINE.iter().map(|chain| (chain.name, chain.lengths.to_vec())).collect();
+            let found = measure(context, &chains, context.chain_repeats, 0.6)?;
+            outcome.tables.push(table(&found.special));
+            found.report(&mut outcome, &chains);
+            addresses(context, &mut outcome)?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// One chain of the user's own.
+fn given(context: &Context<'_>, lengths: &[u32], outcome: &mut Outcome) -> Result<(), Failure> {
+    let lengths: Vec<u64> = lengths.iter().copied().map(u64::from).collect();
+    let bytes: u64 = lengths.iter().sum();
+    let mut draws = context.chain_repeats;
+    if bytes > LONG_BYTES && draws > 2 {
+        draws = 2;
+        outcome.notes.push(format!("A chain of more than {LONG_BYTES} bytes is laid out twice."));
+    }
+    let chains = [("given", lengths)];
+    let found = measure(context, &chains, draws, 1.0)?;
+    outcome.beside_the_claims = true;
+    found.report(outcome, &chains);
+    Ok(())
+}
+
+/// What a probe of chains found.
+pub struct Found {
+    /// Its series are `IMPLEMENTATION CHAIN` and `IMPLEMENTATION CHAIN draw N`.
+    pub special: Probed,
+    /// By chain and draw: alignments and sums.
+    pub draws: Vec<Value>,
+}
+
+/// Lays chains out and measures them.
+pub fn measure(
+    context: &Context<'_>,
+    chains: &[(&str, Vec<u64>)],
+    draws: u32,
+    share: f64,
+) -> Result<Found, Failure> {
+    let bytes: u64 = chains.iter().flat_map(|(_, lengths)| lengths).sum();
+    let available = context.here.environment.memory.available_bytes;
+    // The chain itself, a copy for the reference, and room for everybody else.
+    if bytes.saturating_mul(2) > available - available / 8 {
+        return Err(context.impossible(format!(
+            "the chain has {bytes} bytes, and {} MiB of memory are available",
+            available >> 20
+        )));
+    }
+    let labels: Vec<&str> = IMPLEMENTATIONS.iter().map(|(label, _)| *label).collect();
+    let variants: Vec<&str> = IMPLEMENTATIONS.iter().map(|(_, variant)| *variant).collect();
+    let parameters = json!({
+        "chains": chains.iter().map(|(_, lengths)| lengths.clone()).collect::<Vec<_>>(),
+        "names": chains.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        "draws": draws,
+        "labels": labels,
+        "variants": variants,
+        "seed": context.seed,
+    });
+    let special = if bytes > LONG_BYTES {
+        context.probe_in("chains", &parameters, share, 2)?
+    } else {
+        context.probe("chains", &parameters, share)?
+    };
+    // Every process draws the same.
+    let draws =
+        special.facts.first().and_then(|facts| facts["draws"].as_array()).cloned().unwrap_or_default();
+    Ok(Found { special, draws })
+}
+
+impl Found {
+    /// Adds figures, the printed draws, and what went wrong.
+    pub fn report(&self, outcome: &mut Outcome, chains: &[(&str, Vec<u64>)]) {
+        for (name, _) in chains {
+            for (label, _) in IMPLEMENTATIONS {
+                let figure = self.special.ns(&format!("{label} {name}"));
+                outcome.figures.add_or_reason(format!("{label} {name}"), figure);
+            }
+            outcome.plots.push(self.printed(name));
+        }
+        let disagree = self.draws.iter().filter(|draw| draw["agree"] != true).count();
+        let counted = (!self.draws.is_empty()).then(|| Figure::exact("", disagree as f64)).flatten();
+        let reason = || self.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
+        outcome.figures.add_or_reason("draws that disagree", counted.ok_or_else(reason));
+        let unusable = self.special.facts.first().and_then(|facts| facts["unusable"].as_array());
+        for pair in unusable.into_iter().flatten() {
+            outcome.notes.push(format!("{} takes no part: {}.", text(&pair[0]), text(&pair[1])));
+        }
+        if let Some(reason) = &self.special.reason {
+            outcome.notes.push(format!("Not all was measured: {reason}."));
+        }
+    }
+
+    /// The draws of a chain as the author's program printed them.
+    fn printed(&self, name: &str) -> String {
+        let mut printed = format!("{name} (time: ns)\n");
+        for draw in self.draws.iter().filter(|draw| draw["chain"] == name) {
+            let alignments = draw["alignments"].as_array().into_iter().flatten();
+            let alignments: Vec<String> =
+                alignments.map(|a| format!("{:x}", a.as_u64().unwrap_or(0))).collect();
+            printed.push_str(&format!("align={}\nsum: ", alignments.join(",")));
+            for (label, _) in IMPLEMENTATIONS {
+                printed.push_str(&format!(" {label}={}", checksum(&draw["sums"][label])));
+            }
+            let agree = if draw["agree"] == true { "" } else { "  THEY DISAGREE" };
+            printed.push_str(&format!("{agree}\ntime:"));
+            for (label, _) in IMPLEMENTATIONS {
+                let time = self.special.ns(&format!("{label} {name} draw {}", draw["draw"]));
+                let time = time.map_or_else(|_| "-".to_owned(), |time| number(time.value()));
+                printed.push_str(&format!(" {label}={time}"));
+            }
+            printed.push('\n');
+        }
+        printed
+    }
+}
+
+/// The checksum that goes into a header: the sum's complement.
+pub fn checksum(sum: &Value) -> String {
+    match sum.as_u64().map(u16::try_from) {
+        Some(Ok(sum)) => format!("{:04x}", !sum),
+        _ => "-".to_owned(),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("-")
+}
+
+/// Published beside measured, a row for each chain.
+fn table(special: &Probed) -> TableResult {
+    let mut columns: Vec<(String, &str)> =
+        vec![("chain".into(), ""), ("what".into(), ""), ("sum of".into(), "bytes")];
+    for (label, _) in &IMPLEMENTATIONS[..5] {
+        columns.push((format!("{label} published"), ""));
+        columns.push((format!("{label} here"), "ns"));
+    }
+    columns.push(("now".into(), "ns"));
+    let columns: Vec<(&str, &str)> = columns.iter().map(|(name, unit)| (name.as_str(), *unit)).collect();
+    let mut table = TableResult::new(
+        "Time of a chain: the median of the published ones (unit not stated), the mean over the draws here",
+        &columns,
+    );
+    for chain in &NINE {
+        let bytes: u64 = chain.lengths.iter().sum();
+        let mut row: Vec<Datum> = vec![chain.name.into(), chain.what.into(), (bytes as f64).into()];
+        for ((label, _), published) in IMPLEMENTATIONS.iter().zip(chain.times) {
+            row.push(published.into());
+            row.push(special.ns(&format!("{label} {}", chain.name)).as_ref().ok().into());
+        }
+        row.push(special.ns(&format!("now {}", chain.name)).as_ref().ok().into());
+        table.push(row);
+    }
+    table
+}
+
+/// 2048 bytes at an even and at an odd address.
+fn addresses(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
+    let variants: Vec<&str> = IMPLEMENTATIONS.iter().map(|(_, variant)| *variant).collect();
+    let situations = [0, 1].map(|offset| {
+        let offsets = Offsets::Fixed { dst: offset, src: offset };
+        context.situation(Family::Checksum, Condition { offsets, ..Condition::plain(FIXED_BYTES) }, &variants)
+    });
+    let measured = context.measure(situations.into(), 0.35)?;
+    let mut table = TableResult::new(
+        format!("{FIXED_BYTES} bytes at an even and at an odd address"),
+        &[
+            ("implementation", ""),
+            ("even published", ""),
+            ("even here", "ns"),
+            ("odd published", ""),
+            ("odd here", "ns"),
+        ],
+    );
+    let published = [
+        [Some(1753.0), Some(2775.0)],
+        [Some(140.0), Some(141.0)],
+        [Some(145.0), Some(145.0)],
+        [Some(128.0), Some(129.0)],
+        [Some(74.0), Some(74.0)],
+        [None, None],
+    ];
+    for ((label, variant), [even, odd]) in IMPLEMENTATIONS.iter().zip(published) {
+        let times = [0, 1].map(|place| measured.time(place, variant, Basis::Gross, In::Ns));
+        let here = times.each_ref().map(|time| Datum::from(time.as_ref().ok()));
+        let [here_even, here_odd] = here;
+        table.push(vec![(*label).into(), even.into(), here_even, odd.into(), here_odd]);
+        add(&mut outcome.figures, label, times);
+    }
+    outcome.tables.push(table);
+    Ok(())
+}
+
+fn add(figures: &mut Figures, label: &str, times: [Result<Figure, String>; 2]) {
+    for (time, address) in times.into_iter().zip(["even", "odd"]) {
+        figures.add_or_reason(format!("{label} {FIXED_BYTES} {address}"), time);
+    }
+}

@@ -1,0 +1,225 @@
+//! What an experiment measures with: cells through the engine, probes in worker processes, proofs.
+
+use carryline_conditions::Condition;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::machine::Here;
+use carryline_engine::measure::{self, Ground, Outcome as Measurement};
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::prove::{self, Proof};
+use carryline_engine::session::Keeper;
+use carryline_engine::supervise::Supervisor;
+use carryline_engine::{interrupt, standard};
+use carryline_results::cells::{self, Summary};
+use carryline_results::claims::Figure;
+use carryline_results::gather::{Gathered, Situation};
+use carryline_results::{Cell, limits};
+use carryline_statistics as statistics;
+use carryline_variants::Family;
+use carryline_verification::subject::SubjectId;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+/// What an experiment is given.
+pub struct Context<'a> {
+    /// The machine.
+    pub here: &'a Here,
+    /// True if the user wants it quick: fewer replicates and less time. For experiments that have rows to leave out.
+    pub quick: bool,
+    /// Time for this experiment.
+    pub budget: Duration,
+    /// Seed of everything random in it.
+    pub seed: u64,
+    /// The chain of buffers given on the command line, if any.
+    pub chain: Option<&'a [u32]>,
+    /// Repeats of a chain, each with its own alignments.
+    pub chain_repeats: u32,
+    pub(super) id: &'static str,
+    pub(super) supervisor: &'a Supervisor,
+    pub(super) cpu: Option<usize>,
+    pub(super) replicates: u32,
+    pub(super) progress: &'a Progress,
+    pub(super) keeper: &'a RefCell<Keeper>,
+    /// What all experiments of the run planned and measured.
+    pub(super) total: &'a RefCell<Total>,
+}
+
+/// What all experiments of a run planned and measured.
+#[derive(Default)]
+pub struct Total {
+    /// Every situation.
+    pub situations: Vec<Situation>,
+    /// Everything measured of them.
+    pub outcome: Measurement,
+}
+
+/// What a time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The call included.
+    Gross,
+    /// Less the null call of the same round.
+    Net,
+}
+
+/// What a time is given in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum In {
+    /// Ticks of the time-stamp counter.
+    Ticks,
+    /// Core cycles, estimated by a chain of dependent additions or counted.
+    Cycles,
+    /// Nanoseconds.
+    Ns,
+}
+
+impl Context<'_> {
+    /// A comparison of these variants of a family under a condition. The first is the baseline, and runs twice for the
+    /// noise floor. Those that this build has not (the list differs by architecture and feature) take no part.
+    pub fn situation(&self, family: Family, condition: Condition, variants: &[&str]) -> Situation {
+        let there = |name: &&&str| carryline_variants::find(family, name).is_some();
+        let names: Vec<String> = variants.iter().filter(there).map(|name| (*name).to_owned()).collect();
+        let baseline = (!names.is_empty()).then_some(0);
+        let mut situation = standard::situation(family, condition, 1.0, &|_| (names.clone(), baseline));
+        situation.name = format!("{}: {}", self.id, situation.name);
+        situation
+    }
+
+    /// Measures situations within a share (0 to 1) of this experiment's time. Every variant is proved in the worker
+    /// process before it is timed there; one that the CPU cannot run, that is wrong, crashes or hangs is a figure that
+    /// is missing, with the reason.
+    ///
+    /// # Errors
+    /// When memory is short or no worker can be started: the experiment then says so in its stead.
+    pub fn measure(&self, situations: Vec<Situation>, share: f64) -> Result<Measured, Failure> {
+        self.here.check_memory(&situations)?;
+        let budget = self.budget.mul_f64(share.clamp(0.0, 1.0));
+        let plan = Plan {
+            situations,
+            plugins: Vec::new(),
+            replicates: self.replicates,
+            most_replicates: self.replicates,
+            budget,
+            seed: self.seed,
+            patience: self.supervisor.patience,
+        };
+        let unsupported: Vec<Proof> = plan
+            .subjects()
+            .into_iter()
+            .filter_map(|subject| Some(Proof { verdict: prove::unsupported(&subject)?, subject }))
+            .collect();
+        let ground = Ground {
+            supervisor: self.supervisor,
+            caches: self.here.caches,
+            cpu: self.cpu,
+            deadline: Instant::now() + budget,
+            progress: self.progress,
+            first_replicate: 0,
+            stop: &interrupt::requested,
+        };
+        let outcome = measure::run(&plan, &unsupported, &ground, &mut |arrival| {
+            self.keeper.borrow_mut().keep(&arrival);
+        })?;
+        let mut limits = outcome.limits.clone();
+        limits::raise(&mut limits, &outcome.gathered);
+        let summaries =
+            outcome.gathered.iter().map(|gathered| cells::summarise(gathered, &limits, plan.seed)).collect();
+        let measured = Measured {
+            gathered: outcome.gathered.clone(),
+            summaries,
+            ticks_per_ns: statistics::median(&outcome.ticks_per_ns),
+            seed: plan.seed,
+        };
+        let mut total = self.total.borrow_mut();
+        total.situations.extend(plan.situations);
+        total.outcome.absorb(outcome);
+        Ok(measured)
+    }
+
+    /// The full proof of variants, such as those known to be wrong, in worker processes.
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub fn prove(&self, family: Family, variants: &[&str]) -> Result<Vec<Proof>, Failure> {
+        let subject = |name: &&str| SubjectId { family: family.name().to_owned(), name: (*name).to_owned() };
+        let subjects: Vec<SubjectId> = variants.iter().map(subject).collect();
+        Ok(prove::all(self.supervisor, &[], &subjects, self.seed, self.progress)?)
+    }
+
+    /// Says what is being done now, on a terminal.
+    pub fn say(&self, what: &str) {
+        self.progress.say(format!("{}: {what}", self.id));
+    }
+
+    /// An error that ends this experiment, with the reason that stands in its stead.
+    pub fn impossible(&self, reason: impl Into<String>) -> Failure {
+        usage(reason)
+    }
+}
+
+/// What the engine measured for an experiment.
+pub struct Measured {
+    gathered: Vec<Gathered>,
+    summaries: Vec<Summary>,
+    ticks_per_ns: Option<f64>,
+    seed: u64,
+}
+
+impl Measured {
+    /// The time of a variant in the situation at that place of the list that was measured, as a figure; or the reason
+    /// why there is none. Times of one situation are paired round by round when a ratio is formed.
+    pub fn time(&self, situation: usize, variant: &str, basis: Basis, unit: In) -> Result<Figure, String> {
+        let gathered = self.gathered.get(situation).ok_or("no such situation")?;
+        let place = gathered.situation.subjects.iter().position(|name| name == variant);
+        let place = place.ok_or_else(|| format!("this build has no variant {variant}"))?;
+        if let Some((_, _, reason)) = gathered.lost.iter().find(|(lost, _, _)| *lost == place) {
+            return Err(reason.clone());
+        }
+        let samples = match basis {
+            Basis::Gross => gathered.gross(place),
+            Basis::Net => statistics::net(&gathered.gross(place), &gathered.null()),
+        };
+        self.figure(situation, samples, basis, unit)
+    }
+
+    /// The time of the null call in that situation.
+    pub fn null(&self, situation: usize, unit: In) -> Result<Figure, String> {
+        let gathered = self.gathered.get(situation).ok_or("no such situation")?;
+        self.figure(situation, gathered.null(), Basis::Gross, unit)
+    }
+
+    fn figure(
+        &self,
+        situation: usize,
+        samples: Vec<Vec<f64>>,
+        basis: Basis,
+        unit: In,
+    ) -> Result<Figure, String> {
+        let gathered = &self.gathered[situation];
+        let floor = self.summaries[situation].floor.unwrap_or(cells::FLOOR_WITHOUT_TWINS);
+        let set = format!("{} {basis:?}", gathered.situation.name);
+        let ticks = Figure::sampled("ticks", samples, Some(&set), floor, self.seed)
+            .ok_or("no time was left to measure it")?;
+        match unit {
+            In::Ticks => Ok(ticks),
+            In::Cycles => match cells::ticks_per_cycle(std::slice::from_ref(gathered)) {
+                Some(ticks_per_cycle) => Ok(ticks.scaled(1.0 / ticks_per_cycle, self.cycles_unit(situation))),
+                None => Err("this machine does not say how long a core cycle is".to_owned()),
+            },
+            In::Ns => match self.ticks_per_ns {
+                Some(ticks_per_ns) => Ok(ticks.scaled(1.0 / ticks_per_ns, "ns")),
+                None => Err("the clock's rate is not known".to_owned()),
+            },
+        }
+    }
+
+    fn cycles_unit(&self, situation: usize) -> &'static str {
+        let counted = |g: &Gathered| g.replicates.iter().flat_map(|r| &r.rounds).all(|round| round.counted);
+        if counted(&self.gathered[situation]) { "cycles pmu" } else { "cycles est." }
+    }
+
+    /// The cell of a variant: status, limit share, rank, bytes.
+    pub fn cell(&self, situation: usize, variant: &str) -> Option<&Cell> {
+        self.summaries.get(situation)?.cells.iter().find(|cell| cell.variant == variant)
+    }
+}

@@ -1,0 +1,251 @@
+//! csum40: the article's story of csum_partial over 40 bytes, step by step.
+//!
+//! Its program inlines the sum into a loop that feeds each result into the next call, and prints cycles per call. Here
+//! the same loop runs again ([`probe`]), beside one whose calls are independent and one with fences; then every
+//! step is called through a pointer, as users of a dispatched library call it, in cells of the engine. The two forms
+//! that the article got wrong are proved wrong.
+
+mod claims;
+mod probe;
+
+use super::{Basis, Context, Experiment, In, Outcome};
+use carryline_conditions::{Condition, Dependence, Offsets};
+use carryline_engine::failure::Failure;
+use carryline_engine::prove::{Proof, Verdict};
+use carryline_results::claims::{Datum, Figure, Figures, TableResult};
+use carryline_variants::Family;
+use claims::CLAIMS;
+use probe::{ADDRESSES, KERNELS, MODES, TRIALS, VARIANTS};
+
+/// See the module.
+pub static EXPERIMENT: Experiment = Experiment {
+    id: "csum40",
+    source: "vandeven-2021",
+    title: "Eight steps of csum_partial over 40 bytes",
+    weight: 1.0,
+    claims: CLAIMS,
+    probe: Some(&probe::PROBE),
+    run,
+};
+
+/// A step of the story: what was done, and cycles at even and odd addresses as published, then between fences.
+struct Step {
+    kernel: &'static str,
+    what: &'static str,
+    published: [Option<f64>; 2],
+    published_fenced: [Option<f64>; 2],
+}
+
+const fn step(
+    kernel: &'static str,
+    what: &'static str,
+    published: [f64; 2],
+    fenced: Option<[f64; 2]>,
+) -> Step {
+    let published_fenced = match fenced {
+        Some([even, odd]) => [Some(even), Some(odd)],
+        None => [None, None],
+    };
+    Step { kernel, what, published: [Some(published[0]), Some(published[1])], published_fenced }
+}
+
+const STEPS: [Step; 8] = [
+    step("baseline", "any length, odd addresses apart", [11.1, 19.2], Some([19.1, 26.9])),
+    step("specialised", "the length fixed at 40", [11.1, 19.2], Some([18.2, 26.9])),
+    step("odd removed", "odd addresses like any other", [11.1, 11.1], Some([18.4, 18.8])),
+    step("dead code", "one block of 40, one carry brought around", [9.1, 9.1], Some([14.0, 15.2])),
+    step("adx", "two chains, by adcx and adox", [6.1, 6.1], Some([15.8, 17.8])),
+    step("two streams", "two chains, by adc alone", [6.1, 6.1], Some([16.3, 16.5])),
+    step("train 32", "ten 32-bit words in four trains", [5.7, 5.8], None),
+    step("zero sum", "the seed taken to be 0", [4.0, 4.0], Some([14.4, 14.1])),
+];
+
+fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let inlined = context.probe("inlined40", &serde_json::Value::Null, 0.35)?;
+    for mode in MODES {
+        for address in ADDRESSES {
+            for kernel in KERNELS {
+                let name = format!("{kernel}, {mode}, {address}");
+                outcome.figures.add_or_reason(name.clone(), inlined.cycles(&name));
+            }
+        }
+    }
+    for (name, fact) in [
+        ("baseline's share of wrong sums", "wrong at odd addresses"),
+        ("listing's share of wrong sums", "wrong two streams"),
+    ] {
+        let share = inlined.facts.first().and_then(|facts| facts.get(fact)?.as_f64());
+        let reason = || inlined.reason.clone().unwrap_or_else(|| "nobody counted".to_owned());
+        outcome
+            .figures
+            .add_or_reason(name, share.and_then(|share| Figure::exact("", share)).ok_or_else(reason));
+    }
+    outcome.tables.push(story(&outcome.figures));
+    outcome.tables.push(modes(&outcome.figures));
+    called(context, &mut outcome)?;
+    known_bad(context, &mut outcome)?;
+    if let Some(reason) = &inlined.reason {
+        outcome.notes.push(format!("The article's own loop cannot be timed here: {reason}."));
+    }
+    outcome.notes.push(headline(&outcome.figures));
+    Ok(outcome)
+}
+
+/// The article's table: a row for each step.
+fn story(figures: &Figures) -> TableResult {
+    let mut table = TableResult::new(
+        "The story, a row for each step: each sum fed into the next call, inlined",
+        &[
+            ("step", ""),
+            ("what was done", ""),
+            ("even published", "cycles"),
+            ("even here", "cycles"),
+            ("odd published", "cycles"),
+            ("odd here", "cycles"),
+        ],
+    );
+    let here = |kernel: &str, address: &str| -> Datum {
+        figures.get(&format!("{kernel}, chained, {address}")).into()
+    };
+    table.push(vec![
+        "null".into(),
+        "an empty loop".into(),
+        Datum::None,
+        here("null", "even"),
+        Datum::None,
+        here("null", "odd"),
+    ]);
+    for step in &STEPS {
+        table.push(vec![
+            step.kernel.into(),
+            step.what.into(),
+            step.published[0].into(),
+            here(step.kernel, "even"),
+            step.published[1].into(),
+            here(step.kernel, "odd"),
+        ]);
+    }
+    table
+}
+
+/// What the article's one column holds together: every mode on its own.
+fn modes(figures: &Figures) -> TableResult {
+    let mut table = TableResult::new(
+        "Every mode on its own, inlined; fenced: less the empty loop's, as published",
+        &[
+            ("step", ""),
+            ("chained even", "cycles"),
+            ("chained odd", "cycles"),
+            ("independent even", "cycles"),
+            ("independent odd", "cycles"),
+            ("fenced even published", "cycles"),
+            ("fenced even here", "cycles"),
+            ("fenced odd published", "cycles"),
+            ("fenced odd here", "cycles"),
+        ],
+    );
+    for step in &STEPS {
+        let here = |mode: &str, address: &str| -> Datum {
+            figures.get(&format!("{}, {mode}, {address}", step.kernel)).into()
+        };
+        table.push(vec![
+            step.kernel.into(),
+            here("chained", "even"),
+            here("chained", "odd"),
+            here("independent", "even"),
+            here("independent", "odd"),
+            step.published_fenced[0].into(),
+            here("fenced", "even"),
+            step.published_fenced[1].into(),
+            here("fenced", "odd"),
+        ]);
+    }
+    table
+}
+
+/// Every step as a routine behind a pointer, through the engine.
+fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
+    let mut situations = Vec::new();
+    for dependence in Dependence::ALL {
+        for offset in [0, 1] {
+            let offsets = Offsets::Fixed { dst: offset, src: offset };
+            let condition = Condition { dependence, offsets, ..Condition::plain(40) };
+            situations.push(context.situation(Family::Checksum, condition, &VARIANTS));
+        }
+    }
+    let measured = context.measure(situations, 0.55)?;
+    let mut table = TableResult::new(
+        "Called through a pointer, the call included; fenced: less the null call",
+        &[
+            ("variant", ""),
+            ("chained even", "cycles"),
+            ("chained odd", "cycles"),
+            ("independent even", "cycles"),
+            ("independent odd", "cycles"),
+            ("fenced even", "cycles"),
+            ("fenced odd", "cycles"),
+        ],
+    );
+    let mut row: Vec<Datum> = vec!["null call".into()];
+    row.extend((0..6).map(|place| Datum::from(measured.null(place, In::Cycles).as_ref().ok())));
+    table.push(row);
+    for variant in VARIANTS {
+        let mut row: Vec<Datum> = vec![variant.into()];
+        for place in 0..6 {
+            // Between fences the call stands beside the sum; elsewhere it overlaps.
+            let basis = if MODES[place / 2] == "fenced" { Basis::Net } else { Basis::Gross };
+            let time = measured.time(place, variant, basis, In::Cycles);
+            row.push(time.as_ref().ok().into());
+            let (mode, address) = (MODES[place / 2], ADDRESSES[place % 2]);
+            outcome.figures.add_or_reason(format!("{variant} called, {mode}, {address}"), time);
+        }
+        table.push(row);
+    }
+    outcome.tables.push(table);
+    Ok(())
+}
+
+/// The two forms that the article got wrong, with the input that shows it.
+fn known_bad(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
+    let mut table = TableResult::new(
+        format!("What the article never compared: its sums, over {TRIALS} random messages and seeds"),
+        &[("variant", ""), ("wrong", "share"), ("proof", ""), ("smallest input found", "")],
+    );
+    for (proof, share) in context
+        .prove(Family::Checksum, &["odd_address_baseline", "two_streams_article"])?
+        .iter()
+        .zip(["baseline's share of wrong sums", "listing's share of wrong sums"])
+    {
+        let (verdict, input) = caught(proof);
+        let share = outcome.figures.get(share);
+        table.push(vec![proof.subject.name.clone().into(), share.into(), verdict.into(), input.into()]);
+    }
+    outcome.tables.push(table);
+    Ok(())
+}
+
+fn caught(proof: &Proof) -> (&'static str, String) {
+    match &proof.verdict {
+        Verdict::Wrong(found) => ("wrong, as known", found.sentence.clone()),
+        Verdict::Crashed(found) | Verdict::TimedOut(found) => ("died", found.sentence.clone()),
+        Verdict::Proved(_) => ("NOT caught", "declared wrong, and yet nothing wrong was found".to_owned()),
+        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => ("not proved", reason.clone()),
+    }
+}
+
+/// What the article's column hides, in one sentence with this machine's figures.
+fn headline(figures: &Figures) -> String {
+    let value = |kernel: &str, mode: &str| {
+        figures.get(&format!("{kernel}, {mode}, even")).map(|figure| format!("{:.1}", figure.value()))
+    };
+    let pair = |mode| value("dead code", mode).zip(value("two streams", mode));
+    match pair("chained").zip(pair("independent")) {
+        Some(((chained, chained_two), (independent, independent_two))) => format!(
+            "One chain against two streams: {chained} against {chained_two} cycles where each sum feeds the next \
+             call, {independent} against {independent_two} where calls are independent: the published column is \
+             latency through the seed, not throughput."
+        ),
+        None => "One chain against two streams could not be measured both ways.".to_owned(),
+    }
+}

@@ -1,0 +1,124 @@
+//! dirty-check: zero only what is not zero already, by the share of blocks that are dirty.
+//!
+//! Two ways of i686_pagezero look before they write: the old one scans for a word that is not zero and zeroes from there,
+//! the new one ORs 32 bytes together and writes the block only if something is set. Held against routines that write
+//! whatever is there, over pages with 0 to all of their 128 blocks dirty, hot and cold.
+
+mod claims;
+mod probe;
+
+use super::string_startup::plot;
+use super::{Context, Experiment, Outcome, Probed};
+use carryline_engine::failure::Failure;
+use carryline_results::claims::{Datum, Figure, TableResult};
+use carryline_statistics as statistics;
+use claims::CLAIMS;
+use probe::{BLOCKS, DIRTY, STATES, VARIANTS, name};
+
+/// See the module.
+pub static EXPERIMENT: Experiment = Experiment {
+    id: "dirty-check",
+    source: "evans-2003",
+    title: "Zeroing only what is not zero already",
+    weight: 0.5,
+    claims: CLAIMS,
+    probe: Some(&probe::PROBE),
+    run,
+};
+
+fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let found = context.probe("dirty_check", &serde_json::Value::Null, 1.0)?;
+    for state in STATES {
+        for variant in VARIANTS {
+            for dirty in DIRTY {
+                let name = name(variant, state, dirty);
+                outcome.figures.add_or_reason(name.clone(), found.ns(&name));
+            }
+        }
+        let even = break_even(&found, state, context.seed);
+        outcome.tables.push(table(&outcome, state));
+        outcome.plots.push(curve(&outcome, state));
+        outcome.notes.push(match &even {
+            Ok(share) => format!(
+                "{state}: the look costs as much as stosl once {:.0} % of the blocks are dirty ({:.0} to {:.0}).",
+                share.value(),
+                share.estimate().low,
+                share.estimate().high
+            ),
+            Err(reason) => format!("{state}: {reason}."),
+        });
+        outcome.figures.add_or_reason(format!("break-even share, {state}"), even);
+    }
+    outcome.notes.push(
+        "State before each sample: dirty blocks drawn anew and filled with random bytes, the others zero; then hot is 4 \
+         pages read once more, cold is 64 pages with every line flushed. Calls go through a pointer."
+            .to_owned(),
+    );
+    Ok(outcome)
+}
+
+/// The share of dirty blocks, in percent, at which looking costs what writing all does.
+fn break_even(found: &Probed, state: &str, seed: u64) -> Result<Figure, String> {
+    let of = |variant: &str| -> Result<Vec<Figure>, String> {
+        DIRTY.iter().map(|dirty| found.figure(&name(variant, state, *dirty))).collect()
+    };
+    let (look, write) = (of(VARIANTS[0])?, of(VARIANTS[2])?);
+    let medians: Vec<f64> =
+        look.iter().zip(&write).map(|(look, write)| look.value() - write.value()).collect();
+    let together: Vec<&Figure> = look.iter().chain(&write).collect();
+    Figure::by_round("%", &together, seed, |times| {
+        let (look, write) = times.split_at(DIRTY.len());
+        let differences: Vec<f64> = look.iter().zip(write).map(|(look, write)| look - write).collect();
+        share(&differences).unwrap_or(f64::NAN)
+    })
+    .filter(|_| share(&medians).is_some())
+    .ok_or_else(|| match medians.first() {
+        Some(first) if *first >= 0.0 => "the look costs more than stosl whatever is dirty".to_owned(),
+        _ => "the look costs less than stosl whatever is dirty".to_owned(),
+    })
+}
+
+/// Where look less write, by share of dirty blocks, reaches zero: in percent.
+fn share(differences: &[f64]) -> Option<f64> {
+    let percent = |dirty: &u32| f64::from(*dirty) * 100.0 / f64::from(BLOCKS);
+    let points: Vec<(f64, f64)> = DIRTY.iter().map(percent).zip(differences.iter().copied()).collect();
+    statistics::crossing(&points)
+}
+
+fn table(outcome: &Outcome, state: &str) -> TableResult {
+    let columns: Vec<(&str, &str)> =
+        [("dirty", "of 128")].into_iter().chain(VARIANTS.map(|variant| (variant, "ns"))).collect();
+    let mut table =
+        TableResult::new(format!("A page of 4 KB, {state}, by dirty blocks of 32 bytes"), &columns);
+    for dirty in DIRTY {
+        let here = |variant: &str| -> Datum { outcome.figures.get(&name(variant, state, dirty)).into() };
+        table.push(std::iter::once(dirty.to_string().into()).chain(VARIANTS.map(here)).collect());
+    }
+    table
+}
+
+fn curve(outcome: &Outcome, state: &str) -> String {
+    let points = |variant: &str| {
+        let point = |dirty: &u32| {
+            Some((u64::from(*dirty) * 32, outcome.figures.get(&name(variant, state, *dirty))?.value()))
+        };
+        // A logarithm has no place for none.
+        (variant.to_owned(), DIRTY.iter().filter(|dirty| **dirty > 0).filter_map(point).collect())
+    };
+    plot(&format!("A page of 4 KB, {state}, by dirty bytes"), "ns", true, VARIANTS.map(points).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_break_even_lies_where_the_costs_meet() {
+        // A look of 10 and 1 for each dirty block, against 42 whatever is dirty.
+        let differences: Vec<f64> = DIRTY.iter().map(|dirty| 10.0 + f64::from(*dirty) - 42.0).collect();
+        assert_eq!(share(&differences), Some(25.0));
+        assert_eq!(share(&[1.0; DIRTY.len()]), None);
+        assert_eq!(share(&[-1.0; DIRTY.len()]), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! Pages with a share of dirty blocks, zeroed by routines that look first and by routines that do not.
+//!
+//! A page is 128 blocks of 32 bytes. Before each sample so many of them, drawn anew, are filled with random bytes and the
+//! others are zero; then all pages are read (`hot`) or every line is flushed from all caches (`cold`), and the pages are
+//! zeroed one after the other. Series are `VARIANT, STATE, BLOCKS`, in ticks for a page. Every routine is a variant of
+//! the collection, proved first, called through a pointer.
+
+use crate::batches::{Batches, Timed, flush_range};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use carryline_machine::arena::{Arena, Pages};
+use carryline_sampler::{shuffle, touch};
+use carryline_variants::landing::Landing;
+use carryline_variants::{Family, Routine, ZeroFn};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::rc::Rc;
+
+/// See the module.
+pub static PROBE: Probe = Probe {
+    name: "dirty_check",
+    what: "pages zeroed with and without a look first, by share of dirty blocks",
+    start,
+};
+
+/// The variants, in the order of the table: looking first, then not.
+pub const VARIANTS: [&str; 6] =
+    ["i686_pagezero_or", "i686_pagezero_scan", "rep_stosl", "rep_stosb", "mov32_unroll_64", "movntps"];
+/// The caches' states.
+pub const STATES: [&str; 2] = ["hot", "cold"];
+/// Blocks of a page.
+pub const BLOCKS: u32 = 128;
+/// How many of a page's blocks are dirty.
+pub const DIRTY: [u32; 8] = [0, 1, 4, 16, 32, 64, 96, 128];
+const BLOCK_BYTES: usize = 32;
+const PAGE_BYTES: usize = BLOCKS as usize * BLOCK_BYTES;
+
+/// A series' name.
+#[must_use]
+pub fn name(variant: &str, state: &str, dirty: u32) -> String {
+    format!("{variant}, {state}, {dirty}")
+}
+
+/// Pages of a sample: all of them fit in the first level beside what else is there.
+const fn pages(state: &str) -> usize {
+    if matches!(state.as_bytes(), b"hot") { 4 } else { 64 }
+}
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    let mut arena =
+        Arena::new(64 * PAGE_BYTES, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+    arena.prefault();
+    let arena = Rc::new(arena);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
+    let (mut all, mut unusable) = (Vec::new(), Vec::new());
+    for variant in VARIANTS {
+        let routine = match setup.verified(Family::Zero, variant).map(|proved| proved.subject().routine) {
+            Ok(Landing::Routine(Routine::Zero(routine))) => routine,
+            Ok(_) => continue,
+            Err(reason) => {
+                unusable.push((variant, reason.to_string()));
+                continue;
+            }
+        };
+        for state in STATES {
+            for dirty in DIRTY {
+                let title = name(variant, state, dirty);
+                if title == name(VARIANTS[2], "hot", 0) {
+                    all.push(series(format!("{title} again"), routine, state, dirty, &arena, rng.next_u64()));
+                }
+                all.push(series(title, routine, state, dirty, &arena, rng.next_u64()));
+            }
+        }
+    }
+    if all.is_empty() {
+        return Err(Impossible("no routine of the comparison runs here".to_owned()));
+    }
+    let facts = serde_json::json!({ "unusable": unusable });
+    Ok(Box::new(Batches::new(setup, all).twin(&name(VARIANTS[2], "hot", 0)).with_facts(facts)))
+}
+
+fn series(
+    title: String,
+    routine: ZeroFn,
+    state: &'static str,
+    dirty: u32,
+    arena: &Rc<Arena>,
+    seed: u64,
+) -> Timed {
+    let pages = pages(state);
+    // Four pages take as long as some of the slower clocks' steps.
+    let repeats = if state == "hot" { 16 } else { 1 };
+    let (prepared, zeroed) = (arena.clone(), arena.clone());
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    Timed::new(title, pages as u32, move |times| {
+        for page in 0..times as usize % (pages + 1) {
+            // SAFETY: a page of the arena, which has at least as many; nobody else has it.
+            unsafe { routine(zeroed.start().wrapping_add(page * PAGE_BYTES), PAGE_BYTES) };
+        }
+    })
+    .before(move || {
+        // SAFETY: as above, and nothing runs beside this.
+        unsafe {
+            std::slice::from_raw_parts_mut(prepared.start(), pages * PAGE_BYTES)
+                .chunks_mut(PAGE_BYTES)
+                .for_each(|page| soil(page, dirty, &mut rng));
+            match state {
+                "hot" => touch(prepared.start(), pages * PAGE_BYTES, false),
+                _ => flush_range(prepared.start(), pages * PAGE_BYTES),
+            }
+        }
+    })
+    .repeated(repeats)
+}
+
+/// Makes that many blocks of a page dirty, drawn at random, and the others zero.
+fn soil(page: &mut [u8], dirty: u32, rng: &mut Xoshiro256PlusPlus) {
+    let mut blocks: Vec<&mut [u8]> = page.chunks_mut(BLOCK_BYTES).collect();
+    shuffle(rng, &mut blocks);
+    for (place, block) in blocks.into_iter().enumerate() {
+        if place < dirty as usize {
+            rng.fill_bytes(block);
+            // Not even by chance zero.
+            block[0] |= 1;
+        } else {
+            block.fill(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batches::tests::setup;
+    use carryline_verification::status::StatusPage;
+
+    #[test]
+    fn a_page_has_as_many_dirty_blocks_as_it_should() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut page = vec![0x55_u8; PAGE_BYTES];
+        let mut places = std::collections::BTreeSet::new();
+        for dirty in DIRTY.into_iter().chain(DIRTY) {
+            soil(&mut page, dirty, &mut rng);
+            let found: Vec<usize> = page
+                .chunks(BLOCK_BYTES)
+                .enumerate()
+                .filter_map(|(place, block)| block.iter().any(|byte| *byte != 0).then_some(place))
+                .collect();
+            assert_eq!(found.len(), dirty as usize);
+            places.insert(found);
+        }
+        // None and all are always the same ones; the others are drawn.
+        assert_eq!(places.len(), 2 + 2 * (DIRTY.len() - 2));
+    }
+
+    #[test]
+    fn every_variant_has_its_series_or_a_reason() {
+        let status = StatusPage::create().expect("a page");
+        let mut rounds = start(&setup(&serde_json::Value::Null, &status)).expect("some variant runs");
+        let (series, samples) = (rounds.series(), rounds.round(&status).expect("a round"));
+        assert_eq!(series.len(), samples.len());
+        let unusable = rounds.facts()["unusable"].to_string();
+        for variant in VARIANTS {
+            for state in STATES {
+                for dirty in DIRTY {
+                    let wanted = name(variant, state, dirty);
+                    let there = series.iter().any(|one| one.name == wanted);
+                    assert!(there || unusable.contains(variant), "{wanted}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! Four ways to write to a page, in every order, and each of them again in a state that is made and stated.
+//!
+//! The four, as their author numbered them: (1) 4 KB by `rep stosl`, (2) 4 KB by libc's bzero, (3) a 32-bit write to
+//! a page written before, (4) the first 32-bit write to an untouched page. He ran them in the order 4, 3, 2, 1 on one
+//! page after the other, so each found the caches as the one before had left them. Here every order runs, each on
+//! fresh pages of its own; whatever runs first takes the page fault, whatever its number says.
+//!
+//! Times are gross: the clock's own cost is in them, as in the published ones; the series [`CLOCK`] is that cost alone.
+//! Series: `order ABCD: N` for every order, `N at place P` (the mean over the orders that have it there), and one for each
+//! of [`STATES`] (`drained`: until the stores are in the cache). Frames are given back flushed, so the kernel clears cold lines, except where a state says hot.
+
+use crate::pages::{self, Left, Ready, Writes, drain};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
+use carryline_machine::arena::{Arena, Pages, page_bytes};
+use carryline_sampler::shuffle;
+use carryline_variants::ZeroFn;
+use carryline_verification::status::StatusPage;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// See the module.
+pub static PROBE: Probe =
+    Probe { name: "four_numbers", what: "four ways to write to a page, in every order and state", start };
+
+/// The clock alone.
+pub const CLOCK: &str = "clock alone";
+
+/// What is timed in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Nothing,
+    Stosl,
+    Bzero,
+    Write,
+}
+
+/// What the page is like before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// Mapped, and its lines left like this.
+    Mapped(Left),
+    /// Not mapped, and its frame left like this when it was given back.
+    Untouched(Left),
+    /// Not mapped, and yet there, in a file.
+    Ready,
+}
+
+/// Something to time in a state that is made for it.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// What its series is called.
+    pub name: &'static str,
+    what: What,
+    before: Before,
+    /// Whether the time ends when the stores are in the cache, not when they have left the pipeline.
+    drained: bool,
+}
+
+const fn state(name: &'static str, what: What, before: Before, drained: bool) -> State {
+    State { name, what, before, drained }
+}
+
+const HOT: Before = Before::Mapped(Left::Hot);
+const COLD: Before = Before::Mapped(Left::Cold);
+
+/// The states, in the order of the table; the twin of the second follows it.
+pub const STATES: [State; 19] = [
+    state(CLOCK, What::Nothing, HOT, false),
+    state("rep stosl, hot", What::Stosl, HOT, false),
+    state("rep stosl, hot, again", What::Stosl, HOT, false),
+    state("rep stosl, cold", What::Stosl, COLD, false),
+    state("rep stosl, hot, drained", What::Stosl, HOT, true),
+    state("rep stosl, cold, drained", What::Stosl, COLD, true),
+    state("rep stosl, untouched", What::Stosl, Before::Untouched(Left::Cold), false),
+    state("bzero, hot", What::Bzero, HOT, false),
+    state("bzero, cold", What::Bzero, COLD, false),
+    state("bzero, hot, drained", What::Bzero, HOT, true),
+    state("bzero, cold, drained", What::Bzero, COLD, true),
+    state("bzero, untouched", What::Bzero, Before::Untouched(Left::Cold), false),
+    state("write, hot line", What::Write, HOT, false),
+    state("write, cold line", What::Write, COLD, false),
+    state("write, hot line, drained", What::Write, HOT, true),
+    state("write, cold line, drained", What::Write, COLD, true),
+    state("first write, frame hot", What::Write, Before::Untouched(Left::Hot), false),
+    state("first write, frame cold", What::Write, Before::Untouched(Left::Cold), false),
+    state("write, ready page not mapped", What::Write, Before::Ready, false),
+];
+/// Bytes that are zeroed.
+pub const ZEROED_BYTES: usize = 4096;
+
+/// Pages for each order, and for each state, of a round.
+const PAGES_EACH: usize = 16;
+
+/// Every order of the four numbers.
+#[must_use]
+pub fn orders() -> Vec<[u8; 4]> {
+    let mut orders = Vec::new();
+    for a in 1..=4 {
+        for b in (1..=4).filter(|n| *n != a) {
+            for c in (1..=4).filter(|n| *n != a && *n != b) {
+                orders.push([a, b, c, 10 - a - b - c]);
+            }
+        }
+    }
+    orders
+}
+
+/// What a series of an order is called.
+#[must_use]
+pub fn name(order: [u8; 4], number: u8) -> String {
+    let [a, b, c, d] = order;
+    format!("order {a}{b}{c}{d}: {number}")
+}
+
+/// What the series of a number at a place (1 to 4) is called.
+#[must_use]
+pub fn name_at(number: u8, place: u8) -> String {
+    format!("{number} at place {place}")
+}
+
+struct FourNumbers {
+    arena: Arena,
+    ready: Ready,
+    stosl: ZeroFn,
+    bzero: ZeroFn,
+    rng: Xoshiro256PlusPlus,
+    /// First writes so far, the pages of them that were mapped already, and the faults they took.
+    first_writes: u64,
+    touched_before: Option<u64>,
+    faults: u64,
+    /// Frames given back, and how many the next fault got again; `None` where frames are not shown.
+    frames: Option<(u64, u64)>,
+}
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Impossible("rep stosl and clflush are x86-64 instructions".to_owned()));
+    }
+    if page_bytes() != ZEROED_BYTES {
+        return Err(Impossible(format!("pages have {} bytes here, not 4096", page_bytes())));
+    }
+    let (_, stosl) = setup.zeroing(&["rep_stosl"])?;
+    // Since bzero left POSIX the C library has it as memset.
+    let (_, bzero) = setup.zeroing(&["libc_memset"])?;
+    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
+    Ok(Box::new(FourNumbers {
+        arena: Arena::new(orders().len() * PAGES_EACH * ZEROED_BYTES, Pages::Base).map_err(impossible)?,
+        ready: Ready::new(PAGES_EACH * ZEROED_BYTES, Writes::Through).map_err(impossible)?,
+        stosl,
+        bzero,
+        rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+        first_writes: 0,
+        touched_before: Some(0),
+        faults: 0,
+        frames: None,
+    }))
+}
+
+/// A 32-bit write at an offset that all of them share: a line in the midst of the page.
+///
+/// # Safety
+/// `page` is a page that this thread may write.
+#[inline(always)]
+unsafe fn write(page: *mut u8) {
+    // SAFETY: aligned, inside the page.
+    unsafe { page.add(2048).cast::<u32>().write_volatile(1) }
+}
+
+/// The mean of the middle half: no disturbance is in it, and where the clock goes in steps it lies between them.
+fn middle(mut ticks: Vec<f64>) -> f64 {
+    ticks.sort_by(f64::total_cmp);
+    let quarter = ticks.len() / 4;
+    let half = &ticks[quarter..ticks.len() - quarter];
+    half.iter().sum::<f64>() / half.len() as f64
+}
+
+impl FourNumbers {
+    fn page(&self, index: usize) -> *mut u8 {
+        self.arena.start().wrapping_add(index * ZEROED_BYTES)
+    }
+
+    /// Ticks of one thing on one page.
+    fn act(&self, what: What, page: *mut u8, drained: bool) -> f64 {
+        let fence = || {
+            if drained {
+                drain();
+            }
+        };
+        match what {
+            What::Nothing => time(0.0, fence),
+            What::Stosl | What::Bzero => {
+                let zero = if what == What::Stosl { self.stosl } else { self.bzero };
+                time(0.0, || {
+                    // SAFETY: a whole page of this special's own, which this thread alone has; the routines are proved.
+                    unsafe { zero(page, ZEROED_BYTES) };
+                    fence();
+                })
+            }
+            What::Write => time(0.0, || {
+                // SAFETY: as above.
+                unsafe { write(page) };
+                fence();
+            }),
+        }
+    }
+
+    /// Makes every page of the arena untouched, its frames cold.
+    fn release(&mut self) -> Result<(), Impossible> {
+        // SAFETY: the arena's own pages, whose contents nobody needs.
+        unsafe {
+            pages::leave(self.arena.start(), self.arena.len(), Left::Cold);
+            pages::give_back(self.arena.start(), self.arena.len())
+        }
+        .map_err(|error| Impossible(format!("the kernel does not take pages back: {error}")))
+    }
+
+    /// Makes one page untouched, its frame left as said.
+    fn release_one(&mut self, page: *mut u8, left: Left) -> Result<(), Impossible> {
+        // SAFETY: a page of the arena, whose contents nobody needs.
+        unsafe {
+            write(page);
+            pages::leave(page, ZEROED_BYTES, left);
+            pages::give_back(page, ZEROED_BYTES)
+        }
+        .map_err(|error| Impossible(format!("the kernel does not take pages back: {error}")))
+    }
+
+    /// Every order on pages of its own: a sample for each order and number.
+    fn in_every_order(&mut self, orders: &[[u8; 4]], status: &StatusPage) -> Result<Vec<f64>, Impossible> {
+        self.release()?;
+        let pages = orders.len() * PAGES_EACH;
+        self.touched_before = self
+            .touched_before
+            .zip(pages::mapped(self.arena.start(), pages))
+            .map(|(sum, now)| sum + now as u64);
+        let mut turn: Vec<usize> = (0..orders.len()).collect();
+        shuffle(&mut self.rng, &mut turn);
+        let mut samples = vec![f64::NAN; orders.len() * 4];
+        let before = pages::minor_faults();
+        for order in turn {
+            let mut ticks: [Vec<f64>; 4] = Default::default();
+            for at in 0..PAGES_EACH {
+                let page = self.page(order * PAGES_EACH + at);
+                for number in orders[order] {
+                    let what = [What::Stosl, What::Bzero, What::Write, What::Write][usize::from(number) - 1];
+                    ticks[usize::from(number) - 1].push(self.act(what, page, false));
+                }
+            }
+            for (number, ticks) in ticks.into_iter().enumerate() {
+                samples[order * 4 + number] = middle(ticks);
+            }
+        }
+        self.faults += pages::minor_faults() - before;
+        self.first_writes += pages as u64;
+        status.beat();
+        Ok(samples)
+    }
+
+    /// A state, made for every page anew.
+    fn in_state(&mut self, state: &State) -> Result<f64, Impossible> {
+        let mut ticks = Vec::with_capacity(PAGES_EACH);
+        for at in 0..PAGES_EACH {
+            let mut page = self.page(at);
+            let mut given = None;
+            match state.before {
+                Before::Mapped(left) => {
+                    // The code is warm, whatever the page is.
+                    self.act(state.what, page, false);
+                    // SAFETY: a page of the arena, which this thread alone has.
+                    unsafe { pages::leave(page, ZEROED_BYTES, Left::Hot) };
+                    if left == Left::Cold {
+                        // SAFETY: as above.
+                        unsafe { pages::leave(page, ZEROED_BYTES, left) };
+                    }
+                    drain();
+                }
+                Before::Untouched(left) => {
+                    // SAFETY: as above.
+                    unsafe { write(page) };
+                    given = pages::frame(page);
+                    self.release_one(page, left)?;
+                }
+                Before::Ready => {
+                    page = self.ready.start().wrapping_add(at * ZEROED_BYTES);
+                    // SAFETY: a page of the file.
+                    unsafe {
+                        pages::leave(page, ZEROED_BYTES, Left::Hot);
+                        pages::give_back(page, ZEROED_BYTES)
+                    }
+                    .map_err(|error| Impossible(format!("a mapped page stays: {error}")))?;
+                }
+            }
+            ticks.push(self.act(state.what, page, state.drained));
+            if let Some((given, got)) = given.zip(pages::frame(page)) {
+                let (all, same) = self.frames.unwrap_or((0, 0));
+                self.frames = Some((all + 1, same + u64::from(given == got)));
+            }
+        }
+        Ok(middle(ticks))
+    }
+}
+
+impl Rounds for FourNumbers {
+    fn series(&self) -> Vec<Series> {
+        let of_orders = orders().into_iter().flat_map(|order| (1..=4).map(move |number| name(order, number)));
+        let of_places = (1..=4).flat_map(|number| (1..=4).map(move |place| name_at(number, place)));
+        let of_states = STATES.iter().map(|state| state.name.to_owned());
+        of_orders.chain(of_places).chain(of_states).map(Series::ticks).collect()
+    }
+
+    fn twins(&self) -> Vec<(usize, usize)> {
+        let first = orders().len() * 4 + 16;
+        vec![(first + 1, first + 2)]
+    }
+
+    fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
+        let orders = orders();
+        let mut samples = self.in_every_order(&orders, status)?;
+        for number in 1..=4_u8 {
+            for place in 0..4 {
+                let there = orders.iter().enumerate().filter(|(_, order)| order[place] == number);
+                let ticks: Vec<f64> =
+                    there.map(|(order, _)| samples[order * 4 + usize::from(number) - 1]).collect();
+                samples.push(ticks.iter().sum::<f64>() / ticks.len() as f64);
+            }
+        }
+        let mut turn: Vec<usize> = (0..STATES.len()).collect();
+        shuffle(&mut self.rng, &mut turn);
+        let mut states = [f64::NAN; STATES.len()];
+        for state in turn {
+            states[state] = self.in_state(&STATES[state])?;
+            status.beat();
+        }
+        samples.extend(states);
+        Ok(samples)
+    }
+
+    fn facts(&mut self) -> serde_json::Value {
+        serde_json::json!({
+            "first writes": self.first_writes,
+            "of pages that were mapped before": self.touched_before,
+            "faults": self.faults,
+            "frames given back, and got again": self.frames,
+        })
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use carryline_machine::environment::CacheSizes;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn there_are_24_orders_and_the_original_is_one_of_them() {
+        let orders = orders();
+        assert_eq!(orders.iter().collect::<BTreeSet<_>>().len(), 24);
+        assert!(orders.contains(&[4, 3, 2, 1]));
+        assert!(orders.iter().all(|order| order.iter().collect::<BTreeSet<_>>().len() == 4));
+    }
+
+    #[test]
+    fn pages_are_untouched_before_every_order_and_each_faults_once() {
+        let status = StatusPage::create().expect("a page");
+        let setup = crate::testing::setup_for_test(
+            &status,
+            3,
+            CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
+        );
+        let mut rounds = start(&setup).expect("an x86-64 CPU");
+        let samples = rounds.round(&status).expect("a round");
+        assert_eq!(samples.len(), rounds.series().len());
+        assert!(samples.iter().all(|sample| sample.is_finite()));
+        let (one, other) = rounds.twins()[0];
+        let series = rounds.series();
+        assert_eq!(format!("{}, again", series[one].name), series[other].name);
+        let facts = rounds.facts();
+        assert_eq!(facts["first writes"], 24 * 16);
+        assert!(facts["of pages that were mapped before"].as_u64().unwrap_or(0) == 0, "{facts}");
+        // Kernels that do not count faults say 0.
+        let faults = facts["faults"].as_u64().expect("a number");
+        assert!(faults == 0 || faults >= 24 * 16, "{facts}");
+    }
+}

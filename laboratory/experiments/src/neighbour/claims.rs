@@ -1,0 +1,37 @@
+//! What is claimed.
+
+use carryline_results::claims::{Claim, Rule};
+
+/// The claims.
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "zeroing-slows-bandwidth",
+        text: "an idle core that zeroes pages through the cache slows another that streams memory, by a twentieth at least",
+        published: "no figure",
+        rule: Rule::at_least("bandwidth, beside cached zeroing", "bandwidth, alone", 1.05),
+    },
+    Claim {
+        id: "zeroing-slows-latency",
+        text: "it slows another that waits for memory, by a twentieth at least",
+        published: "no figure",
+        rule: Rule::at_least("latency, beside cached zeroing", "latency, alone", 1.05),
+    },
+    Claim {
+        id: "not-only-pollution",
+        text: "not only the caches suffer: zeroing past them slows a stream from memory as well",
+        published: "no figure",
+        rule: Rule::at_least("bandwidth, beside NT zeroing", "bandwidth, alone", 1.05),
+    },
+    Claim {
+        id: "zeroing-pollutes-a-shared-cache",
+        text: "zeroing through the cache takes it from others: work within the last level is slowed by a tenth at least",
+        published: "no figure",
+        rule: Rule::at_least("cache latency, beside cached zeroing", "cache latency, alone", 1.1),
+    },
+    Claim {
+        id: "past-the-cache-spares-it",
+        text: "zeroing past the cache leaves work within the last level alone: at most a twentieth slower",
+        published: "no figure",
+        rule: Rule::at_most("cache latency, beside NT zeroing", "cache latency, alone", 1.05),
+    },
+];

@@ -1,0 +1,86 @@
+//! neighbour: what a core that zeroes pages in idle time costs a core that does real work.
+//!
+//! An idle processor that keeps cleared pages ready uses the memory that others need. The victim waits for memory load by
+//! load, streams it, or works within the last cache level; its neighbour on another core is idle, spins without
+//! memory, or zeroes through the cache, by rep stosb, or past the cache.
+
+mod claims;
+mod probe;
+
+use super::{Context, Experiment, Outcome};
+use carryline_engine::failure::Failure;
+use carryline_machine::process;
+use carryline_results::claims::TableResult;
+use claims::CLAIMS;
+use probe::{MODES, VICTIMS, name, name_of_rate};
+
+/// See the module.
+pub static EXPERIMENT: Experiment = Experiment {
+    id: "neighbour",
+    source: "torvalds-2000",
+    title: "A core that zeroes pages, and the work on another",
+    weight: 0.8,
+    claims: CLAIMS,
+    probe: Some(&probe::PROBE),
+    run,
+};
+
+fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    // Asked here, where no CPU has been chosen yet.
+    let cpus = process::allowed_cpus();
+    let mut said = false;
+    for (victim, (title, unit)) in VICTIMS.into_iter().zip([
+        ("Waiting for memory: dependent loads", "ns per load"),
+        ("Streaming memory: every line read", "ns per line"),
+        ("Within a quarter of the last cache level: dependent loads", "ns per load"),
+    ]) {
+        // One by one: the noise of one victim says nothing about another.
+        let parameters = serde_json::json!({ "cpus": cpus, "victims": [victim] });
+        let special = context.probe("neighbour", &parameters, 0.95 / VICTIMS.len() as f64)?;
+        match (&special.reason, special.facts.first()) {
+            (Some(reason), None) => return Err(context.impossible(reason)),
+            (Some(reason), _) => {
+                outcome.notes.push(format!("{title}: not all of it could be measured: {reason}."))
+            }
+            (None, Some(facts)) if !said => {
+                outcome.notes.push(where_they_ran(facts));
+                said = true;
+            }
+            (None, _) => {}
+        }
+        let mut table = TableResult::new(
+            title,
+            &[("neighbour", ""), ("here", unit), ("times alone", ""), ("zeroed meanwhile", "GB/s")],
+        );
+        let alone = special.ns(&name(victim, MODES[0]));
+        for mode in MODES {
+            let time = special.ns(&name(victim, mode));
+            let slower = time
+                .as_ref()
+                .ok()
+                .zip(alone.as_ref().ok())
+                .and_then(|(time, alone)| time.ratio_to(alone, context.seed));
+            let rate = special.figure(&name_of_rate(victim, mode)).ok();
+            let rate = rate.zip(special.ticks_per_ns).map(|(rate, per_ns)| rate.scaled(per_ns, "GB/s"));
+            table.push(vec![mode.into(), time.as_ref().ok().into(), slower.into(), rate.as_ref().into()]);
+            outcome.figures.add_or_reason(name(victim, mode), time);
+        }
+        outcome.tables.push(table);
+    }
+    Ok(outcome)
+}
+
+fn where_they_ran(facts: &serde_json::Value) -> String {
+    let same = if facts["same core"] == true {
+        "the two share a core, so execution units and the nearest caches are shared too"
+    } else {
+        "another core, as far as the kernel tells"
+    };
+    format!(
+        "The victim ran on CPU {}, its neighbour on CPU {}: {same}. Each has {} MiB. The document gives no figures.",
+        facts["cpu"],
+        facts["neighbour"],
+        facts["bytes of each"].as_u64().unwrap_or(0) >> 20,
+    )
+}

@@ -1,0 +1,404 @@
+//! A core that zeroes pages, and what that costs another core which does real work.
+//!
+//! A second thread, pinned to another core, is idle, spins in its registers, or zeroes its own memory (larger than any
+//! cache, where there is room) block by block, as an idle thread that keeps cleared pages ready does. Meanwhile the
+//! victim on the measuring CPU follows a chain of dependent loads through memory (`latency`), through a quarter of the
+//! last cache level (`cache latency`), or reads memory in order (`bandwidth`). A sample counts only if the neighbour
+//! was seen at work in it. Series, in ticks per load or per line: `VICTIM, MODE`; and `zeroed beside VICTIM, MODE` in bytes
+//! per tick.
+//!
+//! Parameters: `cpus`, the logical CPUs that may be used; `victims`, those that take part (all if there is none). The facts say which were, and whether they share a core.
+
+use crate::chase::{self, LINE};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::environment::CacheSizes;
+use carryline_machine::{clock, process, second_core};
+use carryline_sampler::{shuffle, touch};
+use carryline_variants::ZeroFn;
+use carryline_verification::status::StatusPage;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// See the module.
+pub static PROBE: Probe =
+    Probe { name: "neighbour", what: "work on one core while another zeroes pages", start };
+
+/// The victims.
+pub const VICTIMS: [&str; 3] = ["latency", "bandwidth", "cache latency"];
+/// What the neighbour does.
+pub const MODES: [&str; 6] = [
+    "alone",
+    "alone again",
+    "beside spinning",
+    "beside cached zeroing",
+    "beside rep zeroing",
+    "beside NT zeroing",
+];
+const SPINNING: usize = 2;
+/// The variants of the modes that zero, the first that runs here.
+const VARIANTS: [&[&str]; 3] =
+    [&["avx512", "avx2", "sse2", "write_bytes"], &["rep_stosb"], &["avx512_nontemporal", "movntps"]];
+
+/// The most that victim and neighbour get each: both must fit beside everything else.
+const MOST_BYTES: u64 = 256 << 20;
+/// What the neighbour zeroes before it looks what to do next.
+const BLOCK: usize = 64 << 10;
+/// A sample takes about this long.
+const SAMPLE_NS: f64 = 1_000_000.0;
+/// How long the neighbour may take to be seen at work.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What a series is called.
+#[must_use]
+pub fn name(victim: &str, mode: &str) -> String {
+    format!("{victim}, {mode}")
+}
+
+/// What the series of the neighbour's rate is called.
+#[must_use]
+pub fn name_of_rate(victim: &str, mode: &str) -> String {
+    format!("zeroed beside {victim}, {mode}")
+}
+
+/// What both threads see.
+#[derive(Default)]
+struct Shared {
+    /// Index into [`MODES`].
+    mode: AtomicUsize,
+    /// Blocks done since the start.
+    blocks: AtomicU64,
+    /// The CPU that the neighbour saw itself on last.
+    cpu: AtomicI32,
+    stop: AtomicBool,
+}
+
+struct Neighbour {
+    /// Places of those that take part, in [`VICTIMS`].
+    victims: Vec<usize>,
+    region: Arena,
+    region_bytes: usize,
+    /// The next link of the chain through memory, and of that through the last level.
+    links: [usize; 2],
+    cached: Arena,
+    cached_lines: usize,
+    window_at: usize,
+    /// Loads or lines to a sample, by victim.
+    counts: [usize; 3],
+    shared: Arc<Shared>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    unusable: Vec<(String, String)>,
+    cpus: (usize, usize),
+    same_core: bool,
+    overhead_ticks: f64,
+    rng: Xoshiro256PlusPlus,
+    least_blocks: Option<u64>,
+}
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    let allowed: Vec<usize> = setup.numbers("cpus").into_iter().map(|cpu| cpu as usize).collect();
+    let (mine, other, same_core) =
+        second_core::choose(setup.cpu, &allowed, &second_core::siblings).map_err(Impossible)?;
+    if setup.cpu.is_none() {
+        process::pin(mine).map_err(Impossible)?;
+    }
+    let bytes = region_bytes(&setup.caches);
+    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
+    let region = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
+    let cached_lines = chase::lines_within(setup.caches.l3 / 4);
+    let cached = Arena::new(cached_lines * LINE, Pages::Huge).map_err(impossible)?;
+    // SAFETY: the whole of both, which nobody else has yet.
+    unsafe {
+        chase::lay(region.start(), bytes / LINE, setup.status);
+        chase::lay(cached.start(), cached_lines, setup.status);
+    }
+    let mut routines = [None; VARIANTS.len()];
+    let mut unusable = Vec::new();
+    for (at, names) in VARIANTS.iter().enumerate() {
+        match setup.zeroing(names) {
+            Ok((_, routine)) => routines[at] = Some(routine),
+            Err(why) => {
+                for victim in VICTIMS {
+                    unusable.push((name(victim, MODES[SPINNING + 1 + at]), why.to_string()));
+                }
+            }
+        }
+    }
+    let shared = Arc::new(Shared { cpu: AtomicI32::new(-1), ..Shared::default() });
+    let mut own = Arena::new(bytes, Pages::Base).map_err(impossible)?;
+    own.prefault();
+    setup.status.beat();
+    let (pinned, waiting) = std::sync::mpsc::channel();
+    let for_thread = Arc::clone(&shared);
+    let thread = std::thread::spawn(move || {
+        let kept = process::pin(other);
+        let failed = kept.is_err();
+        // The other side waits for this one message.
+        let _ = pinned.send(kept);
+        if !failed {
+            work(&for_thread, &own, bytes, &routines);
+        }
+    });
+    let pin = waiting.recv().unwrap_or_else(|_| Err("the second thread ended".to_owned()));
+    pin.map_err(|why| Impossible(format!("a second thread cannot work on another core: {why}")))?;
+    let mut this = Box::new(Neighbour {
+        victims: setup.chosen("victims", &VICTIMS),
+        region,
+        region_bytes: bytes,
+        links: [0, 0],
+        cached,
+        cached_lines,
+        window_at: 0,
+        counts: [1000; 3],
+        shared,
+        thread: Some(thread),
+        unusable,
+        cpus: (mine, other),
+        same_core,
+        overhead_ticks: clock::overhead_ticks(),
+        rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+        least_blocks: None,
+    });
+    for victim in 0..VICTIMS.len() {
+        this.victim(victim);
+        let per_item = this.victim(victim).max(0.1);
+        let most = bytes / LINE / 2;
+        this.counts[victim] = ((SAMPLE_NS * setup.ticks_per_ns / per_item) as usize).clamp(100, most);
+        setup.status.beat();
+    }
+    Ok(this)
+}
+
+/// Memory of the victim, and of the neighbour as much: a power of two, so that the chain is a full cycle.
+fn region_bytes(caches: &CacheSizes) -> usize {
+    chase::lines_within(caches.too_large().min(MOST_BYTES)) * LINE
+}
+
+/// The neighbour's life.
+fn work(shared: &Shared, own: &Arena, bytes: usize, routines: &[Option<ZeroFn>; VARIANTS.len()]) {
+    let mut at = 0;
+    while !shared.stop.load(Ordering::Acquire) {
+        let mode = shared.mode.load(Ordering::Acquire);
+        // SAFETY: asks for the number of the CPU and nothing else.
+        shared.cpu.store(unsafe { libc::sched_getcpu() }, Ordering::Relaxed);
+        match mode.checked_sub(SPINNING) {
+            // Idle: asleep, as an idle core is.
+            None => {
+                shared.blocks.fetch_add(1, Ordering::Release);
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+            Some(0) => {
+                let mut turns = 0_u32;
+                while turns < 4096 {
+                    turns = std::hint::black_box(turns + 1);
+                }
+                shared.blocks.fetch_add(1, Ordering::Release);
+            }
+            Some(way) => {
+                if let Some(zero) = routines[way - 1] {
+                    // SAFETY: at + BLOCK <= bytes, the arena's length; the thread that made it left it to this one, and
+                    // the routine is proved.
+                    unsafe { zero(own.start().wrapping_add(at), BLOCK) };
+                    at = (at + BLOCK) % bytes;
+                }
+                shared.blocks.fetch_add(1, Ordering::Release);
+            }
+        }
+    }
+}
+
+impl Neighbour {
+    /// The names of those that take part.
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.victims.iter().map(|victim| VICTIMS[*victim])
+    }
+
+    /// Ticks per load or line of a victim.
+    fn victim(&mut self, victim: usize) -> f64 {
+        let count = self.counts[victim];
+        let base = self.region.start();
+        let ticks = match victim {
+            0 => self.follow(base, 0, count),
+            2 => self.follow(self.cached.start(), 1, count),
+            _ => {
+                let bytes = count * LINE;
+                if self.window_at + bytes > self.region_bytes {
+                    self.window_at = 0;
+                }
+                let window = base.wrapping_add(self.window_at);
+                self.window_at += bytes;
+                // SAFETY: inside the region, which only this thread has.
+                time(self.overhead_ticks, || unsafe { touch(window, bytes, false) })
+            }
+        };
+        ticks / count as f64
+    }
+
+    fn follow(&mut self, base: *const u8, chain: usize, count: usize) -> f64 {
+        let mut link = self.links[chain];
+        // SAFETY: a chain that `start` laid, and a link that was reached in it.
+        let ticks = time(self.overhead_ticks, || link = unsafe { chase::follow(base, link, count) });
+        self.links[chain] = link;
+        ticks
+    }
+
+    /// Sets the neighbour to work and waits until it is seen there.
+    fn set(&self, mode: usize, status: &StatusPage) -> bool {
+        self.shared.mode.store(mode, Ordering::Release);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+        status.beat();
+        let begin = Instant::now();
+        let from = self.shared.blocks.load(Ordering::Acquire);
+        // The first block may still be of the mode before.
+        while self.shared.blocks.load(Ordering::Acquire) < from + 2 {
+            if mode < SPINNING && self.shared.blocks.load(Ordering::Acquire) > from {
+                break;
+            }
+            if begin.elapsed() > PATIENCE {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+        true
+    }
+
+    /// A victim's time beside the neighbour in that mode, and the bytes that the neighbour zeroed per tick meanwhile.
+    fn sample(&mut self, victim: usize, mode: usize, status: &StatusPage) -> (f64, f64) {
+        if !self.set(mode, status) {
+            return (f64::NAN, f64::NAN);
+        }
+        if VICTIMS[victim] == "cache latency" {
+            // Brings the chain into the cache, beside the neighbour.
+            self.follow(self.cached.start(), 1, self.cached_lines);
+        }
+        let from = self.shared.blocks.load(Ordering::Acquire);
+        let ticks = self.victim(victim);
+        let blocks = self.shared.blocks.load(Ordering::Acquire) - from;
+        if mode < SPINNING {
+            return (ticks, f64::NAN);
+        }
+        self.least_blocks = Some(self.least_blocks.unwrap_or(u64::MAX).min(blocks));
+        if blocks == 0 {
+            return (f64::NAN, f64::NAN);
+        }
+        let rate = (blocks as usize * BLOCK) as f64 / (ticks * self.counts[victim] as f64);
+        (ticks, if mode > SPINNING { rate } else { f64::NAN })
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic in it has nothing to say here.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Rounds for Neighbour {
+    fn series(&self) -> Vec<Series> {
+        let mut series = Vec::new();
+        for victim in self.names() {
+            series.extend(MODES.map(|mode| Series::ticks(name(victim, mode))));
+        }
+        for victim in self.names() {
+            let rate =
+                |mode: &&str| Series { name: name_of_rate(victim, mode), unit: "bytes/tick".to_owned() };
+            series.extend(MODES.iter().skip(SPINNING + 1).map(rate));
+        }
+        series
+    }
+
+    fn twins(&self) -> Vec<(usize, usize)> {
+        (0..self.victims.len()).map(|place| (place * MODES.len(), place * MODES.len() + 1)).collect()
+    }
+
+    fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
+        let cells = self.victims.len() * MODES.len();
+        let zeroing = MODES.len() - SPINNING - 1;
+        let mut samples = vec![f64::NAN; cells + self.victims.len() * zeroing];
+        let mut turn: Vec<usize> = (0..cells).collect();
+        shuffle(&mut self.rng, &mut turn);
+        // Another part of memory every round.
+        self.window_at = (self.rng.next_u64() as usize % (self.region_bytes / 2)) / LINE * LINE;
+        for cell in turn {
+            let (place, mode) = (cell / MODES.len(), cell % MODES.len());
+            let victim = self.victims[place];
+            if self.unusable.iter().any(|(series, _)| *series == name(VICTIMS[victim], MODES[mode])) {
+                continue;
+            }
+            let (ticks, rate) = self.sample(victim, mode, status);
+            samples[cell] = ticks;
+            if mode > SPINNING {
+                samples[cells + place * zeroing + mode - SPINNING - 1] = rate;
+            }
+            status.beat();
+        }
+        self.set(0, status);
+        Ok(samples)
+    }
+
+    fn facts(&mut self) -> serde_json::Value {
+        serde_json::json!({
+            "cpu": self.cpus.0,
+            "neighbour": self.cpus.1,
+            "neighbour was seen on": self.shared.cpu.load(Ordering::Relaxed),
+            "same core": self.same_core,
+            "bytes of each": self.region_bytes,
+            "bytes of the cached chain": self.cached_lines * LINE,
+            "fewest blocks in a sample": self.least_blocks,
+            "unusable": self.unusable,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_neighbour_works_elsewhere_and_is_seen_at_it() {
+        let allowed = process::allowed_cpus();
+        // In a thread of its own, for the affinity stays.
+        std::thread::spawn(move || {
+            let status = StatusPage::create().expect("a page");
+            let parameters = serde_json::json!({ "cpus": allowed });
+            let setup = Setup {
+                parameters: &parameters,
+                seed: 5,
+                replicate: 0,
+                caches: CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
+                cpu: None,
+                ticks_per_ns: 1.0,
+                time: Duration::ZERO,
+                status: &status,
+            };
+            let mut rounds = match start(&setup) {
+                Ok(rounds) => rounds,
+                Err(reason) => {
+                    assert!(allowed.len() < 2, "{reason}");
+                    return;
+                }
+            };
+            let samples = rounds.round(&status).expect("a round");
+            assert_eq!(samples.len(), rounds.series().len());
+            let facts = rounds.facts();
+            assert_ne!(facts["cpu"], facts["neighbour"]);
+            // On a loaded machine the neighbour may never get its turn: then there is no sample, and never a wrong one.
+            let seen = &facts["neighbour was seen on"];
+            assert!(*seen == facts["neighbour"] || *seen == -1, "{facts}");
+            for (sample, series) in samples.iter().zip(rounds.series()) {
+                assert!(sample.is_nan() || *sample > 0.0, "{}: {sample}", series.name);
+            }
+        })
+        .join()
+        .expect("the thread's assertions hold");
+    }
+}

@@ -1,0 +1,20 @@
+//! What is claimed.
+
+use super::REAL_WORK;
+use carryline_results::claims::{Claim, Rule};
+
+/// The claims.
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim::new(
+        "ordered-frames-help-writes",
+        "frames in order make the benchmark of writes a quarter faster or more than frames at random",
+        "+33 %",
+        Rule::at_least("write, frames at random", "write, frames in order", 1.25),
+    ),
+    Claim::new(
+        "real-work-gains-nothing",
+        "in real work the colour of pages gains nothing",
+        "0 %",
+        Rule::between(REAL_WORK, "real work as it is", 0.99, 1.01),
+    ),
+];

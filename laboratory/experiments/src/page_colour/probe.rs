@@ -1,0 +1,235 @@
+//! Pages in the order of their frames and in random order: what the place of a page in physical memory costs.
+//!
+//! Two benchmarks, both over pages whose virtual order is random, so that translations cost the same in each order:
+//! - `write`: every page of a pool that no cache holds is overwritten, in ascending order of frames, in random order, and
+//!   (beside them) in virtual order;
+//! - `read`: half as many pages as the second-level cache holds are read again and again: chosen so that every colour has
+//!   its share, at random, and of one colour alone. Two pages are of one colour if their lines compete for the same sets.
+//!
+//! Frame numbers come from `/proc/self/pagemap`, which shows them to root alone; in a virtual machine they are the
+//! guest's. Then the pool once more on huge pages. Samples are ticks for a page of 4 KB.
+
+use crate::batches::{Batches, Timed};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use carryline_machine::arena::{Arena, Pages, page_bytes};
+use carryline_sampler::{shuffle, touch};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+
+/// See the module.
+pub static PROBE: Probe = Probe {
+    name: "page_colour",
+    what: "pages written and read in the order of their frames and in random order",
+    start,
+};
+
+/// The series of the first benchmark.
+pub const WRITES: [&str; 5] = [
+    "write, frames in order",
+    "write, frames at random",
+    "write, addresses in order",
+    "write, huge pages in order",
+    "write, huge pages at random",
+];
+/// The series of the second.
+pub const READS: [&str; 3] = ["read, colours even", "read, frames at random", "read, one colour"];
+/// Bytes of what counts as a page here, whatever the kernel's are.
+const PAGE: usize = 4096;
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    if page_bytes() != PAGE {
+        return Err(Impossible(format!("pages here have {} bytes, not 4096", page_bytes())));
+    }
+    let bytes = setup.numbers("bytes").first().copied().unwrap_or(setup.caches.too_large()) as usize;
+    let colours = setup.numbers("colours").first().copied().unwrap_or(1).max(1);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
+    let count = bytes.div_ceil(PAGE);
+    let failed = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
+    let pool = Arena::new(count * PAGE, Pages::Base).map_err(failed)?;
+    // Faulted in random order: frames, which the kernel hands out nearly in order, then say nothing about addresses.
+    let mut random: Vec<usize> = (0..count).collect();
+    shuffle(&mut rng, &mut random);
+    for page in &random {
+        // SAFETY: a page of the pool, which nobody else has.
+        unsafe { pool.start().add(page * PAGE).write_volatile(1) };
+    }
+    setup.status.beat();
+    let (mut all, mut unusable) = (Vec::new(), Vec::new());
+    let pool = Rc::new(pool);
+    let frames = frames(&pool, count);
+    shuffle(&mut rng, &mut random);
+    match &frames {
+        Ok(frames) => {
+            let mut ordered: Vec<usize> = (0..count).collect();
+            ordered.sort_by_key(|page| frames[*page]);
+            all.push(writes(WRITES[0], &pool, ordered.clone()));
+            all.push(writes(&format!("{} again", WRITES[0]), &pool, ordered));
+            let most = ((setup.caches.l2 / 2) as usize / PAGE).max(1);
+            for (label, chosen) in READS.into_iter().zip(by_colour(frames, colours, most, &random)) {
+                match chosen {
+                    Ok(pages) => all.push(reads(label, &pool, pages)),
+                    Err(reason) => unusable.push((label, reason)),
+                }
+            }
+        }
+        Err(reason) => {
+            unusable.push((WRITES[0], reason.clone()));
+            unusable.extend(READS.map(|label| (label, reason.clone())));
+        }
+    }
+    all.push(writes(WRITES[1], &pool, random.clone()));
+    all.push(writes(WRITES[2], &pool, (0..count).collect()));
+    let mut huge = Arena::new(count * PAGE, Pages::Huge).map_err(failed)?;
+    huge.prefault();
+    setup.status.beat();
+    let got = huge.huge_bytes();
+    if got.is_some_and(|got| got >= huge.len() / 10 * 9) {
+        let huge = Rc::new(huge);
+        all.push(writes(WRITES[3], &huge, (0..count).collect()));
+        all.push(writes(WRITES[4], &huge, random));
+    } else {
+        let reason = "the kernel gave no huge pages for the whole buffer";
+        unusable.extend(WRITES[3..].iter().map(|label| (*label, reason.to_owned())));
+    }
+    let next = frames.as_ref().ok().map(|frames| share_in_sequence(frames));
+    let facts = serde_json::json!({
+        "pages": count,
+        "colours": colours,
+        "frames next to each other": next,
+        "unusable": unusable,
+    });
+    Ok(Box::new(Batches::new(setup, all).twin(WRITES[0]).with_facts(facts)))
+}
+
+fn writes(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
+    let (pool, pages) = (pool.clone(), order.len());
+    Timed::new(label, 1, move |times| {
+        for _ in 0..times {
+            for page in &order {
+                let at = pool.start().wrapping_add(page * PAGE).cast::<u64>();
+                for word in 0..PAGE / 8 {
+                    // SAFETY: a page of the pool. Volatile: a store for every word, as the benchmark of then had.
+                    unsafe { at.add(word).write_volatile(0) };
+                }
+            }
+        }
+    })
+    .without_warm_up()
+    .per(pages as f64)
+}
+
+/// Times that a sample reads the chosen pages.
+const AGAIN: u32 = 20;
+
+fn reads(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
+    let (pool, pages) = (pool.clone(), order.len());
+    Timed::new(label, AGAIN, move |times| {
+        for _ in 0..times {
+            for page in &order {
+                // SAFETY: a page of the pool, which nobody else has.
+                unsafe { touch(pool.start().wrapping_add(page * PAGE), PAGE, false) };
+            }
+        }
+    })
+    .per(pages as f64 * f64::from(AGAIN))
+}
+
+/// At most that many pages: with every colour alike, as they come, and of one colour.
+fn by_colour(frames: &[u64], colours: u64, most: usize, random: &[usize]) -> [Result<Vec<usize>, String>; 3] {
+    let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for page in random {
+        groups.entry(frames[*page] % colours).or_default().push(*page);
+    }
+    let one = |reason: &str| Err(reason.to_owned());
+    if colours < 2 {
+        let reason = "the second-level cache's colours are not known: the machine does not tell its ways";
+        return [one(reason), Ok(random.iter().copied().take(most).collect()), one(reason)];
+    }
+    let share = most.div_ceil(colours as usize);
+    let even: Vec<usize> =
+        groups.values().flat_map(|pages| pages.iter().take(share).copied()).take(most).collect();
+    let alike = groups.values().max_by_key(|pages| pages.len()).map(|pages| pages.iter().take(most).copied());
+    let alike: Vec<usize> = alike.into_iter().flatten().collect();
+    let enough = |pages: Vec<usize>, reason: &str| if pages.len() < most { one(reason) } else { Ok(pages) };
+    [
+        enough(even, "the pool has not enough frames of every colour"),
+        enough(random.iter().copied().take(most).collect(), "the pool has not enough pages"),
+        enough(alike, "the pool has not enough frames of one colour"),
+    ]
+}
+
+/// The frame of every page of an arena, or why it cannot be known.
+fn frames(pool: &Arena, count: usize) -> Result<Vec<u64>, String> {
+    let reason = |error: std::io::Error| format!("/proc/self/pagemap cannot be read: {error}");
+    let file = std::fs::File::open("/proc/self/pagemap").map_err(reason)?;
+    let mut entries = vec![0_u8; count * 8];
+    file.read_exact_at(&mut entries, (pool.start().addr() / PAGE * 8) as u64).map_err(reason)?;
+    let frames =
+        entries.chunks_exact(8).map(|entry| frame(u64::from_le_bytes(entry.try_into().unwrap_or_default())));
+    let frames: Option<Vec<u64>> = frames.collect();
+    frames.ok_or_else(|| "the kernel shows the frames of pages to root alone (/proc/self/pagemap)".to_owned())
+}
+
+/// The frame number in an entry of the page map; `None` where there is none to be seen.
+const fn frame(entry: u64) -> Option<u64> {
+    let (present, number) = (entry >> 63 == 1, entry & ((1 << 55) - 1));
+    if present && number != 0 { Some(number) } else { None }
+}
+
+/// The share of frames that follow right after another one of the pool.
+fn share_in_sequence(frames: &[u64]) -> f64 {
+    let mut sorted = frames.to_vec();
+    sorted.sort_unstable();
+    let pairs = sorted.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
+    pairs as f64 / (frames.len().max(2) - 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batches::tests::setup;
+    use carryline_verification::status::StatusPage;
+
+    #[test]
+    fn pages_are_chosen_by_colour() {
+        let frames: Vec<u64> = (1000..1064).collect();
+        let random: Vec<usize> = (0..64).rev().collect();
+        let [even, any, one] =
+            by_colour(&frames, 8, 8, &random).map(|pages| pages.expect("there are enough"));
+        let colour = |page: &usize| frames[*page] % 8;
+        let mut colours: Vec<u64> = even.iter().map(colour).collect();
+        colours.sort_unstable();
+        assert_eq!(colours, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(any, random[..8]);
+        assert!(one.len() == 8 && one.iter().all(|page| colour(page) == colour(&one[0])));
+        let [_, _, one] = by_colour(&frames, 8, 9, &random);
+        assert!(one.expect_err("8 of each").contains("one colour"));
+        let [even, any, one] = by_colour(&frames, 1, 4, &random);
+        assert!(even.is_err() && one.is_err() && any.is_ok());
+    }
+
+    #[test]
+    fn an_entry_of_the_page_map_is_read() {
+        assert_eq!(frame(1 << 63 | 0x1234), Some(0x1234));
+        assert_eq!(frame(0x1234), None, "not present");
+        assert_eq!(frame(1 << 63), None, "hidden");
+        assert_eq!(frame(1 << 63 | 1 << 61 | 1 << 55 | 7), Some(7));
+        assert_eq!(share_in_sequence(&[5, 9, 6, 7, 1]), 0.5);
+    }
+
+    #[test]
+    fn every_series_is_there_or_has_a_reason() {
+        let status = StatusPage::create().expect("a page");
+        let parameters = serde_json::json!({ "bytes": [4 << 20], "colours": [4] });
+        let mut rounds = start(&setup(&parameters, &status)).expect("4 MiB");
+        let (series, samples) = (rounds.series(), rounds.round(&status).expect("a round"));
+        assert!(samples.len() == series.len() && samples.iter().all(|sample| sample.is_finite()));
+        let unusable = rounds.facts()["unusable"].to_string();
+        for wanted in WRITES.into_iter().chain(READS) {
+            assert!(series.iter().any(|one| one.name == wanted) || unusable.contains(wanted), "{wanted}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Pages in a stated state: never touched, given back hot or cold, ready in a file; and what the kernel counts of them.
+//!
+//! An [`Arena`](carryline_machine::arena::Arena) begins untouched. [`give_back`] makes it so again: the frames go to the kernel's free lists, from which
+//! the next fault of this CPU takes them, so their lines are as hot or as cold as they were left. [`Ready`] is
+//! memory whose pages exist and hold data, and are only not mapped: touching one costs the entry into the kernel and
+//! nothing to clear.
+
+use carryline_machine::arena::{MapError, page_bytes};
+use carryline_sampler::loops::Call;
+use carryline_sampler::{flush, touch};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+/// Faults of this thread so far that needed no disk; 0 where the kernel does not count them.
+pub(crate) fn minor_faults() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the structure is large enough, and zero is a value of each of its fields.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    u64::try_from(usage.ru_minflt).unwrap_or(0)
+}
+
+/// How many of the pages from `base` on are mapped; `None` where the kernel does not say.
+pub(crate) fn mapped(base: *const u8, pages: usize) -> Option<usize> {
+    const PRESENT: u64 = 1 << 63;
+    Some(entries(base, pages)?.iter().filter(|entry| *entry & PRESENT != 0).count())
+}
+
+/// The frame of a page; `None` where the kernel does not say, as it does to the administrator alone.
+pub(crate) fn frame(base: *const u8) -> Option<u64> {
+    const FRAME: u64 = (1 << 55) - 1;
+    entries(base, 1)?.first().map(|entry| entry & FRAME).filter(|frame| *frame != 0)
+}
+
+fn entries(base: *const u8, pages: usize) -> Option<Vec<u64>> {
+    let file = std::fs::File::open("/proc/self/pagemap").ok()?;
+    let mut bytes = vec![0; pages * 8];
+    file.read_exact_at(&mut bytes, (base.addr() / page_bytes() * 8) as u64).ok()?;
+    let entry = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).unwrap_or(0);
+    Some(bytes.chunks_exact(8).map(entry).collect())
+}
+
+/// Whether lines are left in the caches or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Read and written just now.
+    Hot,
+    /// Flushed to memory.
+    Cold,
+}
+
+/// Leaves the lines of `len` bytes hot or cold.
+///
+/// # Safety
+/// `base` must be valid for reads and writes of `len` bytes (below 4 GiB) that nobody else uses now.
+pub(crate) unsafe fn leave(base: *mut u8, len: usize, left: Left) {
+    // SAFETY: the caller's obligation.
+    unsafe {
+        match left {
+            Left::Hot => touch(base, len, true),
+            Left::Cold => flush(base, &[Call { len: len as u64, dst: 0, src: 0 }], |call| call.dst),
+        }
+    }
+}
+
+/// Waits until every store before is in the cache, or in memory if it goes past the cache.
+#[inline(always)]
+pub(crate) fn drain() {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
+/// Gives pages back to the kernel: of private memory the contents too, of shared memory the mapping alone. What
+/// touches them next faults.
+///
+/// # Safety
+/// `base` to `base + len` must be whole pages of a mapping whose contents nobody needs any more.
+pub(crate) unsafe fn give_back(base: *mut u8, len: usize) -> rustix::io::Result<()> {
+    // SAFETY: the caller's obligation.
+    unsafe { madvise(base.cast(), len, Advice::LinuxDontNeed) }
+}
+
+/// What a mapping of a [`Ready`] file does with writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// They go to the file: a write maps the page that is there.
+    Through,
+    /// They go to a copy of the page.
+    Copied,
+}
+
+/// Pages of an anonymous file, all of them there and holding data.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    map: *mut u8,
+    len: usize,
+    _file: OwnedFd,
+}
+
+impl Ready {
+    /// A file of `len` bytes (whole pages), filled, and mapped without a page of it in the page table.
+    ///
+    /// # Errors
+    /// When the kernel has no memory or no such files.
+    pub(crate) fn new(len: usize, writes: Writes) -> Result<Ready, MapError> {
+        let failed = |source| MapError { bytes: len, source };
+        let file = memfd_create("carryline-ready", MemfdFlags::CLOEXEC).map_err(failed)?;
+        ftruncate(&file, len as u64).map_err(failed)?;
+        let filled: Vec<u8> = (0..len).map(|at| (at % 251) as u8 + 1).collect();
+        let mut at = 0;
+        while at < len {
+            at += rustix::io::pwrite(&file, &filled[at..], at as u64).map_err(failed)?;
+        }
+        let flags = if writes == Writes::Through { MapFlags::SHARED } else { MapFlags::PRIVATE };
+        // SAFETY: a new mapping at an address of the kernel's choice, of a file that is long enough.
+        let map = unsafe {
+            mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, flags, file.as_fd(), 0)
+        };
+        Ok(Ready { map: map.map_err(failed)?.cast(), len, _file: file })
+    }
+
+    /// The first byte.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.map
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping that `new` made; its pointers end with it by contract.
+        let _ = unsafe { munmap(self.map.cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_machine::arena::{Arena, Pages};
+
+    const COUNT: usize = 8;
+
+    #[test]
+    fn what_is_given_back_is_untouched_and_zero_and_faults_once_more() {
+        let page = page_bytes();
+        let arena = Arena::new(COUNT * page, Pages::Base).expect("eight pages");
+        for left in [Left::Hot, Left::Cold] {
+            let before = minor_faults();
+            for at in 0..COUNT {
+                // SAFETY: inside the arena, which this thread alone has.
+                let byte = unsafe { arena.start().add(at * page) };
+                // SAFETY: as above.
+                assert_eq!(unsafe { byte.read_volatile() }, 0);
+                // SAFETY: as above.
+                unsafe { byte.write_volatile(7) };
+            }
+            // Kernels that do not count say 0.
+            let faults = minor_faults() - before;
+            assert!(faults == 0 || faults >= COUNT as u64, "{faults}");
+            assert!(mapped(arena.start(), COUNT).is_none_or(|pages| pages == COUNT));
+            // SAFETY: the arena's own pages, whose contents nobody needs.
+            unsafe {
+                leave(arena.start(), COUNT * page, left);
+                give_back(arena.start(), COUNT * page).expect("private memory");
+            }
+            assert!(mapped(arena.start(), COUNT).is_none_or(|pages| pages == 0));
+        }
+    }
+
+    #[test]
+    fn ready_pages_keep_their_data_and_copies_are_private() {
+        let page = page_bytes();
+        for (writes, kept) in [(Writes::Through, 9), (Writes::Copied, 1)] {
+            let ready = Ready::new(COUNT * page, writes).expect("a memory file");
+            assert!(mapped(ready.start(), COUNT).is_none_or(|pages| pages == 0));
+            // SAFETY: the file's own pages.
+            unsafe {
+                assert_eq!(ready.start().read_volatile(), 1);
+                ready.start().write_volatile(9);
+                give_back(ready.start(), COUNT * page).expect("a mapping");
+            }
+            assert!(mapped(ready.start(), COUNT).is_none_or(|pages| pages == 0));
+            // SAFETY: as above.
+            assert_eq!(unsafe { ready.start().read_volatile() }, kept, "{writes:?}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! A probe that does as it is told, good or bad: with it the tests see that a crash, a hang or an impossibility
+//! costs a row and nothing else.
+
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
+use carryline_machine::clock;
+use carryline_verification::status::StatusPage;
+
+/// See the module.
+pub static PROBE: Probe = Probe { name: "planted", what: "nothing: it does what its parameters say", start };
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    let fate = setup.words("fate").into_iter().next().unwrap_or_default();
+    if fate == "impossible" {
+        return Err(Impossible("this was planted".to_owned()));
+    }
+    Ok(Box::new(Planted { fate, rounds: 0, overhead_ticks: clock::overhead_ticks() }))
+}
+
+struct Planted {
+    fate: String,
+    rounds: u32,
+    overhead_ticks: f64,
+}
+
+impl Rounds for Planted {
+    fn series(&self) -> Vec<Series> {
+        ["one", "one again", "two"].map(Series::ticks).into()
+    }
+
+    fn twins(&self) -> Vec<(usize, usize)> {
+        vec![(0, 1)]
+    }
+
+    fn round(&mut self, _status: &StatusPage) -> Result<Vec<f64>, Impossible> {
+        self.rounds += 1;
+        match self.fate.as_str() {
+            "crash" if self.rounds > 2 => std::process::abort(),
+            "hang" if self.rounds > 2 => loop {
+                std::thread::sleep(std::time::Duration::from_secs(1));
+            },
+            _ => {}
+        }
+        let turns = |n: u32| {
+            time(self.overhead_ticks, || {
+                for turn in 0..n {
+                    std::hint::black_box(turn);
+                }
+            })
+        };
+        Ok(vec![turns(1000), turns(1000), f64::NAN])
+    }
+
+    fn facts(&mut self) -> serde_json::Value {
+        serde_json::json!({ "rounds": self.rounds })
+    }
+
+    fn most_rounds(&self) -> u32 {
+        8
+    }
+}

@@ -1,0 +1,118 @@
+//! pollution: what a big clearing or copying leaves of a victim's working set.
+//!
+//! The victim's set is brought into its cache level; then memory of twice that level is cleared or copied; then the victim
+//! goes through its set once more. Stores past the cache should leave the set alone.
+
+mod claims;
+mod probe;
+
+use super::{Basis, Context, Experiment, In, Outcome};
+use carryline_conditions::{Condition, Then};
+use carryline_engine::failure::Failure;
+use carryline_results::claims::{Datum, TableResult};
+use carryline_variants::Family;
+use claims::CLAIMS;
+use probe::{METHODS, VICTIMS, moved_bytes, name, set_bytes};
+
+/// See the module.
+pub static EXPERIMENT: Experiment = Experiment {
+    id: "pollution",
+    source: "torvalds-2000, evans-2003",
+    title: "What a big clearing or copying leaves in the caches",
+    weight: 0.8,
+    claims: CLAIMS,
+    probe: Some(&probe::PROBE),
+    run,
+};
+
+fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    // One by one: the noise of one victim says nothing about another.
+    let mut specials = Vec::new();
+    for victim in VICTIMS {
+        let special = context.probe("pollution", &serde_json::json!({ "victims": [victim] }), 0.2)?;
+        match (&special.reason, special.facts.as_slice()) {
+            (Some(reason), []) => return Err(context.impossible(reason)),
+            (Some(reason), _) => {
+                outcome.notes.push(format!("{victim}: not all of it could be measured: {reason}."))
+            }
+            (None, _) => {}
+        }
+        specials.push(special);
+    }
+    let caches = &context.here.caches;
+    let mut columns = vec![("what came between".to_owned(), "")];
+    for (place, victim) in VICTIMS.iter().enumerate() {
+        let (set, moved) = (set_bytes(place, caches) >> 10, moved_bytes(place, caches) >> 10);
+        columns.push((format!("{set} KB in {victim},\nafter {moved} KB"), "ns per load"));
+        columns.push((format!("{victim}: times\nundisturbed"), ""));
+    }
+    let columns: Vec<(&str, &str)> = columns.iter().map(|(name, unit)| (name.as_str(), *unit)).collect();
+    let mut table =
+        TableResult::new("The victim's working set, read again as a chain of dependent loads", &columns);
+    for method in METHODS {
+        let variant = specials[0].facts.first().and_then(|facts| facts["variants"][method].as_str());
+        let said = match variant {
+            Some(variant) if variant != "nothing" => format!("{method} ({variant})"),
+            _ => method.to_owned(),
+        };
+        let mut row: Vec<Datum> = vec![said.into()];
+        for (victim, special) in VICTIMS.into_iter().zip(&specials) {
+            let time = special.ns(&name(victim, method));
+            let undisturbed = special.ns(&name(victim, METHODS[0]));
+            let times = time
+                .as_ref()
+                .ok()
+                .zip(undisturbed.as_ref().ok())
+                .and_then(|(time, base)| time.ratio_to(base, context.seed));
+            row.extend([time.as_ref().ok().into(), times.into()]);
+            outcome.figures.add_or_reason(name(victim, method), time);
+        }
+        table.push(row);
+    }
+    outcome.tables.push(table);
+    together(context, &mut outcome)?;
+    outcome.notes.push(
+        "The documents give no figures for this. Before it was cleared the memory was flushed, but not that of the last \
+         level, which it does not fit; a copy reads one half and writes the other."
+            .to_owned(),
+    );
+    Ok(outcome)
+}
+
+/// The call and the slow-down that it causes, as cells: what a program pays in sum.
+fn together(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
+    let caches = &context.here.caches;
+    let (size, set) = (2 * caches.l2, caches.l2 / 2);
+    let variants: Vec<&str> = ["rep_stosb", "sse2", "avx2", "avx512", "movntps", "avx512_nontemporal"]
+        .into_iter()
+        .filter(|name| carryline_variants::find(Family::Zero, name).is_some())
+        .collect();
+    if variants.is_empty() {
+        return Ok(());
+    }
+    let situation =
+        |then| context.situation(Family::Zero, Condition { then, ..Condition::plain(size) }, &variants);
+    let measured = context.measure(vec![situation(Then::Nothing), situation(Then::Victim(set))], 0.3)?;
+    let mut table = TableResult::new(
+        format!(
+            "Clearing {} KB hot, and what it costs with {} KB of another's read after each call",
+            size >> 10,
+            set >> 10
+        ),
+        &[("variant", ""), ("call alone", "ns"), ("call and slow-down", "ns")],
+    );
+    for variant in variants {
+        let alone = measured.time(0, variant, Basis::Net, In::Ns);
+        let both = measured.time(1, variant, Basis::Net, In::Ns);
+        if let (Err(reason), Err(_)) = (&alone, &both) {
+            outcome.notes.push(format!("{variant} takes no part: {reason}."));
+            continue;
+        }
+        table.push(vec![variant.into(), alone.as_ref().ok().into(), both.as_ref().ok().into()]);
+        outcome.figures.add_or_reason(format!("{variant}, call alone"), alone);
+        outcome.figures.add_or_reason(format!("{variant}, call and slow-down"), both);
+    }
+    outcome.tables.push(table);
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! What a big clearing or copying leaves of somebody else's working set.
+//!
+//! A victim's working set, half of a cache level (a quarter of the last), is followed twice as a chain of dependent loads,
+//! so that it is cached; then memory of twice that level is cleared, or half of it copied to the other half; then the
+//! chain is followed once more, and that is timed. `undisturbed` is the same with nothing in between. The memory that
+//! is cleared was flushed, except for the last level, which it does not fit.
+//!
+//! Parameter: `victims`, those that take part; all if there is none. Series, in ticks per load: `VICTIM, METHOD`.
+
+use crate::chase::{self, LINE};
+use crate::pages::{self, Left};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::clock;
+use carryline_machine::environment::CacheSizes;
+use carryline_sampler::shuffle;
+use carryline_variants::{CopyFn, ZeroFn};
+use carryline_verification::status::StatusPage;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// See the module.
+pub static PROBE: Probe =
+    Probe { name: "pollution", what: "a working set read again after a big clearing or copying", start };
+
+/// The victims, by the level that their working set lives in.
+pub const VICTIMS: [&str; 3] = ["L1", "L2", "L3"];
+/// What comes between.
+pub const METHODS: [&str; 8] = [
+    "undisturbed",
+    "undisturbed again",
+    "zero, cached",
+    "zero, rep",
+    "zero, NT",
+    "copy, cached",
+    "copy, rep",
+    "copy, NT",
+];
+/// The most that is cleared: all must fit into a small machine.
+const MOST_BYTES: u64 = 256 << 20;
+/// Memory cleared at a time, at most, between two beats.
+const STEP: usize = 4 << 20;
+
+/// Bytes of a victim's working set, a power of two.
+#[must_use]
+pub fn set_bytes(victim: usize, caches: &CacheSizes) -> usize {
+    let bytes = [caches.l1 / 2, caches.l2 / 2, caches.l3 / 4][victim];
+    chase::lines_within(bytes) * LINE
+}
+
+/// Bytes that are cleared, or copied and written together: twice the level; of L1's as of L2's.
+#[must_use]
+pub fn moved_bytes(victim: usize, caches: &CacheSizes) -> usize {
+    let bytes = [2 * caches.l2, 2 * caches.l2, (2 * caches.l3).min(MOST_BYTES)][victim];
+    (bytes as usize).next_multiple_of(1 << 16)
+}
+
+/// What a series is called.
+#[must_use]
+pub fn name(victim: &str, method: &str) -> String {
+    format!("{victim}, {method}")
+}
+
+#[derive(Clone, Copy)]
+enum Between {
+    Nothing,
+    Zero(ZeroFn),
+    Copy(CopyFn),
+}
+
+struct Pollution {
+    /// Places of those that take part, in [`VICTIMS`].
+    victims: Vec<usize>,
+    sets: Vec<Arena>,
+    moved: Arena,
+    caches: CacheSizes,
+    between: [Result<(&'static str, Between), Impossible>; METHODS.len()],
+    overhead_ticks: f64,
+    rng: Xoshiro256PlusPlus,
+}
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Impossible(
+            "what is cleared is made cold by clflush, which is an x86-64 instruction".to_owned(),
+        ));
+    }
+    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
+    let mut sets = Vec::new();
+    let victims = setup.chosen("victims", &VICTIMS);
+    for victim in &victims {
+        let bytes = set_bytes(*victim, &setup.caches);
+        let arena = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
+        // SAFETY: the arena's own lines.
+        unsafe { chase::lay(arena.start(), bytes / LINE, setup.status) };
+        sets.push(arena);
+    }
+    let largest = victims.iter().map(|victim| moved_bytes(*victim, &setup.caches)).max().unwrap_or(0);
+    let mut moved = Arena::new(largest, Pages::Base).map_err(impossible)?;
+    moved.prefault();
+    setup.status.beat();
+    let zero = |names: &[&'static str]| setup.zeroing(names).map(|(name, f)| (name, Between::Zero(f)));
+    let copy = |names: &[&'static str]| setup.copying(names).map(|(name, f)| (name, Between::Copy(f)));
+    let nothing = || Ok(("nothing", Between::Nothing));
+    Ok(Box::new(Pollution {
+        victims,
+        sets,
+        moved,
+        caches: setup.caches,
+        between: [
+            nothing(),
+            nothing(),
+            zero(&["avx512", "avx2", "sse2"]),
+            zero(&["rep_stosb"]),
+            zero(&["avx512_nontemporal", "movntps"]),
+            copy(&["avx512", "avx2", "sse2"]),
+            copy(&["rep_movsb"]),
+            copy(&["avx512_nontemporal"]),
+        ],
+        overhead_ticks: clock::overhead_ticks(),
+        rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+    }))
+}
+
+impl Pollution {
+    /// Ticks per load of a victim's chain, by its place among those that take part, after that came between.
+    fn once(&self, place: usize, between: Between, status: &StatusPage) -> f64 {
+        let (set, victim) = (self.sets[place].start(), self.victims[place]);
+        let lines = set_bytes(victim, &self.caches) / LINE;
+        let (memory, bytes) = (self.moved.start(), moved_bytes(victim, &self.caches));
+        // SAFETY: each range lies inside its arena, which this thread alone has; the chain was laid by `start`, and
+        // from its first line so many links lead back to it; the routines are proved, and the two halves do not overlap.
+        unsafe {
+            if VICTIMS[victim] != "L3" {
+                pages::leave(memory, bytes, Left::Cold);
+            }
+            chase::follow(set, 0, 2 * lines);
+            status.beat();
+            let mut at = 0;
+            while at < bytes {
+                let step = (bytes - at).min(STEP);
+                match between {
+                    Between::Nothing => break,
+                    Between::Zero(zero) => zero(memory.add(at), step),
+                    Between::Copy(copy) => {
+                        copy(memory.add(bytes / 2 + at / 2), memory.add(at / 2), step / 2);
+                    }
+                }
+                at += step;
+                status.beat();
+            }
+            time(self.overhead_ticks, || {
+                chase::follow(set, 0, lines);
+            }) / lines as f64
+        }
+    }
+}
+
+impl Rounds for Pollution {
+    fn series(&self) -> Vec<Series> {
+        let of = |victim: &usize| METHODS.map(|method| Series::ticks(name(VICTIMS[*victim], method)));
+        self.victims.iter().flat_map(of).collect()
+    }
+
+    fn twins(&self) -> Vec<(usize, usize)> {
+        (0..self.victims.len()).map(|place| (place * METHODS.len(), place * METHODS.len() + 1)).collect()
+    }
+
+    fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
+        let cells = self.victims.len() * METHODS.len();
+        let mut samples = vec![f64::NAN; cells];
+        let mut turn: Vec<usize> = (0..cells).collect();
+        shuffle(&mut self.rng, &mut turn);
+        for cell in turn {
+            if let Ok((_, between)) = self.between[cell % METHODS.len()] {
+                samples[cell] = self.once(cell / METHODS.len(), between, status);
+            }
+        }
+        Ok(samples)
+    }
+
+    fn facts(&mut self) -> serde_json::Value {
+        let by = || METHODS.iter().zip(&self.between);
+        let variants: serde_json::Map<String, serde_json::Value> =
+            by().filter_map(|(method, b)| Some(((*method).to_owned(), b.as_ref().ok()?.0.into()))).collect();
+        let mut unusable = Vec::new();
+        for (method, why) in by().filter_map(|(method, between)| Some((method, between.as_ref().err()?))) {
+            unusable.extend(VICTIMS.map(|victim| (name(victim, method), why.to_string())));
+        }
+        serde_json::json!({ "variants": variants, "unusable": unusable })
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 256 << 10, l3: 1 << 20 };
+
+    #[test]
+    fn sets_fit_their_level_and_what_is_moved_does_not() {
+        for (victim, level) in [CACHES.l1, CACHES.l2, CACHES.l3].into_iter().enumerate() {
+            assert!((set_bytes(victim, &CACHES) as u64) <= level / 2);
+            assert!((moved_bytes(victim, &CACHES) as u64) >= 2 * level);
+        }
+        let huge = CacheSizes { l3: 2 << 30, ..CACHES };
+        assert!(moved_bytes(2, &huge) as u64 <= MOST_BYTES);
+    }
+
+    #[test]
+    fn chains_survive_and_every_cell_that_can_is_sampled() {
+        let status = StatusPage::create().expect("a page");
+        let setup = crate::testing::setup_for_test(&status, 5, CACHES);
+        let mut rounds = start(&setup).expect("an x86-64 CPU");
+        // A chain that was written over would lead out of its arena in the second round.
+        for _ in 0..2 {
+            let samples = rounds.round(&status).expect("a round");
+            let facts = rounds.facts();
+            let unusable: Vec<&str> = facts["unusable"]
+                .as_array()
+                .map_or(Vec::new(), |list| list.iter().filter_map(|pair| pair[0].as_str()).collect());
+            for (sample, series) in samples.iter().zip(rounds.series()) {
+                assert_eq!(sample.is_nan(), unusable.contains(&series.name.as_str()), "{}", series.name);
+            }
+        }
+    }
+}

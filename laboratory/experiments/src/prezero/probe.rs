@@ -1,0 +1,186 @@
+//! Clearing pages ahead of their use: the clearing, the first use, and what lies between.
+//!
+//! A block of [`BLOCK_BYTES`] starts cold (flushed), is cleared by one of [`METHODS`], then other work reads and writes so
+//! many bytes of other memory, then the block is used: a word of every line read and written. A distance of 0 is the
+//! kernel that clears on demand; the others are the one that keeps cleared pages ready. A block that is never used costs
+//! the clearing alone. Both times end when the stores are in the cache or in memory. Series, in ticks per 4 KB: `clear METHOD DISTANCE`, `use METHOD DISTANCE`, `sum METHOD DISTANCE`;
+//! the method `cached again` makes the A/A pair.
+
+use crate::pages::{self, Left, drain};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
+use carryline_machine::arena::{Arena, Pages};
+use carryline_machine::clock;
+use carryline_sampler::{shuffle, touch};
+use carryline_variants::ZeroFn;
+use carryline_verification::status::StatusPage;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// See the module.
+pub static PROBE: Probe =
+    Probe { name: "prezero", what: "clearing pages at once or ahead, and their first use", start };
+
+/// What is cleared at once: 16 pages.
+pub const BLOCK_BYTES: usize = 64 << 10;
+/// The ways to clear, by what series call them.
+pub const METHODS: [&str; 4] = ["cached", "rep", "NT", "cached again"];
+/// The variants of each, the first that runs here; the last is the first once more.
+const VARIANTS: [&[&str]; 4] = [
+    &["avx512", "avx2", "sse2", "write_bytes"],
+    &["rep_stosb"],
+    &["avx512_nontemporal", "movntps"],
+    &["avx512", "avx2", "sse2", "write_bytes"],
+];
+/// Bytes of other work between clearing and use.
+pub const DISTANCES: [(&str, usize); 8] = [
+    ("at once", 0),
+    ("after 16 KB", 16 << 10),
+    ("after 64 KB", 64 << 10),
+    ("after 256 KB", 256 << 10),
+    ("after 1 MB", 1 << 20),
+    ("after 4 MB", 4 << 20),
+    ("after 16 MB", 16 << 20),
+    ("after 64 MB", 64 << 20),
+];
+const PARTS: [&str; 3] = ["clear", "use", "sum"];
+
+/// What a series is called.
+#[must_use]
+pub fn name(part: &str, method: &str, distance: &str) -> String {
+    format!("{part} {method} {distance}")
+}
+
+struct Prezero {
+    block: Arena,
+    other: Arena,
+    routines: Vec<Result<(&'static str, ZeroFn), Impossible>>,
+    overhead_ticks: f64,
+    rng: Xoshiro256PlusPlus,
+}
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Impossible(
+            "the block is made cold by clflush, which is an x86-64 instruction".to_owned(),
+        ));
+    }
+    let arena = |bytes: usize| {
+        let mut arena = Arena::new(bytes, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+        arena.prefault();
+        setup.status.beat();
+        Ok::<_, Impossible>(arena)
+    };
+    let furthest = DISTANCES.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+    Ok(Box::new(Prezero {
+        block: arena(BLOCK_BYTES)?,
+        other: arena(furthest)?,
+        routines: VARIANTS.iter().map(|names| setup.zeroing(names)).collect(),
+        overhead_ticks: clock::overhead_ticks(),
+        rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+    }))
+}
+
+impl Prezero {
+    /// Ticks per 4 KB of the clearing and of the use, so much other work apart.
+    fn once(&self, clear: ZeroFn, distance: usize, status: &StatusPage) -> (f64, f64) {
+        let (base, other) = (self.block.start(), self.other.start());
+        let per_page = 4096.0 / BLOCK_BYTES as f64;
+        // SAFETY: the two arenas' own memory, at most as much of the second as it has; the routine is proved.
+        unsafe {
+            pages::leave(base, BLOCK_BYTES, Left::Cold);
+            // Translations of the block stay cached, whatever was before.
+            for page in (0..BLOCK_BYTES).step_by(4096) {
+                base.add(page).read_volatile();
+            }
+            pages::leave(base, BLOCK_BYTES, Left::Cold);
+            let cleared = time(self.overhead_ticks, || {
+                clear(base, BLOCK_BYTES);
+                drain();
+            });
+            for at in (0..distance).step_by(1 << 20) {
+                touch(other.add(at), (distance - at).min(1 << 20), true);
+                status.beat();
+            }
+            let used = time(self.overhead_ticks, || {
+                touch(base, BLOCK_BYTES, true);
+                drain();
+            });
+            (cleared * per_page, used * per_page)
+        }
+    }
+}
+
+impl Rounds for Prezero {
+    fn series(&self) -> Vec<Series> {
+        let mut series = Vec::new();
+        for method in METHODS {
+            for (distance, _) in DISTANCES {
+                series.extend(PARTS.map(|part| Series::ticks(name(part, method, distance))));
+            }
+        }
+        series
+    }
+
+    fn twins(&self) -> Vec<(usize, usize)> {
+        let each = PARTS.len();
+        let method = DISTANCES.len() * each;
+        // Those that claims are about; each pair more would widen the floor of all.
+        [0, DISTANCES.len() - 1].map(|at| (at * each + 2, 3 * method + at * each + 2)).into()
+    }
+
+    fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
+        let cells = METHODS.len() * DISTANCES.len();
+        let mut samples = vec![f64::NAN; cells * PARTS.len()];
+        let mut turn: Vec<usize> = (0..cells).collect();
+        shuffle(&mut self.rng, &mut turn);
+        for cell in turn {
+            let (method, distance) = (cell / DISTANCES.len(), cell % DISTANCES.len());
+            let Ok((_, clear)) = self.routines[method] else { continue };
+            let (cleared, used) = self.once(clear, DISTANCES[distance].1, status);
+            samples[cell * 3..][..3].copy_from_slice(&[cleared, used, cleared + used]);
+        }
+        Ok(samples)
+    }
+
+    fn facts(&mut self) -> serde_json::Value {
+        let by = METHODS.iter().zip(&self.routines);
+        let used: serde_json::Map<String, serde_json::Value> = by
+            .clone()
+            .filter_map(|(method, routine)| Some(((*method).to_owned(), routine.as_ref().ok()?.0.into())))
+            .collect();
+        let mut unusable = Vec::new();
+        for (method, why) in by.filter_map(|(method, routine)| Some((method, routine.as_ref().err()?))) {
+            unusable.extend(PARTS.map(|part| (format!("{part} {method}"), why.to_string())));
+        }
+        serde_json::json!({ "variants": used, "unusable": unusable })
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use carryline_machine::environment::CacheSizes;
+
+    #[test]
+    fn the_block_is_clear_when_used_and_every_cell_is_sampled() {
+        let status = StatusPage::create().expect("a page");
+        let setup = crate::testing::setup_for_test(
+            &status,
+            5,
+            CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
+        );
+        let mut rounds = start(&setup).expect("an x86-64 CPU");
+        let samples = rounds.round(&status).expect("a round");
+        let series = rounds.series();
+        assert_eq!(samples.len(), series.len());
+        let facts = rounds.facts();
+        assert_eq!(facts["variants"]["cached"], facts["variants"]["cached again"]);
+        assert_ne!(facts["variants"]["cached"], facts["variants"]["NT"]);
+        for (sample, series) in samples.iter().zip(&series) {
+            assert!(sample.is_finite() || facts["unusable"].to_string().contains("NT"), "{}", series.name);
+        }
+        for (one, other) in rounds.twins() {
+            assert_eq!(series[one].name.replace("cached", "cached again"), series[other].name);
+        }
+    }
+}

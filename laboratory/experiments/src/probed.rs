@@ -1,0 +1,206 @@
+//! Probes on the command's side: several worker processes, one figure for each series.
+
+use super::context::Context;
+use carryline_engine::failure::Failure;
+use carryline_engine::interrupt;
+use carryline_engine::measure::{self, Outcome};
+use carryline_engine::probe::Series;
+use carryline_engine::protocol::{Job, Message, ProbeJob};
+use carryline_engine::supervise::End;
+use carryline_machine::process;
+use carryline_results::claims::Figure;
+use carryline_results::gather::RoundRecord;
+use carryline_statistics as statistics;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::{Duration, Instant};
+
+/// What a probe found.
+#[derive(Clone, Debug, Default)]
+pub struct Probed {
+    /// What each round sampled.
+    pub series: Vec<Series>,
+    /// What each replicate that ended well established besides.
+    pub facts: Vec<serde_json::Value>,
+    /// Why there are no figures, or fewer replicates than there should be.
+    pub reason: Option<String>,
+    /// Ticks per nanosecond.
+    pub ticks_per_ns: Option<f64>,
+    /// Ticks per core cycle; `None` where the machine does not tell.
+    pub ticks_per_cycle: Option<f64>,
+    /// By replicate, round and series.
+    samples: Vec<Vec<Vec<f64>>>,
+    twins: Vec<(usize, usize)>,
+    name: String,
+    parameters: serde_json::Value,
+    seed: u64,
+}
+
+impl Context<'_> {
+    /// Runs a probe (see [`carryline_engine::probe`]) within a share (0 to 1) of this experiment's
+    /// time, in as many worker processes as cells get. A worker that crashes, hangs or finds the machine unable
+    /// leaves its reason in [`Probed::reason`].
+    ///
+    /// # Errors
+    /// When no worker can be started.
+    pub fn probe(&self, name: &str, parameters: &serde_json::Value, share: f64) -> Result<Probed, Failure> {
+        self.probe_in(name, parameters, share, self.replicates)
+    }
+
+    /// The same in so many worker processes.
+    ///
+    /// # Errors
+    /// As [`Context::probe`].
+    pub fn probe_in(
+        &self,
+        name: &str,
+        parameters: &serde_json::Value,
+        share: f64,
+        replicates: u32,
+    ) -> Result<Probed, Failure> {
+        let deadline = Instant::now() + self.budget.mul_f64(share.clamp(0.0, 1.0));
+        let (name_kept, parameters_kept) = (name.to_owned(), parameters.clone());
+        let mut found =
+            Probed { name: name_kept, parameters: parameters_kept, seed: self.seed, ..Probed::default() };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let _kept_off = self.cpu.map(process::keep_off);
+        let (mut rates, mut cycles) = (Vec::new(), Vec::new());
+        for replicate in 0..replicates {
+            if interrupt::requested() {
+                break;
+            }
+            self.say(&format!("{name}, replicate {} of {replicates}", replicate + 1));
+            let left = deadline.saturating_duration_since(Instant::now()) / (replicates - replicate);
+            let job = ProbeJob {
+                name: name.to_owned(),
+                parameters: parameters.clone(),
+                replicate,
+                seed: rng.next_u64(),
+                total_ms: left.max(Duration::from_millis(20)).as_millis() as u64,
+                cpu: self.cpu,
+                caches: self.here.caches,
+            };
+            let mut rounds: Vec<Vec<f64>> = Vec::new();
+            let mut reason = None;
+            let mut outcome = Outcome::default();
+            let padding = (job.seed % 4096) as usize;
+            let end =
+                self.supervisor.run(&Job::Probe(job), padding, &interrupt::requested, &mut |message| {
+                    self.progress.tick();
+                    match message {
+                        Message::Setup { ticks_per_ns, pin_error, .. } => {
+                            rates.push(ticks_per_ns);
+                            outcome.ticks_per_ns.push(ticks_per_ns);
+                            outcome.pin_error = pin_error;
+                        }
+                        Message::ProbeBegin { series, twins } => {
+                            (found.series, found.twins) = (series, twins);
+                        }
+                        Message::ProbeRound { round, samples, ticks_per_cycle } => {
+                            let samples: Vec<f64> =
+                                samples.into_iter().map(|sample| sample.unwrap_or(f64::NAN)).collect();
+                            self.keep(name, replicate, round, &samples, ticks_per_cycle);
+                            cycles.push(ticks_per_cycle);
+                            rounds.push(samples);
+                        }
+                        Message::ProbeEnd { facts } => found.facts.push(facts),
+                        Message::ProbeImpossible { reason: why } => reason = Some(why),
+                        Message::Panicked(text) => reason = Some(format!("the worker gave up: {text}")),
+                        Message::Disturbance { involuntary_switches, stolen } => {
+                            outcome.involuntary_switches += involuntary_switches;
+                            outcome.stolen = outcome.stolen.max(stolen);
+                        }
+                        _ => {}
+                    }
+                })?;
+            let ended = match end {
+                End::Done | End::Stopped => None,
+                lost => Some(format!("the worker process ended {}", measure::how(&lost))),
+            };
+            if !rounds.is_empty() {
+                found.samples.push(rounds);
+            }
+            self.total.borrow_mut().outcome.absorb(outcome);
+            // What went wrong once goes wrong again, and may take as long to find out.
+            if let Some(why) = reason.or(ended) {
+                found.reason = Some(why);
+                break;
+            }
+        }
+        cycles.retain(|ticks| *ticks > 0.0);
+        found.ticks_per_ns = statistics::median(&rates);
+        found.ticks_per_cycle = statistics::median(&cycles);
+        Ok(found)
+    }
+
+    fn keep(&self, name: &str, replicate: u32, round: u32, samples: &[f64], ticks_per_cycle: f64) {
+        let samples = samples.iter().enumerate().map(|(place, sample)| (place as u32, *sample)).collect();
+        self.keeper.borrow_mut().keep_record(&RoundRecord {
+            replicate,
+            situation: format!("{}: special {name}", self.id),
+            round,
+            multiplier: 1,
+            samples,
+            null_ticks: 0.0,
+            ticks_per_cycle,
+        });
+    }
+}
+
+impl Probed {
+    /// The relative difference within which two series tie: from the A/A pairs, if there are any.
+    pub fn floor(&self) -> f64 {
+        let pair = |(a, b): &(usize, usize)| {
+            statistics::paired_ratio(&self.by_series(*a), &self.by_series(*b), self.seed)
+        };
+        let pairs: Vec<_> = self.twins.iter().filter_map(pair).collect();
+        if pairs.is_empty() {
+            carryline_results::cells::FLOOR_WITHOUT_TWINS
+        } else {
+            statistics::noise_floor(&pairs)
+        }
+    }
+
+    fn by_series(&self, index: usize) -> Vec<Vec<f64>> {
+        let sample = |round: &Vec<f64>| round.get(index).copied().unwrap_or(f64::NAN);
+        self.samples.iter().map(|rounds| rounds.iter().map(sample).collect()).collect()
+    }
+
+    /// A series as a figure in its own unit, or the reason why there is none.
+    pub fn figure(&self, series: &str) -> Result<Figure, String> {
+        let reason = || self.reason.clone().unwrap_or_else(|| "nothing was sampled".to_owned());
+        if let Some(reason) = self.unusable(series) {
+            return Err(reason);
+        }
+        let index =
+            self.series.iter().position(|known| known.name == series).ok_or_else(|| match &self.reason {
+                Some(reason) => reason.clone(),
+                None => format!("there is no series '{series}'"),
+            })?;
+        let set = format!("special {} {} {}", self.name, self.parameters, self.series[index].unit);
+        Figure::sampled(&self.series[index].unit, self.by_series(index), Some(&set), self.floor(), self.seed)
+            .ok_or_else(reason)
+    }
+
+    /// Why what a series begins with takes no part, if the probe said so.
+    fn unusable(&self, series: &str) -> Option<String> {
+        let pairs = self.facts.first()?.get("unusable")?.as_array()?;
+        let pair =
+            pairs.iter().find(|pair| pair[0].as_str().is_some_and(|label| series.starts_with(label)))?;
+        pair[1].as_str().map(str::to_owned)
+    }
+
+    /// A series of ticks in core cycles.
+    pub fn cycles(&self, series: &str) -> Result<Figure, String> {
+        let figure = self.figure(series)?;
+        let per_cycle = self.ticks_per_cycle.ok_or("this machine does not say how long a core cycle is")?;
+        Ok(figure.scaled(1.0 / per_cycle, "cycles est."))
+    }
+
+    /// A series of ticks in nanoseconds.
+    pub fn ns(&self, series: &str) -> Result<Figure, String> {
+        let figure = self.figure(series)?;
+        let per_ns = self.ticks_per_ns.ok_or("the clock's rate is not known")?;
+        Ok(figure.scaled(1.0 / per_ns, "ns"))
+    }
+}

@@ -1,0 +1,81 @@
+//! A task switch with clean and with dirty vector state, and what saving and restoring that state costs.
+//!
+//! Two threads on one CPU pass a byte to and fro through two pipes, so every pass is a switch. Before each write both
+//! bring their registers into the same state, one of [`STATES`]: `XRSTOR` sets everything to its initial state, then
+//! some registers are written. The kernel saves what is in use when it switches away and restores it before the thread
+//! goes on. Series, in ticks: `switch, STATE`, less the cost of making the state, and `setting, STATE`, that cost; `pipe alone` is
+//! a write and a read of one thread, with no switch.
+//!
+//! What user mode may do itself: `XSAVE`, `XSAVEOPT`, `XSAVEC` and `XRSTOR` of each component of [`PARTS`], with the registers dirty, as
+//! `INSTRUCTION PART`; the kernel's own `XSAVES` and `XRSTORS` are privileged.
+//!
+//! The facts hold which components the CPU says are in use in each state.
+
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
+
+#[cfg(target_arch = "x86_64")]
+mod registers;
+#[cfg(target_arch = "x86_64")]
+mod rounds;
+
+/// See the module.
+pub static PROBE: Probe =
+    Probe { name: "simd_switch", what: "task switches with clean and dirty vector state", start };
+
+/// The states, by the registers that are written after all were set to their initial state.
+pub const STATES: [&str; 7] = ["clean", "clean again", "x87", "xmm", "ymm", "zmm", "zmm, then vzeroupper"];
+/// State components, by name, with their bits in `XCR0`.
+pub const PARTS: [(&str, u64); 8] = [
+    ("x87", 1),
+    ("xmm", 1 << 1),
+    ("upper ymm", 1 << 2),
+    ("opmask", 1 << 5),
+    ("upper zmm0-15", 1 << 6),
+    ("zmm16-31", 1 << 7),
+    ("all", 0b1110_0111),
+    ("all, clean", 0b1110_0111),
+];
+/// What saves and restores.
+pub const INSTRUCTIONS: [&str; 4] = ["XSAVE", "XSAVEOPT", "XSAVEC", "XRSTOR"];
+/// A write and a read without a switch.
+pub const PIPE: &str = "pipe alone";
+
+/// What the series of a switch is called.
+#[must_use]
+pub fn switch(state: &str) -> String {
+    format!("switch, {state}")
+}
+
+/// What the series of making a state is called.
+#[must_use]
+pub fn setting(state: &str) -> String {
+    format!("setting, {state}")
+}
+
+/// What the series of an instruction is called.
+#[must_use]
+pub fn saving(instruction: &str, part: &str) -> String {
+    format!("{instruction} {part}")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn start(_setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    Err(Impossible("XSAVE and its states are of x86-64 CPUs".to_owned()))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    rounds::start(setup)
+}
+
+/// All series, in the order of the samples.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is sampled there"))]
+fn all_series() -> Vec<Series> {
+    let mut series: Vec<Series> = STATES.iter().map(|state| Series::ticks(switch(state))).collect();
+    series.extend(STATES.iter().map(|state| Series::ticks(setting(state))));
+    series.push(Series::ticks(PIPE));
+    for (part, _) in PARTS {
+        series.extend(INSTRUCTIONS.map(|instruction| Series::ticks(saving(instruction, part))));
+    }
+    series
+}

@@ -1,0 +1,272 @@
+//! Two threads on one CPU, and rounds of switches between them.
+
+use super::registers::{self, Area, Offered};
+use super::{INSTRUCTIONS, PARTS, STATES, all_series};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup};
+use carryline_machine::{clock, process};
+use carryline_sampler::shuffle;
+use carryline_verification::status::StatusPage;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rustix::pipe::pipe;
+use std::os::fd::OwnedFd;
+
+/// Round trips to a sample: two switches each.
+const TRIPS: usize = 100;
+/// How often a state is made, or an instruction repeated, to be timed.
+const REPEATS: u32 = 200;
+/// The byte that ends the other thread; others are states.
+const END: u8 = 255;
+
+pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    let offered = Offered::look()?;
+    if setup.cpu.is_none() {
+        // SAFETY: asks for the number of the CPU and nothing else.
+        let cpu = unsafe { libc::sched_getcpu() };
+        process::pin(usize::try_from(cpu).unwrap_or(0)).map_err(Impossible)?;
+    }
+    let failed = |errno: rustix::io::Errno| Impossible(format!("no pipe: {errno}"));
+    let (there_out, there_in) = pipe().map_err(failed)?;
+    let (back_out, back_in) = pipe().map_err(failed)?;
+    let (own_out, own_in) = pipe().map_err(failed)?;
+    // A thread inherits the CPU that its maker is kept on.
+    let thread = std::thread::spawn(move || echo(&there_out, &back_in, &offered));
+    Ok(Box::new(Switching {
+        initial: Area::initial(offered.area_bytes),
+        saved: Area::initial(offered.area_bytes),
+        offered,
+        there: Some(there_in),
+        back: back_out,
+        own: (own_in, own_out),
+        thread: Some(thread),
+        overhead_ticks: clock::overhead_ticks(),
+        rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+        in_use: [None; STATES.len()],
+    }))
+}
+
+/// The other thread: answers every byte, its registers in the state that the byte names.
+fn echo(from: &OwnedFd, to: &OwnedFd, offered: &Offered) {
+    let mut initial = Area::initial(offered.area_bytes);
+    let mut byte = [0];
+    while let Ok(1) = rustix::io::read(from, &mut byte) {
+        let state = usize::from(byte[0]);
+        if byte[0] == END || state >= STATES.len() {
+            break;
+        }
+        // SAFETY: only states that are there are asked for.
+        unsafe { registers::set(state, &mut initial, offered.components) };
+        if rustix::io::write(to, &byte) != Ok(1) {
+            break;
+        }
+    }
+}
+
+struct Switching {
+    offered: Offered,
+    initial: Area,
+    saved: Area,
+    there: Option<OwnedFd>,
+    back: OwnedFd,
+    own: (OwnedFd, OwnedFd),
+    thread: Option<std::thread::JoinHandle<()>>,
+    overhead_ticks: f64,
+    rng: Xoshiro256PlusPlus,
+    in_use: [Option<u64>; STATES.len()],
+}
+
+impl Switching {
+    /// Ticks of a switch, the making of the state included.
+    fn switches(&mut self, state: usize) -> Result<f64, Impossible> {
+        let lost = || Impossible("the second thread ended".to_owned());
+        let there = self.there.as_ref().ok_or_else(lost)?;
+        let mut byte = [state as u8];
+        let begin = clock::start();
+        for _ in 0..TRIPS {
+            // SAFETY: the caller asks for states that are there.
+            unsafe { registers::set(state, &mut self.initial, self.offered.components) };
+            let passed =
+                rustix::io::write(there, &byte) == Ok(1) && rustix::io::read(&self.back, &mut byte) == Ok(1);
+            if !passed {
+                return Err(lost());
+            }
+        }
+        let ticks = clock::stop().wrapping_sub(begin) as f64;
+        Ok((ticks - self.overhead_ticks) / (2 * TRIPS) as f64)
+    }
+
+    /// Ticks of making a state.
+    fn setting(&mut self, state: usize) -> f64 {
+        let begin = clock::start();
+        for _ in 0..REPEATS {
+            // SAFETY: the caller asks for states that are there.
+            unsafe { registers::set(state, &mut self.initial, self.offered.components) };
+        }
+        let ticks = clock::stop().wrapping_sub(begin) as f64;
+        if self.offered.in_use {
+            // SAFETY: the state is there, and the CPU answers.
+            let bits = unsafe {
+                registers::set(state, &mut self.initial, self.offered.components);
+                registers::in_use()
+            };
+            self.in_use[state] = Some(bits & registers::TOUCHED);
+        }
+        (ticks - self.overhead_ticks) / f64::from(REPEATS)
+    }
+
+    /// Ticks of a byte through a pipe and back, in one thread.
+    fn pipe_alone(&self) -> f64 {
+        let mut byte = [1];
+        let begin = clock::start();
+        for _ in 0..TRIPS {
+            let passed = rustix::io::write(&self.own.0, &byte) == Ok(1)
+                && rustix::io::read(&self.own.1, &mut byte) == Ok(1);
+            if !passed {
+                return f64::NAN;
+            }
+        }
+        (clock::stop().wrapping_sub(begin) as f64 - self.overhead_ticks) / TRIPS as f64
+    }
+
+    /// Ticks of an instruction on a part of the state; `NaN` where there is no such thing.
+    fn saving(&mut self, instruction: usize, part: usize) -> f64 {
+        let (name, bits) = PARTS[part];
+        let components = if name.starts_with("all") { self.offered.components } else { bits };
+        let has = match INSTRUCTIONS[instruction] {
+            "XSAVEOPT" => self.offered.xsaveopt,
+            "XSAVEC" => self.offered.xsavec,
+            _ => true,
+        };
+        if !has || components & self.offered.components != components {
+            return f64::NAN;
+        }
+        let dirty = ["zmm", "ymm", "xmm"].into_iter().find(|state| self.offered.has(state).is_ok());
+        let state = if name == "all, clean" { "clean" } else { dirty.unwrap_or("xmm") };
+        let state = STATES.iter().position(|known| *known == state).unwrap_or(0);
+        self.saved = Area::initial(self.offered.area_bytes);
+        // SAFETY: the state is there; restoring follows a save of these registers; the instruction is there.
+        let ticks = unsafe {
+            registers::set(state, &mut self.initial, self.offered.components);
+            if INSTRUCTIONS[instruction] == "XRSTOR" {
+                registers::repeat(0, &mut self.saved, components, 1);
+            }
+            registers::repeat(instruction, &mut self.saved, components, REPEATS)
+        };
+        (ticks as f64 - self.overhead_ticks) / f64::from(REPEATS)
+    }
+}
+
+impl Drop for Switching {
+    fn drop(&mut self) {
+        if let Some(there) = self.there.take() {
+            // The end of the pipe ends the thread too.
+            let _ = rustix::io::write(&there, &[END]);
+        }
+        if let Some(thread) = self.thread.take() {
+            // A panic in it has nothing to say here.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Rounds for Switching {
+    fn series(&self) -> Vec<Series> {
+        all_series()
+    }
+
+    fn twins(&self) -> Vec<(usize, usize)> {
+        vec![(0, 1)]
+    }
+
+    fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
+        let mut switches = [f64::NAN; STATES.len()];
+        let mut settings = [f64::NAN; STATES.len()];
+        let mut turn: Vec<usize> = (0..STATES.len()).collect();
+        shuffle(&mut self.rng, &mut turn);
+        for state in turn {
+            if self.offered.has(STATES[state]).is_ok() {
+                settings[state] = self.setting(state);
+                switches[state] = self.switches(state)? - settings[state];
+            }
+            status.beat();
+        }
+        let mut samples: Vec<f64> = switches.into_iter().chain(settings).collect();
+        samples.push(self.pipe_alone());
+        for part in 0..PARTS.len() {
+            for instruction in 0..INSTRUCTIONS.len() {
+                samples.push(self.saving(instruction, part));
+            }
+        }
+        // What follows is the worker's own code: it finds its registers clean.
+        // SAFETY: the first state needs nothing.
+        unsafe { registers::set(0, &mut self.initial, self.offered.components) };
+        Ok(samples)
+    }
+
+    fn facts(&mut self) -> serde_json::Value {
+        let in_use: serde_json::Map<String, serde_json::Value> = STATES
+            .iter()
+            .zip(self.in_use)
+            .filter_map(|(state, bits)| Some(((*state).to_owned(), bits?.into())))
+            .collect();
+        let mut unusable = Vec::new();
+        for state in STATES {
+            if let Err(why) = self.offered.has(state) {
+                unusable.extend(
+                    [super::switch(state), super::setting(state)].map(|series| (series, why.clone())),
+                );
+            }
+        }
+        for (part, bits) in PARTS {
+            let components = bits & self.offered.components;
+            for (instruction, has) in
+                INSTRUCTIONS.into_iter().zip([true, self.offered.xsaveopt, self.offered.xsavec, true])
+            {
+                if !has {
+                    unusable
+                        .push((super::saving(instruction, part), format!("this CPU has no {instruction}")));
+                } else if components != bits && !part.starts_with("all") {
+                    unusable.push((
+                        super::saving(instruction, part),
+                        "this CPU has no such registers".to_owned(),
+                    ));
+                }
+            }
+        }
+        serde_json::json!({ "in use": in_use, "components": self.offered.components, "unusable": unusable })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_machine::environment::CacheSizes;
+
+    #[test]
+    fn both_threads_stay_on_one_cpu_and_every_series_is_sampled_or_has_a_reason() {
+        // In a thread of its own, for the affinity stays.
+        std::thread::spawn(|| {
+            let status = StatusPage::create().expect("a page");
+            let setup = crate::testing::setup_for_test(
+                &status,
+                5,
+                CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
+            );
+            let Ok(mut rounds) = start(&setup) else {
+                assert!(Offered::look().is_err());
+                return;
+            };
+            assert_eq!(process::allowed_cpus().len(), 1);
+            let samples = rounds.round(&status).expect("a round");
+            let facts = rounds.facts();
+            let unusable: Vec<&str> = facts["unusable"]
+                .as_array()
+                .map_or(Vec::new(), |list| list.iter().filter_map(|pair| pair[0].as_str()).collect());
+            for (sample, series) in samples.iter().zip(rounds.series()) {
+                assert_eq!(sample.is_nan(), unusable.contains(&series.name.as_str()), "{}", series.name);
+            }
+        })
+        .join()
+        .expect("the thread's assertions hold");
+    }
+}

@@ -1,0 +1,71 @@
+//! small-copy: 48 bytes, the six arguments of a system call, by rep movs, by registers, by a call.
+//!
+//! Copies that do not wait for each other, copies of what the last one wrote, copies whose source is in no cache, and
+//! lengths that nothing predicts.
+
+mod claims;
+pub(crate) mod probe;
+
+use super::{Context, Experiment, Outcome, Probed};
+use carryline_engine::failure::Failure;
+use carryline_results::claims::{Datum, Figure, TableResult};
+use claims::CLAIMS;
+use probe::{BYTES, MODES, MOST_BYTES, WAYS, name};
+
+/// See the module.
+pub static EXPERIMENT: Experiment = Experiment {
+    id: "small-copy",
+    source: "evans-2018",
+    title: "48 bytes by string instruction, by registers, by a call",
+    weight: 0.4,
+    claims: CLAIMS,
+    probe: Some(&probe::PROBE),
+    run,
+};
+
+/// What registers save of a copy of a length that the compiler does not know.
+const SAVED: &str = "rep movsb of variable length less 64-bit registers";
+
+fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let found = context.probe("small_copy", &serde_json::Value::Null, 1.0)?;
+    for way in WAYS {
+        for mode in MODES {
+            let name = name(way, mode);
+            outcome.figures.add_or_reason(name.clone(), found.cycles(&name));
+        }
+    }
+    outcome.figures.add_or_reason(SAVED, saved(&found, context.seed));
+    outcome.tables.push(table(&outcome));
+    outcome.notes.push(format!(
+        "Gross, the loop of 'nothing' included. Independent and chained: {BYTES} bytes, both buffers in the first level; \
+         chained copies what the copy before has written. Missing: the source's lines flushed, a fence on both sides of \
+         every copy. Random: 1 to {MOST_BYTES} bytes, in an order that repeats after 1024 calls."
+    ));
+    if let Some(reason) = &found.reason {
+        outcome.notes.push(format!("Cannot be measured here: {reason}."));
+    }
+    Ok(outcome)
+}
+
+/// Cycles that registers save, round by round.
+fn saved(found: &Probed, seed: u64) -> Result<Figure, String> {
+    let (by_rep, by_registers) =
+        (found.cycles("rep movsb, variable, independent")?, found.cycles("64-bit registers, independent")?);
+    Figure::by_round("cycles est.", &[&by_rep, &by_registers], seed, |cycles| cycles[0] - cycles[1])
+        .ok_or_else(|| "nothing was sampled".to_owned())
+}
+
+fn table(outcome: &Outcome) -> TableResult {
+    let columns: Vec<(&str, &str)> =
+        [("copy", "")].into_iter().chain(MODES.map(|mode| (mode, "cycles est."))).collect();
+    let mut table = TableResult::new(
+        "A copy of 48 bytes (published: 25 cycles for rep movs, 'much faster' for registers)",
+        &columns,
+    );
+    for way in WAYS {
+        let here = |mode: &str| -> Datum { outcome.figures.get(&name(way, mode)).into() };
+        table.push(std::iter::once(way.into()).chain(MODES.map(here)).collect());
+    }
+    table
+}

@@ -1,0 +1,383 @@
+//! 48 bytes, the arguments of a system call, copied in every way that a kernel could.
+//!
+//! Modes:
+//! - `independent`: copies that do not wait for each other, both buffers hot;
+//! - `chained`: each copies what the one before has written;
+//! - `missing`: the source flushed from all caches, each copy between fences; the destination hot;
+//! - `random`: 1 to 96 bytes, drawn anew for every call so that nothing predicts them; buffers hot, calls independent.
+//!   Only ways that take any length.
+//!
+//! Where the length is fixed, it is known when the code is compiled, except for the call and for `rep movsb, variable`.
+//! The empty series, `nothing`, is the loop alone.
+
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+
+/// See the module.
+pub static PROBE: Probe =
+    Probe { name: "small_copy", what: "48 bytes by every way there is, fixed and unpredictable", start };
+
+/// The ways, in the order of the table.
+pub const WAYS: [&str; 9] = [
+    "nothing",
+    "rep movsb",
+    "rep movsb, variable",
+    "rep movsq",
+    "32-bit registers",
+    "64-bit registers",
+    "SSE registers",
+    "a call: libc",
+    "a call: carryline",
+];
+/// The modes, in the order of the table.
+pub const MODES: [&str; 4] = ["independent", "chained", "missing", "random"];
+/// Bytes of a copy of fixed length: six arguments.
+pub const BYTES: usize = 48;
+/// The longest of those of random length.
+pub const MOST_BYTES: usize = 96;
+
+/// A series' name.
+#[must_use]
+pub fn name(way: &str, mode: &str) -> String {
+    format!("{way}, {mode}")
+}
+
+/// True if the way takes any length.
+#[must_use]
+pub fn takes_any_length(way: &str) -> bool {
+    matches!(way, "nothing" | "rep movsb, variable" | "a call: libc" | "a call: carryline")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn start(_setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    Err(Impossible("string instructions are x86-64 code".to_owned()))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    x86::start(setup)
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86 {
+    use super::{BYTES, MODES, MOST_BYTES, WAYS, name, takes_any_length};
+    use crate::batches::{Batches, Timed, flush_range};
+    use carryline_engine::probe::{Impossible, Rounds, Setup};
+    use carryline_machine::arena::{Arena, Pages};
+    use carryline_machine::clock;
+    use carryline_sampler::shuffle;
+    use carryline_variants::landing::Landing;
+    use carryline_variants::{CopyFn, Family, Routine};
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use std::arch::asm;
+    use std::hint::black_box;
+    use std::rc::Rc;
+
+    const CALLS: u32 = 1000;
+    /// Sources that miss: each on a page of its own, taken in random order, or a prefetcher would foresee them.
+    const MISSES: usize = 64;
+    const SLOT: usize = 4096 + 3 * 64;
+    /// Half a page from where a page begins: see `string_startup`.
+    const SOURCES: usize = (4 << 10) + 2048;
+    const ROOM: usize = SOURCES + MISSES * SLOT;
+    /// Lengths of a batch in random order.
+    const LENGTHS: usize = 1024;
+
+    pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+        let mut arena = Arena::new(ROOM, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+        arena.prefault();
+        let arena = Rc::new(arena);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
+        let mut lengths = || -> Vec<u32> {
+            (0..LENGTHS).map(|_| 1 + (rng.next_u64() % MOST_BYTES as u64) as u32).collect()
+        };
+        let calls = [proved(setup, "libc_memcpy")?, proved(setup, "carryline")?];
+        let mut slots: Vec<usize> = (0..MISSES).collect();
+        shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(!setup.seed), &mut slots);
+        let missing = Rc::new(slots);
+        let mut all = Vec::new();
+        for (way, label) in WAYS.into_iter().enumerate() {
+            let call = calls[usize::from(way == 8)];
+            for mode in MODES {
+                if mode == "random" && !takes_any_length(label) {
+                    continue;
+                }
+                let title = name(label, mode);
+                all.push(series(title.clone(), way, mode, &arena, call, (lengths(), missing.clone())));
+                if title == "rep movsb, independent" {
+                    all.push(series(format!("{title} again"), way, mode, &arena, call, Default::default()));
+                }
+            }
+        }
+        Ok(Box::new(Batches::new(setup, all).twin("rep movsb, independent")))
+    }
+
+    fn proved(setup: &Setup<'_>, variant: &str) -> Result<CopyFn, Impossible> {
+        match setup.verified(Family::Copy, variant)?.subject().routine {
+            Landing::Routine(Routine::Copy(copy)) => Ok(copy),
+            _ => Err(Impossible(format!("copy/{variant} copies nothing"))),
+        }
+    }
+
+    fn series(
+        title: String,
+        way: usize,
+        mode: &str,
+        arena: &Rc<Arena>,
+        call: CopyFn,
+        (lengths, slots): (Vec<u32>, Rc<Vec<usize>>),
+    ) -> Timed {
+        let (destination, source) = (arena.start(), arena.start().wrapping_add(SOURCES));
+        let (kept, flushed) = (arena.clone(), arena.clone());
+        match mode {
+            "independent" => Timed::new(title, CALLS, move |times| {
+                let _kept = &kept;
+                // SAFETY: both are 48 bytes of the arena, apart; nobody else has it.
+                unsafe { repeat(way, destination, source, times, call) };
+            }),
+            "chained" => Timed::new(title, CALLS, move |times| {
+                let _kept = &kept;
+                // SAFETY: as above; there and back again.
+                unsafe { there_and_back(way, destination, source, times, call) };
+            }),
+            "missing" => Timed::new(title, MISSES as u32, move |times| {
+                let _kept = &kept;
+                for slot in slots.iter().take(times as usize) {
+                    clock::fence();
+                    // SAFETY: MISSES slots of the arena follow SOURCES; the destination is apart.
+                    unsafe { repeat(way, destination, source.wrapping_add(slot * SLOT), 1, call) };
+                    clock::fence();
+                }
+            })
+            .before(move || {
+                let _kept = &flushed;
+                // SAFETY: the slots are mapped; the destination's line is this arena's.
+                unsafe {
+                    flush_range(source, MISSES * SLOT);
+                    destination.write_volatile(destination.read_volatile());
+                }
+            }),
+            _ => Timed::new(title, CALLS, move |times| {
+                let _kept = &kept;
+                for turn in 0..times as usize {
+                    let len = lengths[turn % LENGTHS] as usize;
+                    // SAFETY: at most 96 bytes of the arena on both sides, apart.
+                    unsafe { once_of(way, destination, source, len, call) };
+                }
+            }),
+        }
+    }
+
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    unsafe fn repeat(way: usize, dst: *mut u8, src: *const u8, times: u32, call: CopyFn) {
+        macro_rules! each {
+            ($($number:literal => $copy:expr),+; $otherwise:expr) => {
+                match way {
+                    $($number => for _ in 0..times { $copy(dst, src) },)+
+                    _ => for _ in 0..times { $otherwise },
+                }
+            };
+        }
+        // SAFETY: the caller's obligation, for each of them.
+        unsafe {
+            each!(
+                0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
+                black_box(call)(dst, src, black_box(BYTES))
+            );
+        }
+    }
+
+    /// # Safety
+    /// 48 bytes are readable and writable at both, apart.
+    unsafe fn there_and_back(way: usize, one: *mut u8, other: *mut u8, times: u32, call: CopyFn) {
+        macro_rules! each {
+            ($($number:literal => $copy:expr),+; $otherwise:expr) => {
+                match way {
+                    $($number => for _ in 0..times / 2 { $copy(one, other); $copy(other, one) },)+
+                    _ => for _ in 0..times / 2 { $otherwise(one, other); $otherwise(other, one) },
+                }
+            };
+        }
+        let called = |dst: *mut u8, src: *mut u8| {
+            // SAFETY: the caller's obligation.
+            unsafe { black_box(call)(dst, src, black_box(BYTES)) }
+        };
+        // SAFETY: the caller's obligation, for each of them.
+        unsafe {
+            each!(
+                0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
+                called
+            );
+        }
+    }
+
+    /// # Safety
+    /// `len` bytes are readable at `src` and writable at `dst`, apart.
+    #[inline(always)]
+    unsafe fn once_of(way: usize, dst: *mut u8, src: *const u8, len: usize, call: CopyFn) {
+        // SAFETY: the caller's obligation.
+        unsafe {
+            match way {
+                0 => nothing(dst, src),
+                2 => movsb(dst, src, len),
+                _ => call(dst, src, len),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn nothing(dst: *mut u8, src: *const u8) {
+        // SAFETY: no instruction.
+        unsafe { asm!("/* {0} {1} */", in(reg) dst, in(reg) src, options(nostack, preserves_flags)) };
+    }
+
+    /// # Safety
+    /// `len` bytes are readable at `src` and writable at `dst`, apart.
+    #[inline(always)]
+    pub(crate) unsafe fn movsb(dst: *mut u8, src: *const u8, len: usize) {
+        // SAFETY: the caller's obligation; DF is clear by the ABI.
+        unsafe {
+            asm!("rep movsb", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") len => _, options(nostack, preserves_flags));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn movsb_48(dst: *mut u8, src: *const u8) {
+        // SAFETY: the caller's obligation.
+        unsafe { movsb(dst, src, BYTES) };
+    }
+
+    #[inline(always)]
+    unsafe fn movsb_any_48(dst: *mut u8, src: *const u8) {
+        // SAFETY: the caller's obligation.
+        unsafe { movsb(dst, src, black_box(BYTES)) };
+    }
+
+    #[inline(always)]
+    unsafe fn movsq_48(dst: *mut u8, src: *const u8) {
+        // SAFETY: the caller's obligation; DF is clear by the ABI.
+        unsafe {
+            asm!("rep movsq", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") BYTES / 8 => _, options(nostack, preserves_flags));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn registers_32(dst: *mut u8, src: *const u8) {
+        // SAFETY: 12 words of the caller's 48 bytes on both sides.
+        unsafe {
+            asm!(
+                ".set carryline_at, 0",
+                ".rept 6",
+                "mov {a:e}, [{src} + carryline_at]",
+                "mov {b:e}, [{src} + carryline_at + 4]",
+                "mov [{dst} + carryline_at], {a:e}",
+                "mov [{dst} + carryline_at + 4], {b:e}",
+                ".set carryline_at, carryline_at + 8",
+                ".endr",
+                src = in(reg) src, dst = in(reg) dst, a = out(reg) _, b = out(reg) _,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
+
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    #[inline(always)]
+    pub(crate) unsafe fn registers_64(dst: *mut u8, src: *const u8) {
+        // SAFETY: 6 words of the caller's 48 bytes on both sides.
+        unsafe {
+            asm!(
+                ".set carryline_at, 0",
+                ".rept 3",
+                "mov {a}, [{src} + carryline_at]",
+                "mov {b}, [{src} + carryline_at + 8]",
+                "mov [{dst} + carryline_at], {a}",
+                "mov [{dst} + carryline_at + 8], {b}",
+                ".set carryline_at, carryline_at + 16",
+                ".endr",
+                src = in(reg) src, dst = in(reg) dst, a = out(reg) _, b = out(reg) _,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sse(dst: *mut u8, src: *const u8) {
+        // SAFETY: three times 16 of the caller's 48 bytes on both sides; SSE2 is part of x86-64.
+        unsafe {
+            asm!(
+                "movups {a}, [{src}]",
+                "movups {b}, [{src} + 16]",
+                "movups {c}, [{src} + 32]",
+                "movups [{dst}], {a}",
+                "movups [{dst} + 16], {b}",
+                "movups [{dst} + 32], {c}",
+                src = in(reg) src, dst = in(reg) dst, a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        fn libc_copy() -> CopyFn {
+            match carryline_variants::find(Family::Copy, "libc_memcpy").map(|variant| variant.routine) {
+                Some(Routine::Copy(copy)) => copy,
+                other => panic!("no copy: {other:?}"),
+            }
+        }
+
+        #[test]
+        fn every_way_copies_48_bytes_and_no_other() {
+            for (way, label) in WAYS.into_iter().enumerate().skip(1) {
+                let mut source: Vec<u8> = (0..200_u32).map(|n| n as u8 + 1).collect();
+                let mut got = vec![0xee_u8; 200];
+                // SAFETY: 200 bytes on both sides.
+                unsafe { repeat(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 2, libc_copy()) };
+                let mut wanted = vec![0xee_u8; 200];
+                wanted[3..3 + BYTES].copy_from_slice(&source[5..5 + BYTES]);
+                assert_eq!(got, wanted, "{}", label);
+                // There first: the first takes what the second holds.
+                let held = source.clone();
+                // SAFETY: as above, on both sides.
+                unsafe {
+                    there_and_back(way, got[3..].as_mut_ptr(), source[50..].as_mut_ptr(), 4, libc_copy())
+                };
+                assert_eq!((&got[3..51], &source), (&held[50..98], &held), "{}", label);
+                if takes_any_length(label) {
+                    got.fill(0xee);
+                    // SAFETY: as above.
+                    unsafe { once_of(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 96, libc_copy()) };
+                    assert_eq!((&got[3..99], got[99]), (&source[5..101], 0xee), "{}", label);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
+mod tests {
+    use super::*;
+    use crate::batches::tests::setup;
+    use carryline_verification::status::StatusPage;
+
+    #[test]
+    fn every_way_has_its_modes() {
+        let status = StatusPage::create().expect("a page");
+        let mut rounds = start(&setup(&serde_json::Value::Null, &status)).expect("x86-64 has them");
+        let series = rounds.series();
+        for way in WAYS {
+            for mode in MODES {
+                let there = series.iter().any(|one| one.name == name(way, mode));
+                assert_eq!(there, mode != "random" || takes_any_length(way), "{way}, {mode}");
+            }
+        }
+        assert_eq!(rounds.twins().len(), 1);
+        let samples = rounds.round(&status).expect("a round");
+        assert!(samples.len() == series.len() && samples.iter().all(|sample| sample.is_finite()));
+    }
+}

@@ -1,0 +1,172 @@
+//! The shortest system call, and whether a copy of 48 bytes beside it can be seen.
+//!
+//! The calls are made by the instruction itself, so no library can answer from a value it kept. Beside them: the same
+//! through libc, a clock that the kernel answers without being entered (vDSO), the call between fences, and the call
+//! with a copy of six arguments before it, by `rep movsb` and by registers, whose result nothing waits for.
+
+use crate::batches::{Batches, Timed};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use carryline_machine::clock;
+
+/// See the module.
+pub static PROBE: Probe =
+    Probe { name: "syscall", what: "getppid and its like, with and without a copy beside it", start };
+
+/// What is timed, in the order of the table.
+pub const CALLS: [&str; 9] = [
+    "getppid",
+    "getpid",
+    "getppid through libc",
+    "getppid between fences",
+    "clock_gettime in the vDSO",
+    "rep movsb, then getppid",
+    "registers, then getppid",
+    "rep movsb alone",
+    "registers alone",
+];
+
+/// Calls of a batch: some hundreds of microseconds at most.
+const TIMES: u32 = 500;
+
+fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
+    let (mut all, mut unusable) = (Vec::new(), Vec::new());
+    for label in CALLS {
+        if label.starts_with("rep movsb") && !cfg!(target_arch = "x86_64") {
+            unusable.push((label, "string instructions are x86-64 code"));
+            continue;
+        }
+        if label == CALLS[0] {
+            all.push(series(format!("{label} again"), label));
+        }
+        all.push(series(label.to_owned(), label));
+    }
+    // SAFETY: reads this process's auxiliary vector.
+    let vdso = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } != 0;
+    let facts = serde_json::json!({
+        "vdso": vdso,
+        "unusable": unusable,
+        "answers agree": parent() == i64::from(std::os::unix::process::parent_id()),
+    });
+    Ok(Box::new(Batches::new(setup, all).twin(CALLS[0]).with_facts(facts)))
+}
+
+fn series(title: String, label: &'static str) -> Timed {
+    // The copies' buffers: hot, and nobody reads what is copied.
+    let mut arguments = [1_u64; 12];
+    Timed::new(title, TIMES, move |times| {
+        let (to, from) = arguments.split_at_mut(6);
+        let (to, from) = (to.as_mut_ptr().cast::<u8>(), from.as_ptr().cast::<u8>());
+        macro_rules! each {
+            ($action:expr) => {
+                for _ in 0..times {
+                    $action;
+                }
+            };
+        }
+        match label {
+            "getpid" => each!(raw(libc::SYS_getpid)),
+            // SAFETY: takes nothing and cannot fail.
+            "getppid through libc" => each!(unsafe { libc::getppid() }),
+            "getppid between fences" => each!({
+                clock::fence();
+                parent();
+                clock::fence();
+            }),
+            "clock_gettime in the vDSO" => {
+                let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+                // SAFETY: writes the one structure it is given.
+                each!(unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) });
+            }
+            #[cfg(target_arch = "x86_64")]
+            "rep movsb, then getppid" => each!({
+                by_string(to, from);
+                parent();
+            }),
+            "registers, then getppid" => each!({
+                by_registers(to, from);
+                parent();
+            }),
+            #[cfg(target_arch = "x86_64")]
+            "rep movsb alone" => each!(by_string(to, from)),
+            "registers alone" => each!(by_registers(to, from)),
+            _ => each!(parent()),
+        }
+    })
+}
+
+fn parent() -> i64 {
+    raw(libc::SYS_getppid)
+}
+
+/// A system call without arguments.
+#[inline(always)]
+fn raw(number: libc::c_long) -> i64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let result: i64;
+        // SAFETY: getpid and getppid, which only answer; the instruction spoils rcx and r11.
+        unsafe {
+            core::arch::asm!(
+                "syscall",
+                inlateout("rax") number => result,
+                lateout("rcx") _,
+                lateout("r11") _,
+                options(nostack)
+            );
+        }
+        result
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        // SAFETY: getpid and getppid, which only answer.
+        unsafe { libc::syscall(number) as i64 }
+    }
+}
+
+/// Both pointers are to 48 bytes, apart.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn by_string(to: *mut u8, from: *const u8) {
+    // SAFETY: `series` gives two halves of an array of 96 bytes.
+    unsafe {
+        crate::small_copy::probe::x86::movsb(to, from, std::hint::black_box(crate::small_copy::probe::BYTES))
+    };
+}
+
+/// Both pointers are to 48 bytes, apart.
+#[inline(always)]
+fn by_registers(to: *mut u8, from: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: `series` gives two halves of an array of 96 bytes.
+    unsafe {
+        crate::small_copy::probe::x86::registers_64(to, from);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    for word in 0..6 {
+        // SAFETY: as above.
+        unsafe { to.cast::<u64>().add(word).write_volatile(from.cast::<u64>().add(word).read_volatile()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batches::tests::setup;
+    use carryline_verification::status::StatusPage;
+
+    #[test]
+    fn the_calls_reach_the_kernel() {
+        assert_eq!(raw(libc::SYS_getpid), i64::from(std::process::id()));
+        let status = StatusPage::create().expect("a page");
+        let mut rounds = start(&setup(&serde_json::Value::Null, &status)).expect("every machine has them");
+        let series = rounds.series();
+        let facts = rounds.facts();
+        for label in CALLS {
+            let there = series.iter().any(|one| one.name == label);
+            assert!(there || facts["unusable"].to_string().contains(label), "{label}");
+        }
+        assert_eq!(rounds.twins().len(), 1);
+        assert_eq!(rounds.round(&status).expect("a round").len(), series.len());
+        assert_eq!(facts["answers agree"], true);
+    }
+}

@@ -1,0 +1,212 @@
+//! Buffers: mapped by the page, prefaulted by writing, fenced by pages that nobody may touch.
+
+use crate::words::{UnknownWord, unknown};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ptr::NonNull;
+use std::str::FromStr;
+
+/// What the buffers are mapped with. What was asked for; a result also says what the kernel gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pages {
+    /// The base page size; transparent huge pages refused.
+    Base,
+    /// Transparent huge pages asked for.
+    Huge,
+}
+
+impl Pages {
+    /// The words of the command line.
+    pub const WORDS: &'static [(&'static str, &'static str)] =
+        &[("4k", "base pages; transparent huge pages refused"), ("huge", "transparent huge pages asked for")];
+}
+
+impl FromStr for Pages {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "4k" | "base" => Ok(Pages::Base),
+            "huge" => Ok(Pages::Huge),
+            _ => unknown("page kind", word, Pages::WORDS),
+        }
+    }
+}
+
+impl fmt::Display for Pages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Pages::Base => "4k",
+            Pages::Huge => "huge",
+        })
+    }
+}
+
+/// A buffer could not be had.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot map {bytes} bytes: {source}")]
+pub struct MapError {
+    /// How much was asked for, guard pages included.
+    pub bytes: usize,
+    /// What the kernel answered.
+    pub source: rustix::io::Errno,
+}
+
+/// Memory of this process: private, page-aligned, with an inaccessible page before and after it.
+///
+/// The memory is reached through raw pointers alone: routines under test write to it behind the compiler's back.
+#[derive(Debug)]
+pub struct Arena {
+    map: NonNull<u8>,
+    mapped_bytes: usize,
+    lead_bytes: usize,
+    len: usize,
+}
+
+// SAFETY: an Arena is plain memory that only raw pointers reach; who shares it must order accesses himself.
+unsafe impl Send for Arena {}
+
+/// The size of a base page in bytes.
+#[must_use]
+pub fn page_bytes() -> usize {
+    rustix::param::page_size()
+}
+
+const HUGE_BYTES: usize = 2 << 20;
+
+impl Arena {
+    /// Maps at least `len` bytes (rounded up to pages; at least one), accessible and not yet touched.
+    ///
+    /// With [`Pages::Huge`] the memory begins at a multiple of 2 MiB and transparent huge pages are asked for;
+    /// with [`Pages::Base`] they are refused. Whether the kernel obeys is another question: see
+    /// [`Arena::huge_bytes`].
+    ///
+    /// # Errors
+    /// When the kernel refuses the mapping.
+    pub fn new(len: usize, pages: Pages) -> Result<Arena, MapError> {
+        let page = page_bytes();
+        let align = if pages == Pages::Huge { HUGE_BYTES } else { page };
+        let too_large = || MapError { bytes: usize::MAX, source: rustix::io::Errno::NOMEM };
+        let len = len.max(1).checked_next_multiple_of(page).ok_or_else(too_large)?;
+        let mapped_bytes = len.checked_add(2 * page + align).ok_or_else(too_large)?;
+        let failed = |source| MapError { bytes: mapped_bytes, source };
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches no existing memory.
+        let map = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                mapped_bytes,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }
+        .map_err(failed)?;
+        let map = NonNull::new(map.cast::<u8>()).ok_or_else(|| failed(rustix::io::Errno::NOMEM))?;
+        let lead_bytes = (map.as_ptr() as usize + page).next_multiple_of(align) - map.as_ptr() as usize;
+        let arena = Arena { map, mapped_bytes, lead_bytes, len };
+        // SAFETY: lead_bytes + len <= mapped_bytes - page, so the range lies inside the mapping just made.
+        unsafe { mprotect(arena.start().cast(), len, MprotectFlags::READ | MprotectFlags::WRITE) }
+            .map_err(failed)?;
+        let advice = if pages == Pages::Huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
+        // A kernel without transparent huge pages refuses the advice; then there are none, which the result says.
+        // SAFETY: the range is ours, and this advice does not change its contents.
+        let _refused = unsafe { madvise(arena.start().cast(), len, advice) };
+        Ok(arena)
+    }
+
+    /// The first byte. The byte before it is inaccessible.
+    #[must_use]
+    pub fn start(&self) -> *mut u8 {
+        self.map.as_ptr().wrapping_add(self.lead_bytes)
+    }
+
+    /// How many bytes are accessible; the byte after them is not.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never true: an arena has at least a page.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Writes to every page, so that no later access faults and no two pages share the kernel's zero page.
+    /// The bytes written come from a multiplicative sequence: neither zero nor constant.
+    pub fn prefault(&mut self) {
+        let mut word = 0x9e37_79b9_7f4a_7c15_u64;
+        for at in (0..self.len).step_by(8) {
+            word = word.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(0x1405_7b7e_f767_814f);
+            // SAFETY: len is a multiple of the page size, so at + 8 <= len; &mut self, so nobody else writes.
+            unsafe { self.start().add(at).cast::<u64>().write_volatile(word) };
+        }
+    }
+
+    /// Forbids writing, or allows it again.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn set_read_only(&mut self, read_only: bool) -> Result<(), MapError> {
+        let access = if read_only { MprotectFlags::READ } else { MprotectFlags::READ | MprotectFlags::WRITE };
+        // SAFETY: the accessible range of this arena, which &mut self owns.
+        unsafe { mprotect(self.start().cast(), self.len, access) }
+            .map_err(|source| MapError { bytes: self.len, source })
+    }
+
+    /// How many of its bytes the kernel has mapped with huge pages now; `None` where it does not say.
+    #[must_use]
+    pub fn huge_bytes(&self) -> Option<usize> {
+        let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let start = self.start() as usize;
+        let mut inside = false;
+        for line in maps.lines() {
+            if let Some((range, _)) = line.split_once(' ')
+                && let Some((low, high)) = range.split_once('-')
+                && let (Ok(low), Ok(high)) = (usize::from_str_radix(low, 16), usize::from_str_radix(high, 16))
+            {
+                inside = (low..high).contains(&start);
+            } else if inside && let Some(size) = line.strip_prefix("AnonHugePages:") {
+                return size.trim().strip_suffix(" kB")?.trim().parse::<usize>().ok().map(|kib| kib * 1024);
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping that `new` made; its pointers end with the arena by contract.
+        let _ = unsafe { munmap(self.map.as_ptr().cast(), self.mapped_bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefault_leaves_no_zero_page_and_no_constant() {
+        let mut arena = Arena::new(3 * page_bytes() - 5, Pages::Base).expect("three pages");
+        arena.prefault();
+        assert_eq!(arena.len(), 3 * page_bytes());
+        // SAFETY: len accessible bytes, written by prefault, and nobody else has the arena.
+        let bytes = unsafe { std::slice::from_raw_parts(arena.start(), arena.len()) };
+        for page in bytes.chunks(page_bytes()) {
+            assert!(page.iter().any(|b| *b != page[0]));
+        }
+        assert_ne!(bytes[..page_bytes()], bytes[page_bytes()..2 * page_bytes()]);
+    }
+
+    #[test]
+    fn huge_memory_begins_where_a_huge_page_can() {
+        let arena = Arena::new(5 << 20, Pages::Huge).expect("5 MiB");
+        assert_eq!(arena.start() as usize % HUGE_BYTES, 0);
+    }
+
+    #[test]
+    fn an_impossible_size_is_an_error() {
+        assert!(Arena::new(usize::MAX - 4096, Pages::Base).is_err());
+        assert!(Arena::new(1 << 60, Pages::Base).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! Time: the time-stamp counter, fenced, and what one of its ticks is worth.
+//!
+//! On x86-64 a reading is `lfence; rdtsc; lfence` before and `rdtscp; lfence` after: nothing of the timed region
+//! starts before the first or is still under way at the second. Ticks are neither core cycles nor nanoseconds; a
+//! chain of dependent additions, timed beside the samples, says how many ticks a core cycle takes at that moment,
+//! and the kernel's monotonic clock how many a nanosecond takes. Elsewhere a tick is a nanosecond of the
+//! monotonic clock.
+
+use std::time::{Duration, Instant};
+
+/// Reads the clock before a timed region.
+#[inline(always)]
+#[must_use]
+pub fn start() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_mm_lfence, _rdtsc};
+        // SAFETY: RDTSC and LFENCE are part of every x86-64 CPU; user mode reads are only forbidden by CR4.TSD, which
+        // Linux sets on request of the process alone.
+        unsafe {
+            _mm_lfence();
+            let ticks = _rdtsc();
+            _mm_lfence();
+            ticks
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        monotonic_ns()
+    }
+}
+
+/// Reads the clock after a timed region.
+#[inline(always)]
+#[must_use]
+pub fn stop() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{__rdtscp, _mm_lfence};
+        let mut processor = 0;
+        // SAFETY: as in `start`; every CPU with a usable time-stamp counter of the last fifteen years has RDTSCP.
+        unsafe {
+            let ticks = __rdtscp(&raw mut processor);
+            _mm_lfence();
+            ticks
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        monotonic_ns()
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn monotonic_ns() -> u64 {
+    use std::sync::OnceLock;
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Waits until everything before has completed: the fence of fenced cells.
+#[inline(always)]
+pub fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: LFENCE is part of every x86-64 CPU.
+    unsafe {
+        core::arch::x86_64::_mm_lfence();
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+}
+
+/// The unit of [`start`] and [`stop`], as results name it.
+#[must_use]
+pub const fn tick_name() -> &'static str {
+    if cfg!(target_arch = "x86_64") { "TSC ticks" } else { "ns" }
+}
+
+/// What an empty timed region reads, in ticks: the median of many.
+#[must_use]
+pub fn overhead_ticks() -> f64 {
+    let mut readings = [0_u64; 101];
+    for reading in &mut readings {
+        let begin = start();
+        *reading = stop().wrapping_sub(begin);
+    }
+    readings.sort_unstable();
+    readings[readings.len() / 2] as f64
+}
+
+/// Ticks per nanosecond, from the kernel's monotonic clock over `window`.
+#[must_use]
+pub fn ticks_per_ns(window: Duration) -> f64 {
+    let begin = Instant::now();
+    let first = start();
+    while begin.elapsed() < window {
+        std::hint::spin_loop();
+    }
+    let last = stop();
+    last.wrapping_sub(first) as f64 / begin.elapsed().as_nanos() as f64
+}
+
+/// How many core cycles [`cycle_chain_ticks`] takes.
+pub const CHAIN_CYCLES: u32 = 20_000;
+
+/// The ticks that a chain of [`CHAIN_CYCLES`] dependent additions takes; `None` where there is no such chain for
+/// the architecture. Register is added to register: newer cores fold additions of small constants away.
+#[must_use]
+pub fn cycle_chain_ticks() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let begin = start();
+        // SAFETY: touches the named registers and flags alone.
+        unsafe {
+            core::arch::asm!(
+                "2:",
+                ".rept 100",
+                "add {sum}, {step}",
+                ".endr",
+                "dec {turns:e}",
+                "jnz 2b",
+                sum = inout(reg) 1_u64 => _,
+                step = in(reg) 3_u64,
+                turns = inout(reg) CHAIN_CYCLES / 100 => _,
+                options(nomem, nostack),
+            );
+        }
+        Some(stop().wrapping_sub(begin))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        None
+    }
+}
+
+/// Ticks per core cycle at this moment; `None` where it cannot be known.
+#[must_use]
+pub fn ticks_per_cycle() -> Option<f64> {
+    // The faster of two: an interruption only ever adds.
+    let ticks = cycle_chain_ticks()?.min(cycle_chain_ticks()?);
+    Some(ticks as f64 / f64::from(CHAIN_CYCLES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_forward_and_costs_something() {
+        let first = start();
+        let second = stop();
+        assert!(second >= first);
+        assert!(overhead_ticks() > 0.0);
+        assert!(ticks_per_ns(Duration::from_millis(2)) > 0.01);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_cycle_is_a_plausible_number_of_ticks() {
+        let ratio = ticks_per_cycle().expect("x86-64 has the chain");
+        assert!((0.1..10.0).contains(&ratio), "{ratio}");
+    }
+}

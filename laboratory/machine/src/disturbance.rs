@@ -1,0 +1,45 @@
+//! How often a measuring process was disturbed, as the kernel counts it.
+
+use crate::environment::Steal;
+
+/// Counters of what takes the CPU away, at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Disturbance {
+    involuntary_switches: u64,
+    steal: Option<Steal>,
+}
+
+impl Disturbance {
+    /// The counters now.
+    #[must_use]
+    pub fn now() -> Disturbance {
+        Disturbance { involuntary_switches: involuntary_switches(), steal: Steal::now() }
+    }
+
+    /// How often the kernel took the CPU from this thread since then, and which share of the machine's time the
+    /// hypervisor took.
+    #[must_use]
+    pub fn since(&self) -> (u64, f64) {
+        let now = Disturbance::now();
+        let stolen = self.steal.zip(now.steal).map_or(0.0, |(before, after)| after.share_since(&before));
+        (now.involuntary_switches.saturating_sub(self.involuntary_switches), stolen)
+    }
+}
+
+fn involuntary_switches() -> u64 {
+    let Ok(text) = std::fs::read_to_string("/proc/thread-self/status") else { return 0 };
+    let field = text.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
+    field.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disturbance_only_grows() {
+        let before = Disturbance::now();
+        let (switches, stolen) = before.since();
+        assert!(switches < 1_000_000 && (0.0..=1.0).contains(&stolen));
+    }
+}

@@ -1,0 +1,181 @@
+//! The machine and the build, as far as they matter to a figure: kept with every result.
+//!
+//! Two runs can be compared only where this agrees ([`Environment::differences`]); what cannot be measured on a
+//! machine at all, and why, is in [`Environment::limits_here`]. Names of hosts and users are never read. What
+//! the system does not say is `None`, never a guess.
+
+mod assumed;
+mod cache_sizes;
+mod caches;
+mod clock;
+mod compare;
+mod cpu;
+mod system;
+
+pub use cache_sizes::CacheSizes;
+pub use caches::{Cache, CacheKind};
+pub use clock::{Clock, TscSteps, tsc_steps};
+pub use cpu::{Cpu, Frequency};
+pub use system::{Build, Memory, Steal, System, may_pin};
+
+use crate::counters::CycleCounter;
+use serde::{Deserialize, Serialize};
+
+/// Everything about the machine and the build that can change a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The processor.
+    pub cpu: Cpu,
+    /// Its caches, as the first allowed CPU sees them, the nearest first.
+    pub caches: Vec<Cache>,
+    /// The time-stamp counter.
+    pub clock: Clock,
+    /// What is known of the core clock.
+    pub frequency: Frequency,
+    /// Main memory and pages.
+    pub memory: Memory,
+    /// Kernel, C library and load.
+    pub system: System,
+    /// The program.
+    pub build: Build,
+    /// Why hardware counters cannot be used; `None` where they can.
+    pub no_counters: Option<String>,
+}
+
+impl Environment {
+    /// Looks at the machine it runs on. Takes some milliseconds: CPUID is slow in a virtual machine. To be called
+    /// before the thread is tied to a CPU, which would then be the only one allowed.
+    #[must_use]
+    pub fn here() -> Environment {
+        let cpu = Cpu::here();
+        Environment {
+            caches: caches::here(cpu.allowed_cpus.first().copied().unwrap_or(0)),
+            clock: Clock::here(),
+            frequency: Frequency::here(cpu.allowed_cpus.first().copied().unwrap_or(0)),
+            memory: Memory::here(),
+            system: System::here(),
+            build: Build::here(),
+            no_counters: CycleCounter::open().err(),
+            cpu,
+        }
+    }
+
+    /// The size of the data (or unified) cache of a level, in bytes; `None` where it is not known.
+    #[must_use]
+    pub fn cache_bytes(&self, level: u8) -> Option<u64> {
+        self.caches
+            .iter()
+            .filter(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
+            .map(|cache| cache.size_bytes)
+            .max()
+    }
+
+    /// The size of the largest data (or unified) cache, in bytes: what a buffer must exceed to be in memory.
+    #[must_use]
+    pub fn last_level_bytes(&self) -> Option<u64> {
+        let data = self.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+        data.map(|cache| cache.size_bytes).max()
+    }
+
+    /// The cache sizes that conditions are laid out for; safe ones where the machine does not tell.
+    #[must_use]
+    pub fn cache_sizes(&self) -> CacheSizes {
+        assumed::cache_sizes(self)
+    }
+
+    /// What is assumed where the machine does not say what it is like, and what of it is hidden on purpose, each in a
+    /// sentence; empty on a machine that tells everything.
+    #[must_use]
+    pub fn assumed(&self) -> Vec<String> {
+        assumed::sentences(self)
+    }
+
+    /// What cannot be measured on this machine, or only with doubt, each with the reason.
+    #[must_use]
+    pub fn limits_here(&self) -> Vec<(String, String)> {
+        compare::limits(self)
+    }
+
+    /// The fields in which this environment and another differ so that figures of the two are not alike, each with
+    /// both values; empty where they are alike. Load, free memory and the like are left out.
+    #[must_use]
+    pub fn differences(&self, other: &Environment) -> Vec<String> {
+        compare::differences(self, other)
+    }
+}
+
+/// A file of the kernel's in one line, trimmed; `None` where it is not there or empty.
+fn line(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// A number in a file of the kernel's.
+fn number(path: &str) -> Option<u64> {
+    line(path)?.parse().ok()
+}
+
+/// How many CPUs a list like `0-3,8` names.
+fn cpus_in_list(list: &str) -> Option<u32> {
+    list.trim().split(',').try_fold(0_u32, |sum, part| {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let (low, high): (u32, u32) = (low.parse().ok()?, high.parse().ok()?);
+        sum.checked_add(high.checked_sub(low)?.checked_add(1)?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_described_and_survives_storage() {
+        let here = Environment::here();
+        assert!(!here.cpu.allowed_cpus.is_empty());
+        assert!(here.cpu.logical_cpus >= here.cpu.allowed_cpus.len() as u32);
+        assert!(here.memory.total_bytes > 1 << 24 && here.memory.available_bytes <= here.memory.total_bytes);
+        assert!(here.memory.page_bytes.is_power_of_two());
+        assert!(here.build.compiler.starts_with("rustc 1."), "{}", here.build.compiler);
+        let json = serde_json::to_string(&here).expect("serialised");
+        let back: Environment = serde_json::from_str(&json).expect("read back");
+        assert_eq!(back.differences(&here), Vec::<String>::new());
+        assert_eq!(back.cpu, here.cpu);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn an_x86_cpu_names_itself_and_its_caches() {
+        let here = Environment::here();
+        assert!(here.cpu.vendor.is_some() && here.cpu.family.is_some());
+        assert!(here.cpu.features.iter().any(|name| name == "sse2"));
+        let l1 = here.cache_bytes(1).expect("a first level");
+        assert!((8 << 10..=1 << 20).contains(&l1), "{l1}");
+        assert!(here.last_level_bytes() >= here.cache_bytes(2));
+    }
+
+    #[test]
+    fn no_name_of_host_or_user_is_kept() {
+        let json = serde_json::to_string(&Environment::here()).expect("serialised");
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        // Shorter names ("vm", "linux") are part of other words.
+        if host.trim().len() >= 8 && host.trim() != "localhost" {
+            assert!(!json.contains(host.trim()), "{json}");
+        }
+        for variable in ["HOME", "LOGNAME", "HOSTNAME"] {
+            if let Ok(value) = std::env::var(variable)
+                && value.len() >= 8
+            {
+                assert!(!json.contains(&value), "{variable} in {json}");
+            }
+        }
+    }
+
+    #[test]
+    fn cpu_lists_are_counted() {
+        assert_eq!(cpus_in_list("0"), Some(1));
+        assert_eq!(cpus_in_list("0-3,8,10-11\n"), Some(7));
+        assert_eq!(cpus_in_list("3-1"), None);
+        assert_eq!(cpus_in_list("x"), None);
+    }
+}

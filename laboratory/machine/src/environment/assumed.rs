@@ -1,0 +1,130 @@
+//! What is assumed where a machine does not say what it is like: conditions still have to mean what they are called.
+
+use super::{CacheKind, Environment};
+use crate::environment::CacheSizes;
+
+/// Where the machine does not tell its first level.
+const L1: u64 = 32 << 10;
+/// Where it does not tell its second.
+const L2: u64 = 512 << 10;
+/// Where a hypervisor hides the last level, or nothing is told at all. Rather too much than too little: what is to be
+/// evicted is evicted from as much, and what is to be in memory lies in a buffer four times as large.
+const LAST: u64 = 32 << 20;
+
+/// The cache sizes that conditions are laid out for.
+pub(super) fn cache_sizes(here: &Environment) -> CacheSizes {
+    let l1 = here.cache_bytes(1).unwrap_or(L1);
+    let l2 = here.cache_bytes(2).unwrap_or(L2).max(l1);
+    let told = here.last_level_bytes().filter(|_| !hides_last_level(here));
+    CacheSizes { l1, l2, l3: told.unwrap_or(LAST).max(l2) }
+}
+
+/// True if there may be a level that nobody tells of: no third one in a virtual machine, or nothing known at all. A kernel
+/// that runs on the machine itself is believed.
+fn hides_last_level(here: &Environment) -> bool {
+    let knows_data = here.caches.iter().any(|cache| cache.kind != CacheKind::Instruction);
+    !knows_data || here.cpu.hypervisor.is_some() && here.cache_bytes(3).is_none()
+}
+
+/// What is assumed, and what is as it is because somebody asked for it, each in a sentence.
+pub(super) fn sentences(here: &Environment) -> Vec<String> {
+    let mut all = Vec::new();
+    let caches = cache_sizes(here);
+    for (level, bytes) in [(1, caches.l1), (2, caches.l2)] {
+        if here.cache_bytes(level).is_none() {
+            all.push(format!("the size of cache level {level} is not told: {} KiB are assumed", bytes >> 10));
+        }
+    }
+    if hides_last_level(here) {
+        all.push(format!(
+            "no last cache level is told, and there may be one: {} MiB are assumed, so that 'memory' and 'cold' mean that; \
+             cells of level L3 may be in memory",
+            caches.l3 >> 20
+        ));
+    }
+    let cpu = &here.cpu;
+    if cfg!(target_arch = "x86_64") && (cpu.vendor.is_none() || cpu.family.is_none() || cpu.model.is_none()) {
+        all.push(
+            "the CPU does not say which model it is: nothing is known of it but its features".to_owned(),
+        );
+    }
+    if !cpu.masked_features.is_empty() {
+        all.push(format!(
+            "CARRYLINE_MASK hides {}: the library and the variants run as on a CPU without; libc and other libraries see \
+             the CPU as it is",
+            cpu.masked_features.join(", ")
+        ));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Cache;
+
+    fn machine(hypervisor: Option<&str>, levels: &[(u8, u64)]) -> Environment {
+        let mut here = Environment::here();
+        here.cpu.hypervisor = hypervisor.map(str::to_owned);
+        here.cpu.vendor = Some("AuthenticAMD".to_owned());
+        (here.cpu.family, here.cpu.model) = (Some(25), Some(1));
+        here.cpu.masked_features.clear();
+        let cache = |(level, size_bytes): &(u8, u64)| Cache {
+            level: *level,
+            kind: if *level == 1 { CacheKind::Data } else { CacheKind::Unified },
+            size_bytes: *size_bytes,
+            line_bytes: Some(64),
+            ways: None,
+            shared_by: None,
+        };
+        here.caches = levels.iter().map(cache).collect();
+        here
+    }
+
+    #[test]
+    fn what_is_told_is_believed() {
+        let all = machine(Some("KVM"), &[(1, 48 << 10), (2, 2 << 20), (3, 105 << 20)]);
+        assert_eq!(all.cache_sizes(), CacheSizes { l1: 48 << 10, l2: 2 << 20, l3: 105 << 20 });
+        assert_eq!(all.assumed(), Vec::<String>::new());
+        // Some CPUs have two levels; their own kernel knows.
+        let two = machine(None, &[(1, 32 << 10), (2, 1 << 20)]);
+        assert_eq!(two.cache_sizes().l3, 1 << 20);
+        assert_eq!(two.assumed(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_hidden_last_level_is_assumed_to_be_there() {
+        let hidden = machine(Some("KVM"), &[(1, 32 << 10), (2, 512 << 10)]);
+        let caches = hidden.cache_sizes();
+        assert_eq!(caches, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 });
+        assert!(caches.eviction() >= 64 << 20, "a level of 32 MiB would be evicted");
+        assert_eq!(caches.level(8 << 20), "L3", "not said to be in memory");
+        let said = hidden.assumed();
+        assert!(said.len() == 1 && said[0].contains("32 MiB are assumed"), "{said:?}");
+
+        let mut code_alone = machine(None, &[]);
+        code_alone.caches = vec![Cache {
+            level: 1,
+            kind: CacheKind::Instruction,
+            size_bytes: 64 << 10,
+            line_bytes: None,
+            ways: None,
+            shared_by: None,
+        }];
+        assert_eq!(code_alone.cache_sizes(), CacheSizes { l1: L1, l2: L2, l3: LAST });
+        assert_eq!(code_alone.assumed().len(), 3, "{:?}", code_alone.assumed());
+        // Sizes that contradict each other do no harm.
+        let odd = machine(None, &[(1, 1 << 20), (2, 64 << 10), (3, 4096)]).cache_sizes();
+        assert!(odd.l1 <= odd.l2 && odd.l2 <= odd.l3, "{odd:?}");
+    }
+
+    #[test]
+    fn masked_features_and_an_unknown_cpu_are_said() {
+        let mut here = machine(None, &[(1, 32 << 10), (2, 1 << 20), (3, 8 << 20)]);
+        here.cpu.masked_features = vec!["avx512f".to_owned(), "avx512bw".to_owned()];
+        let said = here.assumed();
+        assert!(said.len() == 1 && said[0].contains("CARRYLINE_MASK hides avx512f, avx512bw"), "{said:?}");
+        here.cpu.model = None;
+        assert_eq!(here.assumed().len(), if cfg!(target_arch = "x86_64") { 2 } else { 1 });
+    }
+}

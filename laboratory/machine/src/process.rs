@@ -1,0 +1,86 @@
+//! What a measuring process asks of the kernel for itself: to stay on one CPU.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The logical CPUs that this process may run on; empty where the kernel does not say.
+#[must_use]
+pub fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// Keeps this thread on one CPU.
+///
+/// # Errors
+/// Why the kernel refuses, as a sentence.
+pub fn pin(cpu: usize) -> Result<(), String> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(format!("CPU {cpu} cannot be named in an affinity mask"));
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|errno| format!("the kernel refuses to pin to CPU {cpu}: {errno}"))
+}
+
+/// Leaves one CPU to others, for as long as the guard lives: the process that waits for a measurement must not wake up
+/// on the measuring CPU. Does nothing where that is the only CPU, or where the kernel refuses.
+#[must_use]
+pub fn keep_off(cpu: usize) -> KeptOff {
+    let before = sched_getaffinity(None).ok();
+    let changed = before.filter(|before| {
+        let mut others = *before;
+        others.unset(cpu);
+        others.count() > 0 && before.is_set(cpu) && sched_setaffinity(None, &others).is_ok()
+    });
+    KeptOff { before: changed }
+}
+
+/// See [`keep_off`].
+#[derive(Debug)]
+pub struct KeptOff {
+    before: Option<CpuSet>,
+}
+
+impl Drop for KeptOff {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // Worst case, the thread stays on fewer CPUs.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_to_a_cpu_that_is_allowed_and_refuses_another() {
+        // In a thread of its own, for the affinity stays.
+        std::thread::spawn(|| {
+            let allowed = allowed_cpus();
+            let last = *allowed.last().expect("at least the CPU this runs on");
+            pin(last).expect("an allowed CPU");
+            assert_eq!(allowed_cpus(), [last]);
+            assert!(pin(CpuSet::MAX_CPU).is_err());
+            assert!(pin(CpuSet::MAX_CPU - 1).is_err(), "no machine that runs this has so many CPUs");
+        })
+        .join()
+        .expect("the thread's assertions hold");
+    }
+
+    #[test]
+    fn a_cpu_is_left_to_others_for_a_while() {
+        std::thread::spawn(|| {
+            let allowed = allowed_cpus();
+            let last = *allowed.last().expect("at least the CPU this runs on");
+            {
+                let _kept_off = keep_off(last);
+                assert_eq!(allowed_cpus().contains(&last), allowed.len() == 1);
+            }
+            assert_eq!(allowed_cpus(), allowed);
+        })
+        .join()
+        .expect("the thread's assertions hold");
+    }
+}

@@ -1,0 +1,58 @@
+//! Words that users write: a number of bytes, and one that a field does not know.
+
+/// A word on the command line that a field does not know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {field} '{word}'; known: {known}")]
+pub struct UnknownWord {
+    /// The field, as the user would name it: `cache state`, `dependence`.
+    pub field: &'static str,
+    /// What was written.
+    pub word: String,
+    /// What could have been written.
+    pub known: String,
+}
+
+/// The error for a word that is none of a field's.
+///
+/// # Errors
+/// Always: [`UnknownWord`], with the words that could have been written.
+pub fn unknown<T>(field: &'static str, word: &str, words: &[(&str, &str)]) -> Result<T, UnknownWord> {
+    let known = words.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+    Err(UnknownWord { field, word: word.to_owned(), known })
+}
+
+/// A number of bytes as people write it: `40`, `4K`, `8M`, `1G` (binary multiples; `KiB`, `MiB`, `GiB` too).
+///
+/// # Errors
+/// A sentence that says what is wrong with the word.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Err(format!("'{text}' is not a number of bytes"));
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match &text[digits.len()..] {
+        "" | "B" => 0,
+        "K" | "k" | "KiB" => 10,
+        "M" | "m" | "MiB" => 20,
+        "G" | "g" | "GiB" => 30,
+        unit => return Err(format!("unknown unit '{unit}' in '{text}'; use K, M or G (1K is 1024 bytes)")),
+    };
+    let number: u64 = digits.parse().map_err(|_| format!("'{text}' is not a number of bytes"))?;
+    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or_else(|| format!("'{text}' is too large"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_with_their_units() {
+        let good = [("40", 40), ("4K", 4096), ("4KiB", 4096), ("8M", 8 << 20), ("1G", 1 << 30), ("7B", 7)];
+        for (text, bytes) in good {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "K", "4X", "1.5K", "-1", "+1", "99999999999999999999", "18446744073709551615K"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Where one curve meets another, with an interval: the distance, the size from which on the other way is the cheaper.
+
+use super::Figure;
+use carryline_statistics as statistics;
+
+/// The point from which on a difference keeps the sign that it ends with, between the points measured by interpolation on
+/// a logarithmic scale, in each replicate for itself; the interval is that of the replicates.
+///
+/// `differences` are by replicate, and there by point; `points` must be positive and ascending.
+///
+/// # Errors
+/// The reason, in words, why there is none: the difference has one sign everywhere, or has both in some replicates
+/// only.
+pub fn crossing(points: &[f64], differences: &[Vec<f64>], unit: &str, seed: u64) -> Result<Figure, String> {
+    let found: Vec<f64> = differences.iter().filter_map(|curve| last_change(points, curve)).collect();
+    if found.is_empty() {
+        return Err("the one is the cheaper at every point measured".to_owned());
+    }
+    if found.len() < differences.len() {
+        return Err(format!(
+            "they meet in {} of {} worker processes only, near {:.0} {unit}",
+            found.len(),
+            differences.len(),
+            statistics::median(&found).unwrap_or(f64::NAN),
+        ));
+    }
+    let samples = found.into_iter().map(|point| vec![point]).collect();
+    Figure::sampled(unit, samples, None, 0.0, seed).ok_or_else(|| "nothing was sampled".to_owned())
+}
+
+/// The differences of two curves, each a figure for every point, in each replicate that both have.
+#[must_use]
+pub fn differences(first: &[&Figure], second: &[&Figure]) -> Vec<Vec<f64>> {
+    let replicates = first.iter().chain(second).map(|figure| figure.samples().len()).min().unwrap_or(0);
+    let median = |figure: &Figure, replicate: usize| {
+        let finite: Vec<f64> =
+            figure.samples()[replicate].iter().copied().filter(|v| v.is_finite()).collect();
+        statistics::median(&finite).unwrap_or(f64::NAN)
+    };
+    (0..replicates)
+        .map(|replicate| {
+            first.iter().zip(second).map(|(a, b)| median(a, replicate) - median(b, replicate)).collect()
+        })
+        .collect()
+}
+
+fn last_change(points: &[f64], curve: &[f64]) -> Option<f64> {
+    let end = *curve.last()?;
+    let before = curve.iter().rposition(|value| (*value > 0.0) != (end > 0.0))?;
+    let (low, high) = (*points.get(before)?, *points.get(before + 1)?);
+    let (from, to) = (curve[before], curve[before + 1]);
+    let share = (from / (from - to)).clamp(0.0, 1.0);
+    let point = (low.ln() + share * (high.ln() - low.ln())).exp();
+    point.is_finite().then_some(point)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POINTS: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
+
+    fn figure(values: &[f64]) -> Figure {
+        Figure::sampled("ns", values.iter().map(|v| vec![*v; 3]).collect(), None, 0.0, 1).expect("samples")
+    }
+
+    #[test]
+    fn the_last_change_of_sign_counts_and_lies_between_its_points() {
+        let found = crossing(&POINTS, &vec![vec![-2.0, 1.0, -3.0, 3.0]; 3], "bytes", 1).expect("it crosses");
+        assert!((found.value() - 32.0).abs() < 1e-9, "{}", found.value());
+        let exact = crossing(&POINTS, &vec![vec![5.0, 5.0, 0.0, -1.0]; 3], "bytes", 1).expect("it crosses");
+        assert!((exact.value() - 16.0).abs() < 1e-9, "{}", exact.value());
+    }
+
+    #[test]
+    fn the_replicates_make_the_interval() {
+        let curves = [vec![-1.0, -1.0, 1.0, 1.0], vec![-1.0, -2.0, 1.0, 1.0], vec![-1.0, -1.0, 3.0, 1.0]];
+        let estimate = crossing(&POINTS, &curves, "bytes", 1).expect("it crosses").estimate();
+        assert!(estimate.low < estimate.median && estimate.median < estimate.high, "{estimate:?}");
+    }
+
+    #[test]
+    fn without_a_crossing_there_is_a_reason() {
+        let none = crossing(&POINTS, &vec![vec![1.0; 4]; 3], "bytes", 1).expect_err("one sign");
+        assert!(none.contains("every point"), "{none}");
+        let some = crossing(&POINTS, &[vec![1.0; 4], vec![1.0, 1.0, 1.0, -1.0]], "bytes", 1);
+        assert!(some.expect_err("one of two").contains("1 of 2"));
+        assert!(crossing(&POINTS, &[], "bytes", 1).is_err());
+    }
+
+    #[test]
+    fn differences_are_taken_within_a_replicate() {
+        let (a, b) = (figure(&[5.0, 7.0]), figure(&[1.0, 2.0, 9.0]));
+        assert_eq!(differences(&[&a, &b], &[&b, &a]), [[4.0, -4.0], [5.0, -5.0]]);
+    }
+}

@@ -1,0 +1,270 @@
+//! Claims of others, put to the test: a statement as data, a rule over measured figures, and the verdict that
+//! follows.
+//!
+//! A [`Claim`] says who claimed what, the figure that was published, and the [`Rule`] by which it is judged. A rule
+//! names [`Figures`] and is evaluated on their intervals and the noise floor of the rounds they come from. So a
+//! verdict is computed, never typed, and always cites what it compares:
+//!
+//! | verdict | when |
+//! | --- | --- |
+//! | `holds` | the whole interval, widened by the floor, is within the rule |
+//! | `fails` | the whole interval is outside |
+//! | `reversed` | it is outside, and on the other side of equality |
+//! | `undecided` | it is neither, or the difference is within the floor |
+//! | `cannot be measured here` | a figure is missing, with the reason |
+//!
+//! ```
+//! use carryline_results::claims::{Claim, Figure, Figures, Rule, Verdict};
+//!
+//! static CLAIM: Claim = Claim {
+//!     id: "unrolling-helps",
+//!     text: "unrolling to 64 bytes beats the plain loop by half",
+//!     published: "9.80 against 3.01 GB/s",
+//!     rule: Rule::at_least("movl", "unroll 64", 1.5),
+//! };
+//! let mut figures = Figures::default();
+//! let times = |ticks: f64| vec![vec![ticks; 8]; 5];
+//! figures.add("movl", Figure::sampled("ticks", times(200.0), Some("zero 4096"), 0.01, 1));
+//! figures.add("unroll 64", Figure::sampled("ticks", times(100.0), Some("zero 4096"), 0.01, 1));
+//! let judged = CLAIM.judge(&figures, "evans-2003", 1);
+//! assert_eq!(judged.verdict, Verdict::Holds);
+//! ```
+
+mod crossing;
+mod figures;
+mod rule;
+
+pub use crossing::{crossing, differences};
+pub use figures::{Figure, Figures};
+pub use rule::{Rule, Verdict};
+
+use carryline_statistics::Ratio;
+use serde::{Deserialize, Serialize};
+
+/// A statement that can be tested.
+#[derive(Debug)]
+pub struct Claim {
+    /// Unique in its experiment; words joined by hyphens.
+    pub id: &'static str,
+    /// What is claimed, in one sentence.
+    pub text: &'static str,
+    /// The figure that was published.
+    pub published: &'static str,
+    /// When it holds.
+    pub rule: Rule,
+}
+
+impl Claim {
+    /// A claim of that name, in the source's words, with its number, and the rule that judges it.
+    #[must_use]
+    pub const fn new(id: &'static str, text: &'static str, published: &'static str, rule: Rule) -> Claim {
+        Claim { id, text, published, rule }
+    }
+
+    /// Judges the claim by what was measured. `seed` decides the resampling of paired ratios.
+    #[must_use]
+    pub fn judge(&self, figures: &Figures, source: &str, seed: u64) -> ClaimResult {
+        let judged = self.rule.judge(figures, seed);
+        let mut named: Vec<NamedFigure> = Vec::new();
+        for name in self.rule.names() {
+            if let Some(figure) = figures.get(name)
+                && !named.iter().any(|known| known.name == name)
+            {
+                named.push(NamedFigure::new(name, figure));
+            }
+        }
+        ClaimResult {
+            id: self.id.to_owned(),
+            text: self.text.to_owned(),
+            source: source.to_owned(),
+            published: self.published.to_owned(),
+            measured: judged.measured,
+            figures: named,
+            noise_floor: judged.floor,
+            verdict: judged.verdict,
+            rule: self.rule.words(),
+            why: judged.why,
+        }
+    }
+}
+
+/// A figure with its interval, as results keep it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NamedFigure {
+    /// What rules call it.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// The estimate.
+    pub value: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end of its 95 % interval.
+    pub high: f64,
+}
+
+impl NamedFigure {
+    /// A figure under its name.
+    #[must_use]
+    pub fn new(name: &str, figure: &Figure) -> NamedFigure {
+        let estimate = figure.estimate();
+        NamedFigure {
+            name: name.to_owned(),
+            unit: figure.unit().to_owned(),
+            value: estimate.median,
+            low: estimate.low,
+            high: estimate.high,
+        }
+    }
+}
+
+/// A claim with its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// Unique in its experiment.
+    pub id: String,
+    /// What is claimed.
+    pub text: String,
+    /// Who claimed it: `vandeven-2021`.
+    pub source: String,
+    /// The figure that was published.
+    pub published: String,
+    /// The figure here, in words.
+    pub measured: String,
+    /// The figures that the rule names, with their intervals.
+    pub figures: Vec<NamedFigure>,
+    /// The noise floor that the verdict took into account.
+    pub noise_floor: Option<f64>,
+    /// What came out.
+    pub verdict: Verdict,
+    /// The rule in words.
+    pub rule: String,
+    /// One sentence: the figures compared, the floor, and what follows.
+    pub why: String,
+}
+
+/// What an experiment found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentResult {
+    /// Its name on the command line.
+    pub id: String,
+    /// The document that it comes from.
+    pub source: String,
+    /// What it is about.
+    pub title: String,
+    /// Published beside measured.
+    pub tables: Vec<TableResult>,
+    /// Plots in text.
+    pub plots: Vec<String>,
+    /// What a reader should know, among it what this machine cannot do and why.
+    pub notes: Vec<String>,
+    /// Every figure that rules can name.
+    pub figures: Vec<NamedFigure>,
+    /// The claims, judged.
+    pub claims: Vec<ClaimResult>,
+}
+
+/// A table of results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TableResult {
+    /// What it shows.
+    pub title: String,
+    /// Its columns.
+    pub columns: Vec<ColumnResult>,
+    /// Its rows, a datum for each column.
+    pub rows: Vec<Vec<Datum>>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ColumnResult {
+    /// What it holds.
+    pub name: String,
+    /// Its unit; empty where there is none.
+    pub unit: String,
+}
+
+/// What stands in a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Datum {
+    /// A number without doubt: published, or counted.
+    Number(f64),
+    /// Words.
+    Text(String),
+    /// A figure with its 95 % interval.
+    Figure {
+        /// The estimate.
+        value: f64,
+        /// Lower end.
+        low: f64,
+        /// Upper end.
+        high: f64,
+    },
+    /// Nothing: not published, or not measured.
+    None,
+}
+
+impl From<&str> for Datum {
+    fn from(text: &str) -> Datum {
+        Datum::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Datum {
+    fn from(text: String) -> Datum {
+        Datum::Text(text)
+    }
+}
+
+impl From<f64> for Datum {
+    fn from(number: f64) -> Datum {
+        if number.is_finite() { Datum::Number(number) } else { Datum::None }
+    }
+}
+
+impl From<Option<f64>> for Datum {
+    fn from(number: Option<f64>) -> Datum {
+        number.map_or(Datum::None, Datum::from)
+    }
+}
+
+impl From<&Figure> for Datum {
+    fn from(figure: &Figure) -> Datum {
+        let estimate = figure.estimate();
+        Datum::Figure { value: estimate.median, low: estimate.low, high: estimate.high }
+    }
+}
+
+impl From<Option<Ratio>> for Datum {
+    /// A ratio with its interval; nothing where an end of it is unbounded, which JSON could not hold.
+    fn from(ratio: Option<Ratio>) -> Datum {
+        match ratio {
+            Some(Ratio { median: value, low, high }) if [value, low, high].iter().all(|v| v.is_finite()) => {
+                Datum::Figure { value, low, high }
+            }
+            _ => Datum::None,
+        }
+    }
+}
+
+impl From<Option<&Figure>> for Datum {
+    fn from(figure: Option<&Figure>) -> Datum {
+        figure.map_or(Datum::None, Datum::from)
+    }
+}
+
+impl TableResult {
+    /// A table without rows. Each column is its name and its unit.
+    #[must_use]
+    pub fn new(title: impl Into<String>, columns: &[(&str, &str)]) -> TableResult {
+        let column =
+            |(name, unit): &(&str, &str)| ColumnResult { name: (*name).to_owned(), unit: (*unit).to_owned() };
+        TableResult { title: title.into(), columns: columns.iter().map(column).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: Vec<Datum>) {
+        self.rows.push(row);
+    }
+}

@@ -1,0 +1,386 @@
+//! Rules: when a claim holds, as data that says itself in words.
+
+use super::figures::{Figure, Figures};
+use carryline_statistics::Ratio;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// When a claim holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Rule {
+    /// One figure over another lies within bounds.
+    Ratio {
+        /// The figure above the line.
+        left: &'static str,
+        /// The figure below it.
+        right: &'static str,
+        /// The least that the claim allows.
+        at_least: Option<f64>,
+        /// The most that the claim allows.
+        at_most: Option<f64>,
+    },
+    /// A figure lies within bounds.
+    Value {
+        /// The figure.
+        figure: &'static str,
+        /// The least that the claim allows.
+        at_least: Option<f64>,
+        /// The most that the claim allows.
+        at_most: Option<f64>,
+    },
+    /// Every one of these.
+    All(&'static [Rule]),
+}
+
+/// What comes of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Verdict {
+    /// As claimed.
+    #[serde(rename = "holds")]
+    Holds,
+    /// Not as claimed.
+    #[serde(rename = "fails")]
+    Fails,
+    /// The other way round.
+    #[serde(rename = "reversed")]
+    Reversed,
+    /// The figures do not tell.
+    #[serde(rename = "undecided")]
+    Undecided,
+    /// A figure cannot be had on this machine.
+    #[serde(rename = "cannot be measured here")]
+    CannotBeMeasured,
+}
+
+impl Verdict {
+    /// All of them, in the order of summaries.
+    pub const ALL: [Verdict; 5] =
+        [Verdict::Holds, Verdict::Fails, Verdict::Reversed, Verdict::Undecided, Verdict::CannotBeMeasured];
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Verdict::Holds => "holds",
+            Verdict::Fails => "fails",
+            Verdict::Reversed => "reversed",
+            Verdict::Undecided => "undecided",
+            Verdict::CannotBeMeasured => "cannot be measured here",
+        })
+    }
+}
+
+/// A verdict with what it rests on.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    pub verdict: Verdict,
+    pub measured: String,
+    pub floor: Option<f64>,
+    pub why: String,
+}
+
+impl Rule {
+    /// `left` over `right` is at least this.
+    #[must_use]
+    pub const fn at_least(left: &'static str, right: &'static str, ratio: f64) -> Rule {
+        Rule::Ratio { left, right, at_least: Some(ratio), at_most: None }
+    }
+
+    /// `left` over `right` is at most this.
+    #[must_use]
+    pub const fn at_most(left: &'static str, right: &'static str, ratio: f64) -> Rule {
+        Rule::Ratio { left, right, at_least: None, at_most: Some(ratio) }
+    }
+
+    /// `left` over `right` lies between these.
+    #[must_use]
+    pub const fn between(left: &'static str, right: &'static str, low: f64, high: f64) -> Rule {
+        Rule::Ratio { left, right, at_least: Some(low), at_most: Some(high) }
+    }
+
+    /// The figure is at least this.
+    #[must_use]
+    pub const fn value_at_least(figure: &'static str, value: f64) -> Rule {
+        Rule::Value { figure, at_least: Some(value), at_most: None }
+    }
+
+    /// The figure is at most this.
+    #[must_use]
+    pub const fn value_at_most(figure: &'static str, value: f64) -> Rule {
+        Rule::Value { figure, at_least: None, at_most: Some(value) }
+    }
+
+    /// The rule in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Rule::Ratio { left, right, at_least, at_most } => {
+                format!("'{left}' over '{right}' is {}", bounds(*at_least, *at_most))
+            }
+            Rule::Value { figure, at_least, at_most } => {
+                format!("'{figure}' is {}", bounds(*at_least, *at_most))
+            }
+            Rule::All(rules) => rules.iter().map(Rule::words).collect::<Vec<_>>().join(", and "),
+        }
+    }
+
+    /// The figures that it names.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        match self {
+            Rule::Ratio { left, right, .. } => vec![left, right],
+            Rule::Value { figure, .. } => vec![figure],
+            Rule::All(rules) => rules.iter().flat_map(Rule::names).collect(),
+        }
+    }
+
+    pub(super) fn judge(&self, figures: &Figures, seed: u64) -> Judged {
+        match self {
+            Rule::Ratio { left, right, at_least, at_most } => {
+                match (figures.look(left), figures.look(right)) {
+                    (Ok(a), Ok(b)) => ratio((left, a), (right, b), (*at_least, *at_most), seed),
+                    (Err(reason), _) => missing(left, &reason),
+                    (_, Err(reason)) => missing(right, &reason),
+                }
+            }
+            Rule::Value { figure, at_least, at_most } => match figures.look(figure) {
+                Ok(found) => value((figure, found), (*at_least, *at_most)),
+                Err(reason) => missing(figure, &reason),
+            },
+            Rule::All(rules) => all(rules.iter().map(|rule| rule.judge(figures, seed)).collect()),
+        }
+    }
+}
+
+fn bounds(at_least: Option<f64>, at_most: Option<f64>) -> String {
+    match (at_least, at_most) {
+        (Some(low), Some(high)) => format!("from {low} to {high}"),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (None, None) => "anything".to_owned(),
+    }
+}
+
+fn missing(name: &str, reason: &str) -> Judged {
+    Judged {
+        verdict: Verdict::CannotBeMeasured,
+        measured: "-".to_owned(),
+        floor: None,
+        why: format!("'{name}' cannot be had: {reason}"),
+    }
+}
+
+/// Where an interval lies, widened by a relative floor.
+fn place(low: f64, high: f64, floor: f64, (at_least, at_most): (Option<f64>, Option<f64>)) -> Verdict {
+    let (low, high) = (widen_down(low, floor), widen_up(high, floor));
+    let above = at_most.is_some_and(|most| low > most);
+    let below = at_least.is_some_and(|least| high < least);
+    let within = at_least.is_none_or(|least| low >= least) && at_most.is_none_or(|most| high <= most);
+    match (above || below, within) {
+        (true, _) => Verdict::Fails,
+        (false, true) => Verdict::Holds,
+        (false, false) => Verdict::Undecided,
+    }
+}
+
+fn widen_down(low: f64, floor: f64) -> f64 {
+    if low >= 0.0 { low / (1.0 + floor) } else { low * (1.0 + floor) }
+}
+
+fn widen_up(high: f64, floor: f64) -> f64 {
+    if high >= 0.0 { high * (1.0 + floor) } else { high / (1.0 + floor) }
+}
+
+fn ratio(
+    (left, a): (&str, &Figure),
+    (right, b): (&str, &Figure),
+    bounds: (Option<f64>, Option<f64>),
+    seed: u64,
+) -> Judged {
+    let floor = a.floor().max(b.floor());
+    let Some(Ratio { median, low, high }) = a.ratio_to(b, seed) else {
+        return Judged {
+            verdict: Verdict::Undecided,
+            measured: format!("{} / {}", with_interval(a), with_interval(b)),
+            floor: Some(floor),
+            why: format!("'{right}' is not above zero ({}), so there is no ratio", with_interval(b)),
+        };
+    };
+    let mut verdict = place(low, high, floor, bounds);
+    let other_side = bounds.0.is_some_and(|least| least >= 1.0) && widen_up(high, floor) < 1.0
+        || bounds.1.is_some_and(|most| most <= 1.0) && widen_down(low, floor) > 1.0;
+    if verdict == Verdict::Fails && other_side {
+        verdict = Verdict::Reversed;
+    }
+    let (low, high) = (short(low), if high.is_finite() { short(high) } else { "any".to_owned() });
+    Judged {
+        verdict,
+        measured: format!("{} ({low} to {high})", short(median)),
+        floor: Some(floor),
+        why: format!(
+            "'{left}' {} over '{right}' {} is {} ({low} to {high}), noise floor {}: {verdict}",
+            with_interval(a),
+            with_interval(b),
+            short(median),
+            percent(floor)
+        ),
+    }
+}
+
+fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>)) -> Judged {
+    let estimate = figure.estimate();
+    let verdict = place(estimate.low, estimate.high, figure.floor(), bounds);
+    Judged {
+        verdict,
+        measured: with_interval(figure),
+        floor: Some(figure.floor()),
+        why: format!(
+            "'{name}' is {}, noise floor {}: {verdict}",
+            with_interval(figure),
+            percent(figure.floor())
+        ),
+    }
+}
+
+/// Every one must hold. What failed decides before what is doubtful, and that before what is missing; the first of those
+/// that decide is cited.
+fn all(judged: Vec<Judged>) -> Judged {
+    let any = |verdict| judged.iter().any(|one: &Judged| one.verdict == verdict);
+    let verdict = if any(Verdict::Fails) || any(Verdict::Reversed) {
+        let every = judged.iter().all(|one| one.verdict == Verdict::Reversed);
+        if every { Verdict::Reversed } else { Verdict::Fails }
+    } else if any(Verdict::Undecided) {
+        Verdict::Undecided
+    } else if any(Verdict::CannotBeMeasured) {
+        Verdict::CannotBeMeasured
+    } else {
+        Verdict::Holds
+    };
+    let decides = |one: &&Judged| {
+        one.verdict == verdict || (verdict == Verdict::Fails && one.verdict == Verdict::Reversed)
+    };
+    let decisive = judged.iter().filter(decides).count();
+    let cited = judged.iter().find(decides).map_or("", |one| one.why.as_str());
+    let first = if decisive > 1 { ", the first" } else { "" };
+    let why = format!("{decisive} of {}{first}: {cited}", judged.len());
+    Judged {
+        verdict,
+        measured: judged.iter().map(|one| one.measured.as_str()).collect::<Vec<_>>().join("; "),
+        floor: judged.iter().filter_map(|one| one.floor).reduce(f64::max),
+        why,
+    }
+}
+
+fn with_interval(figure: &Figure) -> String {
+    let estimate = figure.estimate();
+    let unit = if figure.unit().is_empty() { String::new() } else { format!(" {}", figure.unit()) };
+    if estimate.low == estimate.high {
+        return format!("{}{unit}", short(estimate.median));
+    }
+    format!("{}{unit} ({} to {})", short(estimate.median), short(estimate.low), short(estimate.high))
+}
+
+/// About three significant digits.
+fn short(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size < 9.995 => 2,
+        size if size < 99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.decimals$}");
+    if text.trim_start_matches('-').bytes().all(|byte| matches!(byte, b'0' | b'.')) {
+        text.trim_start_matches('-').to_owned()
+    } else {
+        text
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(pairs: &[(&str, f64, f64)]) -> Figures {
+        let mut figures = Figures::default();
+        for (name, value, floor) in pairs {
+            // Replicates that differ by a tenth of a percent.
+            let samples = (0..5).map(|r| vec![value * (1.0 + 0.0005 * f64::from(r - 2)); 8]).collect();
+            figures.add(*name, Figure::sampled("ticks", samples, Some("one"), *floor, 1));
+        }
+        figures
+    }
+
+    fn verdict(rule: Rule, figures: &Figures) -> Verdict {
+        rule.judge(figures, 1).verdict
+    }
+
+    #[test]
+    fn the_verdict_follows_from_the_ratio_and_the_floor() {
+        let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01), ("near", 100.5, 0.01)]);
+        let at_least = |left, right, ratio| verdict(Rule::at_least(left, right, ratio), &figures);
+        assert_eq!(at_least("slow", "fast", 2.0), Verdict::Holds);
+        assert_eq!(at_least("slow", "fast", 4.0), Verdict::Fails);
+        assert_eq!(at_least("fast", "slow", 1.0), Verdict::Reversed);
+        assert_eq!(at_least("slow", "fast", 3.0), Verdict::Undecided);
+        // Half a percent of difference within a floor of one percent, however narrow the intervals.
+        assert_eq!(at_least("near", "fast", 1.0), Verdict::Undecided);
+        assert_eq!(verdict(Rule::at_most("slow", "fast", 1.0), &figures), Verdict::Reversed);
+        assert_eq!(verdict(Rule::between("near", "fast", 0.9, 1.1), &figures), Verdict::Holds);
+        assert_eq!(verdict(Rule::value_at_least("slow", 200.0), &figures), Verdict::Holds);
+        assert_eq!(verdict(Rule::value_at_most("slow", 200.0), &figures), Verdict::Fails);
+    }
+
+    #[test]
+    fn a_missing_figure_is_a_verdict_with_its_reason() {
+        let mut figures = figures(&[("slow", 300.0, 0.01)]);
+        figures.missing("fast", "one CPU alone");
+        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, 1);
+        assert_eq!(judged.verdict, Verdict::CannotBeMeasured);
+        assert!(judged.why.contains("one CPU alone"), "{}", judged.why);
+        let judged = Rule::value_at_most("none", 1.0).judge(&figures, 1);
+        assert!(judged.why.contains("'none'"), "{}", judged.why);
+    }
+
+    #[test]
+    fn of_many_rules_the_worst_decides() {
+        const HOLDS: Rule = Rule::at_least("slow", "fast", 2.0);
+        const FAILS: Rule = Rule::at_least("slow", "fast", 4.0);
+        const REVERSED: Rule = Rule::at_least("fast", "slow", 1.0);
+        const UNDECIDED: Rule = Rule::at_least("slow", "fast", 3.0);
+        const MISSING: Rule = Rule::value_at_least("none", 1.0);
+        let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01)]);
+        for (rules, wanted) in [
+            (&[HOLDS, HOLDS][..], Verdict::Holds),
+            (&[HOLDS, FAILS, UNDECIDED], Verdict::Fails),
+            (&[HOLDS, REVERSED], Verdict::Fails),
+            (&[REVERSED, REVERSED], Verdict::Reversed),
+            (&[HOLDS, UNDECIDED, MISSING], Verdict::Undecided),
+            (&[HOLDS, MISSING], Verdict::CannotBeMeasured),
+        ] {
+            let all = all(rules.iter().map(|rule| rule.judge(&figures, 1)).collect());
+            assert_eq!(all.verdict, wanted, "{}", all.why);
+        }
+    }
+
+    #[test]
+    fn the_sentence_cites_both_figures_and_the_floor() {
+        let figures = figures(&[("slow", 300.0, 0.012), ("fast", 100.0, 0.01)]);
+        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, 1);
+        for part in ["'slow' 300 ticks", "'fast' 100 ticks", "3.00", "1.2 %", "holds"] {
+            assert!(judged.why.contains(part), "no {part} in: {}", judged.why);
+        }
+        assert_eq!(Rule::at_least("slow", "fast", 2.0).words(), "'slow' over 'fast' is at least 2");
+    }
+
+    #[test]
+    fn what_may_be_zero_bounds_nothing_from_above() {
+        let mut figures = Figures::default();
+        let samples: Vec<Vec<f64>> = [-0.1, 0.1, 0.2, 0.1, 0.0].map(|v| vec![v; 8]).into();
+        figures.add("nothing", Figure::sampled("ticks", samples, None, 0.01, 1));
+        figures.add("some", Figure::exact("ticks", 5.0));
+        assert_eq!(verdict(Rule::at_most("some", "nothing", 100.0), &figures), Verdict::Undecided);
+    }
+}

@@ -1,0 +1,192 @@
+//! Raw samples of a run, by situation, replicate and round, as they come from the workers or out of the store.
+
+use crate::Observed;
+use carryline_conditions::Condition;
+use carryline_variants::Family;
+use serde::{Deserialize, Serialize};
+
+/// A comparison: several subjects of one family under one condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Situation {
+    /// Short and unique in its run: `checksum 1500 hot`.
+    pub name: String,
+    /// The family's name.
+    pub family: String,
+    /// What every member is measured under.
+    pub condition: Condition,
+    /// Names of the subjects.
+    pub subjects: Vec<String>,
+    /// Index of the subject that ratios are stated to.
+    pub baseline: Option<usize>,
+    /// Indices of subjects that run twice, for the noise floor.
+    pub twins: Vec<usize>,
+    /// Its part of the time, relative to the others'.
+    pub weight: f64,
+}
+
+impl Situation {
+    /// The place of the same function of the C library with other thresholds, if it takes part; see
+    /// [`carryline_variants::c_library`].
+    #[must_use]
+    pub fn with_other_thresholds(&self, place: usize) -> Option<usize> {
+        let family = Family::from_name(&self.family)?;
+        let variant = carryline_variants::find(family, self.subjects.get(place)?)?;
+        let other = variant.with_other_thresholds()?;
+        self.subjects.iter().position(|name| name == other.name)
+    }
+
+    /// How many places a full round has: the subjects, then the twins.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.subjects.len() + self.twins.len()
+    }
+}
+
+/// One round of one replicate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// How many times the usual number of calls a batch had.
+    pub multiplier: u32,
+    /// Gross ticks per call by place (see [`Situation::places`]); NaN where there is none.
+    pub samples: Vec<f64>,
+    /// Gross ticks per null call.
+    pub null_ticks: f64,
+    /// Ticks per core cycle; 0 where unknown.
+    pub ticks_per_cycle: f64,
+    /// True if cycles were counted, not estimated.
+    pub counted: bool,
+}
+
+/// What one round of one situation measured in one replicate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundRecord {
+    /// Index of the worker process.
+    pub replicate: u32,
+    /// Name of the situation; up to 65,535 bytes.
+    pub situation: String,
+    /// Index of the round within the replicate.
+    pub round: u32,
+    /// Batches hold this many times N calls: 1 or 2.
+    pub multiplier: u32,
+    /// Index of the cell and its gross ticks per call, in the order in which they ran.
+    pub samples: Vec<(u32, f64)>,
+    /// The null call's ticks in the same round.
+    pub null_ticks: f64,
+    /// TSC ticks per core cycle, calibrated beside the round.
+    pub ticks_per_cycle: f64,
+}
+
+/// What one worker process measured of a situation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replicate {
+    /// Its rounds, in order.
+    pub rounds: Vec<Round>,
+    /// What ran.
+    pub observed: Option<Observed>,
+    /// False if the figures kept moving while it warmed up.
+    pub steady: bool,
+}
+
+/// Everything measured of a situation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gathered {
+    /// What was compared.
+    pub situation: Situation,
+    /// By worker process.
+    pub replicates: Vec<Replicate>,
+    /// Subjects without samples, with the reason: place, status and detail.
+    pub lost: Vec<(usize, crate::Status, String)>,
+}
+
+impl Gathered {
+    /// Nothing measured yet.
+    #[must_use]
+    pub fn new(situation: Situation) -> Gathered {
+        Gathered { situation, replicates: Vec::new(), lost: Vec::new() }
+    }
+
+    /// What a store's rounds say about the situations of their run's plan, in the order of the plan. What was lost,
+    /// and what the workers saw, is not in the rounds.
+    #[must_use]
+    pub fn restore(situations: Vec<Situation>, rounds: &[RoundRecord]) -> Vec<Gathered> {
+        let mut gathered: Vec<Gathered> = situations.into_iter().map(Gathered::new).collect();
+        for record in rounds {
+            let Some(of) = gathered.iter_mut().find(|of| of.situation.name == record.situation) else {
+                continue;
+            };
+            let replicate = record.replicate as usize;
+            if of.replicates.len() <= replicate {
+                of.replicates.resize_with(replicate + 1, Replicate::default);
+            }
+            let mut samples = vec![f64::NAN; of.situation.places()];
+            for (place, sample) in &record.samples {
+                if let Some(slot) = samples.get_mut(*place as usize) {
+                    *slot = *sample;
+                }
+            }
+            of.replicates[replicate].rounds.push(Round {
+                multiplier: record.multiplier,
+                samples,
+                null_ticks: record.null_ticks,
+                ticks_per_cycle: record.ticks_per_cycle,
+                counted: false,
+            });
+        }
+        gathered
+    }
+
+    /// True if any round was finished.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.replicates.iter().any(|replicate| !replicate.rounds.is_empty())
+    }
+
+    /// A place's gross samples by replicate and round.
+    #[must_use]
+    pub fn gross(&self, place: usize) -> Vec<Vec<f64>> {
+        self.by_round(|round| round.samples.get(place).copied().unwrap_or(f64::NAN))
+    }
+
+    /// The null call's samples by replicate and round.
+    #[must_use]
+    pub fn null(&self) -> Vec<Vec<f64>> {
+        self.by_round(|round| round.null_ticks)
+    }
+
+    fn by_round(&self, pick: impl Fn(&Round) -> f64) -> Vec<Vec<f64>> {
+        self.replicates.iter().map(|replicate| replicate.rounds.iter().map(&pick).collect()).collect()
+    }
+
+    /// Notes why a place has no samples; the first reason stays.
+    pub fn lose(&mut self, place: usize, status: crate::Status, detail: impl Into<String>) {
+        if !self.lost.iter().any(|(lost, _, _)| *lost == place) {
+            self.lost.push((place, status, detail.into()));
+        }
+    }
+
+    /// What the replicates saw, added up.
+    #[must_use]
+    pub fn observed(&self) -> Option<Observed> {
+        let mut seen = self.replicates.iter().filter_map(|replicate| replicate.observed.as_ref());
+        let mut total = seen.next()?.clone();
+        let mut count = 1.0;
+        for more in seen {
+            count += 1.0;
+            total.calls += more.calls;
+            total.size_min = total.size_min.min(more.size_min);
+            total.size_max = total.size_max.max(more.size_max);
+            total.size_mean += (more.size_mean - total.size_mean) / count;
+            total.size_distinct = total.size_distinct.max(more.size_distinct);
+            total.dst_alignments = total.dst_alignments.max(more.dst_alignments);
+            total.src_alignments = total.src_alignments.max(more.src_alignments);
+            let mean = |total: Option<f64>, more: Option<f64>| {
+                total.zip(more).map(|(total, more)| total + (more - total) / count)
+            };
+            total.near_alias = mean(total.near_alias, more.near_alias);
+            total.hot_share = mean(total.hot_share, more.hot_share);
+            total.beside_bytes = total.beside_bytes.zip(more.beside_bytes).map(|(a, b)| a + b);
+            total.huge_bytes = total.huge_bytes.zip(more.huge_bytes).map(|(a, b)| a.min(b));
+        }
+        Some(total)
+    }
+}

@@ -1,0 +1,217 @@
+//! One batch of one member: the caches brought into their state, the calls in their order, the time taken.
+
+use super::loops::{self, Batch, Call, Follow};
+use super::workload::{Operand, Place, draw_calls, shuffle};
+use super::{Bench, prepare};
+use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
+use carryline_machine::clock;
+use carryline_verification::forked;
+use carryline_verification::status::{Now, Phase, StatusPage};
+
+/// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
+pub(super) const WARM_CALLS: usize = 16;
+
+impl Bench<'_> {
+    pub(super) fn entries(&self, multiplier: u32) -> usize {
+        self.batch_calls * multiplier as usize * self.condition.segments.len().max(1)
+    }
+
+    /// Prepares the caches, runs a batch of one member and returns its gross ticks per call.
+    pub(super) fn batch(&mut self, member: usize, multiplier: u32, status: &StatusPage) -> f64 {
+        let subject = self.members[member].subject;
+        status.set(Now { subject, phase: Phase::Time as u64, len: self.layout.largest, ..Now::default() });
+        let segments = self.condition.segments.len().max(1);
+        let count = self.batch_calls * multiplier as usize;
+        let entries = count * segments;
+        let fixed = self.fixed_call();
+        if fixed.is_none() && self.rounds == 0 && self.layout.period.is_none() {
+            // Before the first round there is no list yet.
+            draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, &mut self.calls[..entries]);
+        }
+        let (dst, src) = self.windows(self.batches);
+        let template = Batch {
+            dst,
+            src,
+            fixed,
+            calls: &[],
+            count,
+            segments,
+            seed: 1,
+            dependence: match self.condition.dependence {
+                Dependence::Chained => loops::CHAINED,
+                Dependence::Independent => loops::INDEPENDENT,
+                Dependence::Fenced => loops::FENCED,
+            },
+            follow: match self.condition.then {
+                Then::Nothing => Follow::Nothing,
+                Then::Read => Follow::Read { lag: 0 },
+                Then::ReadLater(_) => Follow::Read { lag: self.layout.lag },
+                Then::Victim(_) => Follow::Victim { base: self.victim.0, len: self.victim.1 },
+            },
+            placement: self.placement,
+        };
+        let landing = self.members[member].landing;
+
+        let warm = self.untimed_calls(count);
+        if warm > 0 {
+            if self.condition.cache.is_hot() || self.condition.cache.mixed().is_some() {
+                self.touch(&template);
+            }
+            // An arena's lines must stay untouched: there the untimed calls go over the window that was used last.
+            let window = match self.condition.cache.method {
+                CacheMethod::Arena | CacheMethod::Mixed { .. } => self.batches.wrapping_sub(1),
+                _ => self.batches,
+            };
+            let (dst, src) = self.windows(window);
+            self.reorder(entries);
+            self.shift(entries, window);
+            let calls = match self.layout.period {
+                Some(_) => &self.calls[..],
+                None if fixed.is_some() => &[][..],
+                None => self.list(entries),
+            };
+            let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
+            let turns = if self.condition.cache.batch == ColdBatch::Single { WARM_CALLS } else { 1 };
+            for _ in 0..turns {
+                // SAFETY: as for the timed batch below.
+                unsafe { loops::time(&landing, &untimed) };
+                forked::exit_if_child();
+            }
+        }
+        let window = self.batches;
+        self.batches = self.batches.wrapping_add(1);
+        self.reorder(entries);
+        self.shift(entries, window);
+        let batch = Batch { calls: if fixed.is_some() { &[] } else { self.list(entries) }, ..template };
+        self.cool(&batch);
+        // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
+        // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
+        // the null call; a list has count * segments entries; a victim lies in its own arena.
+        let ticks = unsafe { loops::time(&landing, &batch) };
+        forked::exit_if_child();
+        if self.rounds > 0 {
+            self.seen.calls += count as u64;
+        }
+        (ticks as f64 - self.overhead_ticks).max(0.0) / count as f64
+    }
+
+    /// The arguments of every call, when all are alike.
+    pub(super) fn fixed_call(&self) -> Option<Call> {
+        let len = self.layout.largest;
+        let offset = |operand: Option<Operand>| operand.and_then(|o| o.fixed_offset(len)).unwrap_or(0);
+        self.layout.uniform.then(|| Call { len, dst: offset(self.layout.dst), src: offset(self.layout.src) })
+    }
+
+    /// The bases of both operands in batch number `batch`.
+    fn windows(&self, batch: usize) -> (*mut u8, *const u8) {
+        let base = |operand: Option<Operand>, start| {
+            operand.map_or(start, |o| prepare::window_base(start, &o, batch))
+        };
+        (base(self.layout.dst, self.dst_start), base(self.layout.src, self.src_start))
+    }
+
+    /// Moves the calls on the arena slots of mixed operands to the window of batch number `batch`; the hot slot stays.
+    fn shift(&mut self, entries: usize, batch: usize) {
+        if self.shifted.is_empty() {
+            return;
+        }
+        let moved = |operand: Option<Operand>, offset: u32| match operand {
+            Some(operand) if !operand.is_hot_slot(offset) => offset + operand.shift(batch) as u32,
+            _ => offset,
+        };
+        for (to, from) in self.shifted.iter_mut().zip(&self.calls[..entries]) {
+            *to = Call {
+                len: from.len,
+                dst: moved(self.layout.dst, from.dst),
+                src: moved(self.layout.src, from.src),
+            };
+        }
+    }
+
+    /// The calls of a batch.
+    fn list(&self, entries: usize) -> &[Call] {
+        if self.shifted.is_empty() { &self.calls[..entries] } else { &self.shifted[..entries] }
+    }
+
+    /// Shuffles the list's entries, where their order is free.
+    fn reorder(&mut self, entries: usize) {
+        if self.layout.period.is_some() {
+            return;
+        }
+        if !self.layout.uniform && self.condition.segments.len() <= 1 && self.layout.lag == 0 {
+            shuffle(&mut self.rng, &mut self.calls[..entries]);
+        }
+    }
+
+    /// How many untimed calls go ahead of a batch of `count`: enough to warm code and branch predictors and, when hot,
+    /// to bring the caches into the state in which this very routine leaves them. None where one call walks through
+    /// more than the caches hold, for it leaves nothing behind.
+    fn untimed_calls(&self, count: usize) -> usize {
+        let segments = self.condition.segments.len().max(1);
+        let hot = self.condition.cache.is_hot();
+        let single = self.condition.cache.batch == ColdBatch::Single;
+        match count {
+            // The whole list, twice over: the predictor is to know it again after the other members' batches.
+            _ if self.layout.period.is_some() => self.calls.len(),
+            _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
+            1..4 if hot => count.min(2),
+            // Its code is to be as warm as a stream's.
+            _ if single => {
+                if self.layout.largest as usize > self.cached_bytes {
+                    0
+                } else {
+                    1
+                }
+            }
+            1..4 => 0,
+            _ => (WARM_CALLS / segments).max(1).min(count),
+        }
+    }
+
+    /// Makes the cold operands of a batch cold, and the others hot again where that disturbed them.
+    fn cool(&self, batch: &Batch<'_>) {
+        let operands = [
+            (self.layout.dst, batch.dst, (|call: &Call| call.dst) as fn(&Call) -> u32),
+            (self.layout.src, batch.src.cast_mut(), |call: &Call| call.src),
+        ];
+        if self.condition.cache.method == CacheMethod::Clflush {
+            for (_, base, pick) in operands.iter().filter(|(operand, _, _)| operand.is_some_and(|o| o.cold)) {
+                // SAFETY: the calls of the batch lie inside the operand's mapped arena.
+                unsafe { prepare::flush(*base, batch.calls, *pick) };
+            }
+        }
+        if let Some((base, len)) = self.evict {
+            // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
+            unsafe { prepare::touch(base, len, false) };
+        }
+        if !self.condition.cache.is_hot() {
+            self.touch(batch);
+        }
+        clock::fence();
+    }
+
+    /// Brings the operands that are to be hot into the caches, as far as they fit.
+    fn touch(&self, batch: &Batch<'_>) {
+        for (operand, base, write) in
+            [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]
+        {
+            let Some(operand) = operand.filter(|operand| !operand.cold || operand.hot_percent.is_some())
+            else {
+                continue;
+            };
+            let first = operand.fixed_offset(self.layout.largest).unwrap_or(0) as usize;
+            let (offset, span) = match operand.slots {
+                1 if operand.place == Place::End => (first & !63, operand.stride - (first & !63)),
+                _ if operand.hot_percent.is_some() => (0, operand.stride),
+                1 if operand.place == Place::Page => (0, operand.stride),
+                1 => (first, self.layout.largest as usize + 64),
+                slots => (0, slots * operand.stride),
+            };
+            if span <= self.cached_bytes {
+                // SAFETY: a slot holds the largest call at the largest offset, and what ends with it: so the span lies in the
+                // arena.
+                unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
+            }
+        }
+    }
+}

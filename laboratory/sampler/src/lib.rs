@@ -1,0 +1,379 @@
+//! Timing: rounds of batches, every member of a comparison once per round, in random order.
+//!
+//! Only a [`Verified`] subject gets in. All members of a [`Bench`] share one condition, the same calls (in list form:
+//! the same multiset of arguments, shuffled anew for every batch so that no branch predictor can learn the order)
+//! and the same preparation of the caches before each batch. The null call is a member of every bench; so is, where
+//! asked for, an A/A twin: one variant a second time. A round allocates nothing.
+
+mod batch;
+mod buffers;
+mod company;
+mod invoke;
+pub mod limits;
+pub mod loops;
+pub mod object_loops;
+mod prepare;
+mod recheck;
+mod seen;
+mod workload;
+
+pub use buffers::Buffers;
+use carryline_machine::environment::CacheSizes;
+pub use loops::Call;
+pub use loops::{PLACEMENTS, place};
+pub use prepare::{flush, touch};
+pub use workload::shuffle;
+pub use workload::{MIXED, buffer_bytes, level_of};
+
+use batch::WARM_CALLS;
+use carryline_conditions::sizes::SizeSource;
+use carryline_conditions::{Beside, CacheMethod, Condition, Offsets, Then};
+use carryline_machine::arena::{MapError, Pages};
+use carryline_machine::clock;
+use carryline_machine::counters::CycleCounter;
+use carryline_statistics as statistics;
+use carryline_variants::landing::Landing;
+use carryline_variants::{Family, Lengths};
+use carryline_verification::status::StatusPage;
+use carryline_verification::{Verified, forked};
+use company::Company;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use seen::Seen;
+use std::time::{Duration, Instant};
+use workload::{Layout, Operand, Place, below, draw_calls};
+
+/// The shortest batch that is timed; the clock's step and its own cost must vanish in it.
+const SHORTEST_BATCH: Duration = Duration::from_micros(1);
+/// The batch lengths aimed for where the time allows: the clock's steps vanish in the first, and beyond the second a batch
+/// meets more interruptions than it gains precision.
+const AIMED_BATCH: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(200)];
+/// Rounds that a slice of time should hold at least.
+const AIMED_ROUNDS: u32 = 10;
+/// Rounds of a slice, at most: time beyond them goes into longer batches, and then into the next situation.
+pub const MOST_ROUNDS: u32 = 64;
+/// A list whose calls take no longer than this together is drawn whole, however little time there is.
+const CHEAP_LIST: Duration = Duration::from_millis(1);
+/// Calls of a list, at least, however long they take.
+const LEAST_LIST: usize = 16;
+/// Rounds after which a warm-up that never ends is given up.
+const WARM_ROUNDS: usize = 64;
+
+/// A bench cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// No memory.
+    #[error(transparent)]
+    Memory(#[from] MapError),
+    /// The machine cannot make the condition.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+/// A comparison ready to be timed.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    condition: &'a Condition,
+    layout: Layout,
+    sizes: SizeSource,
+    members: Vec<Member>,
+    family: Family,
+    order: Vec<usize>,
+    calls: Vec<Call>,
+    /// The calls of a batch with mixed operands, those on arena slots moved to the batch's window.
+    shifted: Vec<Call>,
+    dst_start: *mut u8,
+    src_start: *mut u8,
+    evict: Option<(*mut u8, usize)>,
+    victim: (*const u8, usize),
+    /// Another core at work, until the bench is dropped.
+    company: Option<Company>,
+    huge_bytes: Option<u64>,
+    level: &'static str,
+    between: bool,
+    cached_bytes: usize,
+    placement: usize,
+    batch_calls: usize,
+    batches: usize,
+    rounds: u32,
+    overhead_ticks: f64,
+    rng: Xoshiro256PlusPlus,
+    seen: Seen,
+}
+
+#[derive(Debug)]
+struct Member {
+    landing: Landing,
+    /// Index of the subject in the worker's job; `u64::MAX` for the null call.
+    subject: u64,
+    /// What it is made for.
+    lengths: Lengths,
+}
+
+/// What a round found besides the samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    /// 1, or 2 where every batch had twice the calls.
+    pub multiplier: u32,
+    /// Gross ticks per null call.
+    pub null_ticks: f64,
+    /// Ticks per core cycle: from the hardware counter over the round's batches where there is one, else from a
+    /// chain of dependent additions around them; 0 where neither exists.
+    pub ticks_per_cycle: f64,
+    /// True if the cycles were counted.
+    pub counted: bool,
+}
+
+impl<'a> Bench<'a> {
+    /// Sets a comparison up. `members` are the proved subjects, each with its index in the worker's job; a subject may
+    /// stand in it twice (an A/A twin).
+    ///
+    /// # Errors
+    /// When memory is short or the machine cannot make the cache state.
+    pub fn new(
+        family: Family,
+        condition: &'a Condition,
+        members: &[(&Verified<'_>, u64)],
+        buffers: &mut Buffers,
+        caches: &CacheSizes,
+        seed: u64,
+    ) -> Result<Bench<'a>, BenchError> {
+        forked::arm();
+        if condition.cache.method == CacheMethod::Clflush && !cfg!(target_arch = "x86_64") {
+            return Err(BenchError::Unsupported(
+                "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),
+            ));
+        }
+        if condition.offsets == Offsets::Alias && !(family.reads() && family.writes()) {
+            return Err(BenchError::Unsupported(format!(
+                "--offsets alias is about a destination and a source; {family} has one buffer"
+            )));
+        }
+        let layout = Layout::new(family, condition, caches);
+        let reach = |operand: &Operand| operand.hot_percent.is_some() && operand.bytes() > u32::MAX as usize;
+        if layout.dst.iter().chain(&layout.src).any(reach) {
+            return Err(BenchError::Unsupported(format!(
+                "--cache {}: its buffers would take more than 4 GiB; use smaller sizes",
+                condition.cache
+            )));
+        }
+        let start = |held: &mut Option<buffers::Held>, operand: &Option<Operand>, page: usize| match operand {
+            Some(operand) => {
+                let arena = Buffers::hold(held, operand.bytes(), condition.pages)?;
+                let before = match operand.place {
+                    // The last slot ends where the arena does.
+                    Place::End => arena.len() - operand.stride * operand.slots,
+                    Place::At(_) | Place::Page | Place::Line => {
+                        page * carryline_machine::arena::page_bytes().min(4096)
+                    }
+                };
+                Ok::<_, MapError>(arena.start().wrapping_add(before))
+            }
+            None => Ok(std::ptr::null_mut()),
+        };
+        let dst_start = start(&mut buffers.dst, &layout.dst, buffers.start_page[0])?;
+        let src_start = start(&mut buffers.src, &layout.src, buffers.start_page[1])?;
+        let evict = if condition.cache.method == CacheMethod::Evict {
+            let bytes = caches.eviction() as usize;
+            Some((Buffers::hold(&mut buffers.evict, bytes, Pages::Base)?.start(), bytes))
+        } else {
+            None
+        };
+        let victim = if let Then::Victim(bytes) = condition.then {
+            let base = Buffers::hold(&mut buffers.victim, bytes as usize, Pages::Base)?.start();
+            (base.cast_const(), bytes as usize)
+        } else {
+            (std::ptr::null(), 0)
+        };
+        let company = match condition.beside {
+            Beside::Nothing => None,
+            Beside::Stream => {
+                let (measuring, allowed) = &buffers.cpus;
+                Some(Company::stream(*measuring, allowed, caches.eviction(), &buffers.stream)?)
+            }
+        };
+        let huge_bytes = [&layout.dst, &layout.src]
+            .iter()
+            .zip([&buffers.dst, &buffers.src])
+            .filter(|(operand, _)| operand.is_some())
+            .map(|(_, held)| held.as_ref().and_then(|held| held.arena.huge_bytes()))
+            .sum::<Option<usize>>()
+            .map(|bytes| bytes as u64);
+
+        let longest_list = 2 * layout.most_calls * condition.segments.len().max(1);
+        let mut calls = if layout.uniform {
+            vec![Call::default(); WARM_CALLS]
+        } else {
+            vec![Call::default(); longest_list]
+        };
+        let null = Member {
+            landing: Landing::Routine(carryline_variants::null::routine(family)),
+            subject: u64::MAX,
+            lengths: Lengths::Any,
+        };
+        let member = |(proved, subject): &(&Verified<'_>, u64)| Member {
+            landing: proved.subject().landing,
+            subject: *subject,
+            lengths: proved.subject().lengths,
+        };
+        let members: Vec<Member> = std::iter::once(null).chain(members.iter().map(member)).collect();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let sizes = SizeSource::new(&condition.sizes);
+        if layout.period.is_some() {
+            draw_calls(&layout, condition, &sizes, &mut rng, &mut calls);
+        }
+        Ok(Bench {
+            sizes,
+            order: (0..members.len()).collect(),
+            members,
+            family,
+            shifted: if condition.cache.mixed().is_some() { calls.clone() } else { Vec::new() },
+            calls,
+            dst_start,
+            src_start,
+            evict,
+            victim,
+            company,
+            huge_bytes,
+            level: workload::level_of(family, condition, caches),
+            between: condition.cache.method == CacheMethod::Hot && caches.is_between(layout.hot_bytes()),
+            cached_bytes: caches.l3 as usize,
+            placement: below(&mut rng, loops::PLACEMENTS),
+            batch_calls: 1,
+            batches: 0,
+            rounds: 0,
+            overhead_ticks: clock::overhead_ticks(),
+            rng,
+            seen: Seen::new(),
+            layout,
+            condition,
+        })
+    }
+
+    /// How many samples a round has: the members in the order given, without the null call.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.members.len() - 1
+    }
+
+    /// Chooses how many calls a batch has, where the condition does not say, from the speed of each member and the time
+    /// there is, and runs untimed rounds until the figures are steady. Returns false if they never were within a quarter of the slice.
+    pub fn calibrate(&mut self, slice: Duration, ticks_per_ns: f64, status: &StatusPage) -> bool {
+        let begin = Instant::now();
+        let ticks = |time: Duration| time.as_nanos() as f64 * ticks_per_ns;
+        // The speed of each member, from a batch that grows until it is long enough to tell.
+        let mut fastest = f64::INFINITY;
+        let mut together = 0.0;
+        for member in 0..self.members.len() {
+            let mut calls = if self.layout.stated { self.layout.most_calls } else { 1 };
+            let per_call = loop {
+                self.batch_calls = calls;
+                let gross = self.batch(member, 1, status);
+                let enough = gross * calls as f64 >= ticks(SHORTEST_BATCH) || calls >= self.layout.most_calls;
+                if enough || begin.elapsed() > slice / 4 {
+                    break gross.max(0.5);
+                }
+                calls = (calls * 4).min(self.layout.most_calls);
+            };
+            if member > 0 {
+                fastest = f64::min(fastest, per_call);
+            }
+            together += per_call;
+        }
+        if !fastest.is_finite() {
+            fastest = together.max(1.0);
+        }
+        let shortest = (ticks(SHORTEST_BATCH) / fastest).ceil().max(1.0);
+        let [aimed, longest] = AIMED_BATCH.map(|time| (ticks(time) / fastest).ceil());
+        // A round and a half in place of each: batches of twice the calls, and what goes on between batches.
+        let rounds_of = |rounds: u32| ticks(slice) / f64::from(rounds) / 1.5 / together;
+        let affordable = rounds_of(AIMED_ROUNDS);
+        let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);
+        self.batch_calls = (aimed.min(affordable).max(shortest) as usize).clamp(1, self.layout.most_calls);
+        if let Some(period) = self.layout.period {
+            self.batch_calls = period;
+        } else if self.layout.stated {
+            self.batch_calls = self.layout.most_calls;
+        } else if !self.layout.uniform {
+            // A list is drawn whole where that is cheap or there is time: a short one is a poor sample of the sizes.
+            let cheap = (ticks(CHEAP_LIST) * self.members.len() as f64 / together) as usize;
+            let least = cheap.max(LEAST_LIST).max(self.layout.lag).min(self.layout.most_calls);
+            self.batch_calls = (affordable as usize).clamp(least, self.layout.most_calls);
+        }
+
+        // Rounds so long that the slice holds few of them are past every warm-up effect.
+        if together * self.batch_calls as f64 > ticks(slice) / f64::from(AIMED_ROUNDS) / 2.0 {
+            return true;
+        }
+        let mut totals = [0.0; WARM_ROUNDS];
+        for round in 0..WARM_ROUNDS {
+            for member in 0..self.members.len() {
+                totals[round] += self.batch(member, 1, status);
+            }
+            if statistics::steady(&totals[..=round]) {
+                return true;
+            }
+            if begin.elapsed() > slice / 4 {
+                break;
+            }
+        }
+        false
+    }
+
+    /// One round: a batch of every member in random order. `samples` receives the gross ticks per call of each member.
+    /// Every second round has batches of twice the calls.
+    ///
+    /// # Panics
+    /// If `samples` has not [`Bench::members`] places.
+    pub fn round(
+        &mut self,
+        samples: &mut [f64],
+        counter: Option<&mut CycleCounter>,
+        status: &StatusPage,
+    ) -> Round {
+        assert_eq!(samples.len(), self.members(), "a place for every member");
+        let multiplier = if self.rounds % 2 == 1 && self.layout.doubles { 2 } else { 1 };
+        self.rounds += 1;
+        let mut counter = counter;
+        let mut counted_cycles = 0;
+        let mut counted_ticks = 0;
+        let before = clock::ticks_per_cycle();
+        let mut null_ticks = 0.0;
+        shuffle(&mut self.rng, &mut self.order);
+        if !self.layout.uniform {
+            let entries = self.entries(multiplier);
+            let calls = &mut self.calls[..entries];
+            if self.layout.period.is_none() {
+                draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
+            }
+            self.seen.note(calls, &self.layout);
+        }
+        for at in 0..self.order.len() {
+            let member = self.order[at];
+            let count =
+                |counter: &mut Option<&mut CycleCounter>| counter.as_mut().and_then(|c| c.read().ok());
+            let cycles = count(&mut counter);
+            let ticks = if cycles.is_some() { clock::start() } else { 0 };
+            let gross = self.batch(member, multiplier, status);
+            if let (Some(from), Some(to)) = (cycles, count(&mut counter)) {
+                counted_cycles += to - from;
+                counted_ticks += clock::stop() - ticks;
+            }
+            match member {
+                0 => null_ticks = gross,
+                _ => samples[member - 1] = gross,
+            }
+        }
+        let after = clock::ticks_per_cycle();
+        let counted = counted_cycles > 0;
+        let ticks_per_cycle = match (before, after) {
+            _ if counted => counted_ticks as f64 / counted_cycles as f64,
+            (Some(before), Some(after)) => f64::midpoint(before, after),
+            _ => 0.0,
+        };
+        Round { multiplier, null_ticks, ticks_per_cycle, counted }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! What the hardware allows: bytes per tick that one core loads, stores, and stores non-temporally, by cache level.
+//!
+//! Several plain loops are tried at each level: loads in one stream and in four, with and without a prefetch ahead, in
+//! the widest registers and in those of 256 bits; stores of the same widths, by `rep stosb`, and non-temporal. The
+//! best sample of the best loop is the limit, for it is a ceiling. Where a variant of the run moves more than that, its
+//! rate is the limit ([`carryline_results::limits::raise`]): a bound that is exceeded was a guess.
+
+mod kernels;
+
+use carryline_machine::arena::Arena;
+use carryline_machine::clock;
+use carryline_machine::environment::CacheSizes;
+use carryline_results::Limit;
+use carryline_verification::status::{Now, Phase, StatusPage};
+pub use kernels::{Kernel, TURN, kernels};
+
+/// A sample is at least this long, in nanoseconds.
+const SAMPLE_NS: f64 = 100_000.0;
+/// Samples of every loop, and then of the best one.
+const FIRST_SAMPLES: usize = 2;
+const MORE_SAMPLES: usize = 5;
+/// Bytes of one pass at most: what is larger is walked window by window, so that no sample takes long.
+const WINDOW: usize = 32 << 20;
+
+/// The buffers, in bytes, that stand for each level: half of it, so that everything fits (a quarter of the last, which
+/// others share); for memory one that no level holds.
+#[must_use]
+pub fn buffers(caches: &CacheSizes) -> [(&'static str, u64); 4] {
+    [("L1", caches.l1 / 2), ("L2", caches.l2 / 2), ("L3", caches.l3 / 4), ("memory", caches.too_large())]
+}
+
+/// Bytes of the largest buffer that the limits of these levels need.
+#[must_use]
+pub fn largest_buffer(caches: &CacheSizes, levels: &[String]) -> u64 {
+    let wanted = buffers(caches).into_iter().filter(|(level, _)| levels.iter().any(|wanted| wanted == level));
+    wanted.map(|(_, bytes)| bytes).max().unwrap_or(0)
+}
+
+/// Measures those levels in `arena`, which must have been prefaulted; levels larger than it are left out.
+#[must_use]
+pub fn measure(
+    caches: &CacheSizes,
+    levels: &[String],
+    arena: &mut Arena,
+    ticks_per_ns: f64,
+    status: &StatusPage,
+) -> Vec<Limit> {
+    let kinds = kernels();
+    let stores: Vec<Kernel> = kinds.stores.into_iter().chain(kinds.string_store).collect();
+    let mut limits = Vec::new();
+    for (level, bytes) in buffers(caches) {
+        let len = bytes as usize / TURN * TURN;
+        if len == 0 || len > arena.len() || !levels.iter().any(|wanted| wanted == level) {
+            continue;
+        }
+        let mut walk = Walk { arena, len, window: len.min(WINDOW), at: 0, ticks_per_ns, status };
+        limits.push(Limit {
+            level: level.to_owned(),
+            buffer_bytes: len as u64,
+            load: walk.best_of(&kinds.loads),
+            store: walk.best_of(&stores),
+            nt_store: walk.best_of(&kinds.nt_stores),
+            load_by: None,
+            store_by: None,
+        });
+    }
+    limits
+}
+
+/// A buffer that is walked window by window, so that one that no level holds comes from memory at every pass.
+struct Walk<'a> {
+    arena: &'a mut Arena,
+    len: usize,
+    window: usize,
+    at: usize,
+    ticks_per_ns: f64,
+    status: &'a StatusPage,
+}
+
+impl Walk<'_> {
+    /// Bytes per tick of the fastest loop's best sample.
+    fn best_of(&mut self, kernels: &[Kernel]) -> f64 {
+        let mut rates: Vec<(f64, Kernel)> =
+            kernels.iter().map(|kernel| (self.rate(*kernel, FIRST_SAMPLES), *kernel)).collect();
+        rates.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let Some((best, kernel)) = rates.first().copied() else { return 0.0 };
+        best.max(self.rate(kernel, MORE_SAMPLES))
+    }
+
+    /// Bytes per tick of the best of several samples.
+    fn rate(&mut self, kernel: Kernel, samples: usize) -> f64 {
+        let least_ticks = SAMPLE_NS * self.ticks_per_ns;
+        let mut best = f64::INFINITY;
+        let mut turns = 1_u32;
+        let mut taken = 0;
+        while taken < samples {
+            self.status.set(Now {
+                subject: u64::MAX,
+                phase: Phase::Limits as u64,
+                len: self.len as u64,
+                ..Now::default()
+            });
+            let begin = clock::start();
+            for _ in 0..turns {
+                let at = self.next_window();
+                // SAFETY: `window` bytes from `at` lie in the arena; both are multiples of 512 and the arena begins
+                // with a page; &mut, so nobody else's.
+                unsafe { kernel(self.arena.start().add(at), self.window) };
+            }
+            let ticks = clock::stop().wrapping_sub(begin) as f64;
+            if ticks < least_ticks && turns < 1 << 20 {
+                let short_by = least_ticks / ticks.max(1.0);
+                turns = (f64::from(turns) * short_by.clamp(1.5, 64.0)).ceil() as u32;
+                continue;
+            }
+            best = best.min(ticks / f64::from(turns));
+            taken += 1;
+        }
+        self.window as f64 / best
+    }
+
+    /// Where the next window begins.
+    fn next_window(&mut self) -> usize {
+        let at = self.at;
+        let next = at + self.window;
+        self.at = if next + self.window <= self.len { next } else { 0 };
+        at
+    }
+}
+
+/// Keeps, level by level, the higher of two measurements of the same machine.
+pub fn merge(into: &mut Vec<Limit>, other: &[Limit]) {
+    for limit in other {
+        match into.iter_mut().find(|known| known.level == limit.level) {
+            Some(known) => {
+                if limit.load > known.load {
+                    (known.load, known.load_by) = (limit.load, limit.load_by.clone());
+                }
+                if limit.store > known.store {
+                    (known.store, known.store_by) = (limit.store, limit.store_by.clone());
+                }
+                known.nt_store = known.nt_store.max(limit.nt_store);
+            }
+            None => into.push(limit.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_machine::arena::Pages;
+
+    #[test]
+    fn every_level_has_a_limit_and_merging_keeps_the_higher() {
+        let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
+        let mut arena = Arena::new(1 << 20, Pages::Base).expect("1 MiB");
+        arena.prefault();
+        let status = StatusPage::create().expect("a page");
+        let levels = ["L1", "L2", "L3", "memory"].map(str::to_owned);
+        assert_eq!(largest_buffer(&caches, &levels[..2]), 128 << 10);
+        let mut limits = measure(&caches, &levels, &mut arena, 1.0, &status);
+        assert_eq!(limits.iter().map(|l| l.level.as_str()).collect::<Vec<_>>(), ["L1", "L2", "L3"]);
+        assert!(limits.iter().all(|l| l.load > 0.0 && l.store > 0.0 && l.nt_store > 0.0));
+        let mut better = limits[0].clone();
+        better.load *= 2.0;
+        better.load_by = Some("checksum/carryline".to_owned());
+        merge(&mut limits, &[better.clone()]);
+        assert_eq!((limits[0].load, &limits[0].load_by), (better.load, &better.load_by));
+        assert_eq!(limits.len(), 3);
+    }
+
+    #[test]
+    fn a_large_buffer_is_walked_window_by_window() {
+        let mut arena = Arena::new(64 << 10, Pages::Base).expect("64 KiB");
+        let status = StatusPage::create().expect("a page");
+        let window = 3 * TURN;
+        let mut walk =
+            Walk { arena: &mut arena, len: 8 * TURN, window, at: 0, ticks_per_ns: 1.0, status: &status };
+        let begins: Vec<usize> = (0..4).map(|_| walk.next_window()).collect();
+        assert_eq!(begins, [0, window, 0, window], "no window reaches past the end");
+    }
+}

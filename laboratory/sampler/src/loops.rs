@@ -1,0 +1,318 @@
+//! The timed loops. Nothing here branches on what is measured: dependence, source of arguments and what follows
+//! are compile-time parameters, and a routine is called through a pointer as a user of a dispatched library calls it:
+//! straight to where such a call lands, see [`carryline_variants::landing`]; and all routines of a family from one and the
+//! same loop, see `invoke.rs`.
+//!
+//! Every loop exists at four code alignments ([`PLACEMENTS`]); a worker process picks one by its layout seed, so that
+//! no figure rests on where the loop happened to fall.
+
+use super::invoke::{CopyCall, Invoke, ZeroCall};
+use carryline_machine::clock;
+use carryline_variants::Routine;
+use carryline_variants::landing::Landing;
+use std::hint::black_box;
+
+/// One call's arguments, relative to the operands' bases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct Call {
+    /// Bytes.
+    pub len: u64,
+    /// Offset of the destination from its base.
+    pub dst: u32,
+    /// Offset of the source from its base.
+    pub src: u32,
+}
+
+/// At how many code alignments each loop exists.
+pub const PLACEMENTS: usize = 4;
+
+/// Dependence as a const parameter.
+pub const CHAINED: u8 = 0;
+/// See [`CHAINED`].
+pub const INDEPENDENT: u8 = 1;
+/// See [`CHAINED`].
+pub const FENCED: u8 = 2;
+
+/// What follows each call, resolved to addresses.
+#[derive(Clone, Copy, Debug)]
+pub enum Follow {
+    /// Nothing does.
+    Nothing,
+    /// Read the destination of the call `lag` calls ago.
+    Read {
+        /// How many calls ago; 0 for the call itself.
+        lag: usize,
+    },
+    /// Read a foreign buffer.
+    Victim {
+        /// Where it begins.
+        base: *const u8,
+        /// Its bytes.
+        len: usize,
+    },
+}
+
+/// A batch: `count` calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// The base of the destinations.
+    pub dst: *mut u8,
+    /// The base of the sources.
+    pub src: *const u8,
+    /// The arguments of every call when all are alike; else one entry a call.
+    pub fixed: Option<Call>,
+    /// The list; empty where there are fixed arguments.
+    pub calls: &'a [Call],
+    /// How many calls, or messages.
+    pub count: usize,
+    /// Buffers per message; 1 except for segmented checksums, where `count` counts messages.
+    pub segments: usize,
+    /// The seed of the first sum.
+    pub seed: u32,
+    /// [`CHAINED`], [`INDEPENDENT`] or [`FENCED`].
+    pub dependence: u8,
+    /// What follows each call.
+    pub follow: Follow,
+    /// Which of the loop's code alignments, modulo [`PLACEMENTS`].
+    pub placement: usize,
+}
+
+/// Reads one word of every line of `len` bytes at `base`.
+///
+/// # Safety
+/// `base` must be valid for reads of `len` bytes.
+#[inline(always)]
+unsafe fn read_lines(base: *const u8, len: usize) -> u8 {
+    let mut sink = 0;
+    let mut at = 0;
+    while at < len {
+        // SAFETY: at < len. Volatile: the read is the point.
+        sink ^= unsafe { base.add(at).read_volatile() };
+        at += 64;
+    }
+    sink
+}
+
+/// Times a batch; returns ticks, the clock's own cost included.
+///
+/// # Safety
+/// For every call of the batch, its arguments added to the bases must be within the routine's contract; the lists
+/// must have `count * segments` entries when there are no fixed arguments; what follows must be readable.
+pub unsafe fn time(landing: &Landing, batch: &Batch<'_>) -> u64 {
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match *landing {
+            Landing::Set(f) => by_dependence(ZeroCall::of_libc(f), batch),
+            Landing::Routine(Routine::Zero(f)) => by_dependence(ZeroCall::of_family(f), batch),
+            Landing::Move(f) => by_dependence(CopyCall::of_libc(f), batch),
+            Landing::Routine(Routine::Copy(f)) => by_dependence(CopyCall::of_family(f), batch),
+            Landing::Routine(Routine::Checksum(f)) if batch.segments > 1 => messages(f, batch),
+            Landing::Routine(Routine::CopyChecksum(f)) if batch.segments > 1 => messages(f, batch),
+            Landing::Routine(Routine::Checksum(f)) => by_dependence(f, batch),
+            Landing::Routine(Routine::CopyChecksum(f)) => by_dependence(f, batch),
+        }
+    }
+}
+
+/// One call outside of any timing, for the proof that what is timed is right: the sum, or 0 of a family without.
+///
+/// # Safety
+/// The arguments must be within the routine's contract.
+pub(crate) unsafe fn call(landing: &Landing, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match *landing {
+            Landing::Set(f) => ZeroCall::of_libc(f).invoke(dst, src, len, seed),
+            Landing::Routine(Routine::Zero(f)) => ZeroCall::of_family(f).invoke(dst, src, len, seed),
+            Landing::Move(f) => CopyCall::of_libc(f).invoke(dst, src, len, seed),
+            Landing::Routine(Routine::Copy(f)) => CopyCall::of_family(f).invoke(dst, src, len, seed),
+            Landing::Routine(Routine::Checksum(f)) => f.invoke(dst, src, len, seed),
+            Landing::Routine(Routine::CopyChecksum(f)) => f.invoke(dst, src, len, seed),
+        }
+    }
+}
+
+unsafe fn by_dependence<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match batch.dependence {
+            CHAINED => by_source::<F, CHAINED>(f, batch),
+            FENCED => by_source::<F, FENCED>(f, batch),
+            _ => by_source::<F, INDEPENDENT>(f, batch),
+        }
+    }
+}
+
+unsafe fn by_source<F: Invoke, const DEPENDENCE: u8>(f: F, batch: &Batch<'_>) -> u64 {
+    let follows = !matches!(batch.follow, Follow::Nothing);
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match (batch.fixed.is_none(), follows) {
+            (false, false) => by_placement::<F, DEPENDENCE, false, false>(f, batch),
+            (false, true) => by_placement::<F, DEPENDENCE, false, true>(f, batch),
+            (true, false) => by_placement::<F, DEPENDENCE, true, false>(f, batch),
+            (true, true) => by_placement::<F, DEPENDENCE, true, true>(f, batch),
+        }
+    }
+}
+
+unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, const FOLLOWS: bool>(
+    f: F,
+    batch: &Batch<'_>,
+) -> u64 {
+    // SAFETY: the caller's obligation, handed on unchanged.
+    unsafe {
+        match batch.placement % PLACEMENTS {
+            0 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 64>(f, batch),
+            1 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 16>(f, batch),
+            2 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 32>(f, batch),
+            _ => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 48>(f, batch),
+        }
+    }
+}
+
+/// Moves the code that follows to `PAD` bytes past a line boundary (the assembler refuses 0; 64 serves for it).
+#[inline(always)]
+pub fn place<const PAD: usize>() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: no-operation instructions alone.
+    unsafe {
+        core::arch::asm!(".p2align 6", ".nops {pad}", pad = const PAD, options(nomem, nostack, preserves_flags));
+    }
+}
+
+#[inline(never)]
+unsafe fn calls<
+    F: Invoke,
+    const DEPENDENCE: u8,
+    const LISTED: bool,
+    const FOLLOWS: bool,
+    const PAD: usize,
+>(
+    f: F,
+    batch: &Batch<'_>,
+) -> u64 {
+    let (dst_base, src_base, count) = (batch.dst, batch.src, batch.count);
+    let fixed = batch.fixed.unwrap_or_default();
+    let list = batch.calls.as_ptr();
+    let mut seed = batch.seed;
+    let mut link = 0_usize;
+    // Zero, but the compiler cannot know: what is loaded decides nothing, yet the next address waits for it.
+    let no_bits = black_box(0_usize);
+    let mut sink = 0_u32;
+
+    place::<PAD>();
+    let begin = clock::start();
+    let mut index = 0;
+    while index < count {
+        // SAFETY: index < count entries, by the caller's contract.
+        let call = if LISTED { unsafe { *list.add(index) } } else { fixed };
+        let len = call.len as usize;
+        let dst = dst_base.wrapping_add(call.dst as usize).wrapping_add(link);
+        let src = src_base.wrapping_add(call.src as usize).wrapping_add(link);
+        if DEPENDENCE == FENCED {
+            clock::fence();
+        }
+        // SAFETY: the caller's obligation; link is zero.
+        let result = unsafe { f.invoke(dst, src, len, seed) };
+        if DEPENDENCE == FENCED {
+            clock::fence();
+        }
+        if F::SUMS {
+            if DEPENDENCE == CHAINED {
+                seed = result;
+            } else {
+                sink ^= result;
+            }
+        } else if DEPENDENCE == CHAINED {
+            // SAFETY: the destination's last byte, or its first where the call is empty: inside a mapped buffer.
+            link = usize::from(unsafe { dst.add(len.saturating_sub(1)).read_volatile() }) & no_bits;
+        }
+        if FOLLOWS {
+            // SAFETY: what follows is readable, by the caller's contract.
+            sink ^= unsafe { follow::<LISTED>(batch, index, dst, len) };
+        }
+        index += 1;
+    }
+    let ticks = clock::stop().wrapping_sub(begin);
+    black_box((seed, link, sink));
+    ticks
+}
+
+#[inline(always)]
+unsafe fn follow<const LISTED: bool>(batch: &Batch<'_>, index: usize, dst: *mut u8, len: usize) -> u32 {
+    match batch.follow {
+        Follow::Nothing => 0,
+        Follow::Read { lag } if LISTED && lag > 0 => {
+            let earlier =
+                batch.calls[(index + batch.calls.len() - lag % batch.calls.len()) % batch.calls.len()];
+            // SAFETY: a destination of this batch's list.
+            unsafe { read_lines(batch.dst.add(earlier.dst as usize), earlier.len as usize) }.into()
+        }
+        // SAFETY: the destination of the call just made.
+        Follow::Read { .. } => unsafe { read_lines(dst, len) }.into(),
+        // SAFETY: readable by the caller's contract.
+        Follow::Victim { base, len } => unsafe { read_lines(base, len) }.into(),
+    }
+}
+
+/// Chains of buffers, each chain checksummed as one message: behind a buffer of odd length the bytes of the sum change
+/// places, which a rotation by eight bits does for every routine alike (2^8 is the byte swap modulo 2^16 - 1).
+#[inline(never)]
+unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
+    let mut seed = batch.seed;
+    let mut sink = 0_u32;
+    let list = batch.calls.as_ptr();
+    let begin = clock::start();
+    let mut index = 0;
+    for _message in 0..batch.count {
+        if batch.dependence == FENCED {
+            clock::fence();
+        }
+        let mut sum = seed;
+        for _segment in 0..batch.segments {
+            // SAFETY: index < count * segments entries, by the caller's contract.
+            let call = unsafe { *list.add(index) };
+            let dst = batch.dst.wrapping_add(call.dst as usize);
+            let src = batch.src.wrapping_add(call.src as usize);
+            // SAFETY: the caller's obligation.
+            sum = unsafe { f.invoke(dst, src, call.len as usize, sum) };
+            sum = if call.len & 1 == 1 { sum.rotate_left(8) } else { sum };
+            index += 1;
+        }
+        if batch.dependence == FENCED {
+            clock::fence();
+        }
+        if batch.dependence == CHAINED {
+            seed = sum;
+        } else {
+            sink ^= sum;
+        }
+    }
+    let ticks = clock::stop().wrapping_sub(begin);
+    black_box((seed, sink));
+    ticks
+}
+
+/// The sum of one message, over the calls of its segments, folded: what the proof of a segmented cell compares with the
+/// sum of the joined bytes.
+///
+/// # Safety
+/// As [`time`]; the routine must be of a family that sums.
+pub unsafe fn message_sum(landing: &Landing, batch: &Batch<'_>) -> u16 {
+    let mut sum = 0;
+    let mut swapped = false;
+    for call in &batch.calls[..batch.segments] {
+        let dst = batch.dst.wrapping_add(call.dst as usize);
+        let src = batch.src.wrapping_add(call.src as usize);
+        // SAFETY: the caller's obligation.
+        sum = unsafe { self::call(landing, dst, src, call.len as usize, sum) };
+        if call.len & 1 == 1 {
+            sum = sum.rotate_left(8);
+            swapped = !swapped;
+        }
+    }
+    let folded = carryline::checksum::fold(sum);
+    if swapped { folded.swap_bytes() } else { folded }
+}

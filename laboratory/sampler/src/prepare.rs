@@ -1,0 +1,70 @@
+//! Making the caches' state before a batch.
+
+use super::loops::Call;
+use super::workload::Operand;
+
+/// Bytes of a cache line.
+pub(crate) const LINE: usize = 64;
+
+/// Reads every line of `len` bytes at `base`; writes it back unchanged if `write`.
+///
+/// # Safety
+/// `base` must be valid for reads (and writes) of `len` bytes that nobody else uses now.
+pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
+    for at in (0..len).step_by(LINE) {
+        // SAFETY: at < len. Volatile: the access is the point.
+        unsafe {
+            let byte = base.add(at).read_volatile();
+            if write {
+                base.add(at).write_volatile(byte);
+            }
+        }
+    }
+}
+
+/// Flushes every line of the operand that the calls touch, and waits for it.
+///
+/// # Safety
+/// Every call's range from `base` on must be mapped.
+pub unsafe fn flush(base: *const u8, calls: &[Call], pick: fn(&Call) -> u32) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let optimised =
+            carryline::internals::cpu::features().contains(carryline::internals::cpu::Features::CLFLUSHOPT);
+        for call in calls {
+            let start = base.wrapping_add(pick(call) as usize);
+            let first = start as usize & !(LINE - 1);
+            let end = start as usize + call.len as usize;
+            for line in (first..end).step_by(LINE) {
+                // SAFETY: a line of a mapped range; flushing changes no contents.
+                unsafe { flush_line(line as *const u8, optimised) };
+            }
+        }
+        // SAFETY: MFENCE is part of every x86-64 CPU.
+        unsafe { core::arch::x86_64::_mm_mfence() };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (base, calls, pick);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn flush_line(line: *const u8, optimised: bool) {
+    // SAFETY: the caller gives an address in a mapped line, and `optimised` only where the CPU has CLFLUSHOPT.
+    unsafe {
+        if optimised {
+            core::arch::asm!("clflushopt [{line}]", line = in(reg) line, options(nostack, preserves_flags));
+        } else {
+            core::arch::x86_64::_mm_clflush(line);
+        }
+    }
+}
+
+/// The base of the window that batch number `batch` of an operand uses.
+pub(crate) fn window_base(start: *mut u8, operand: &Operand, batch: usize) -> *mut u8 {
+    match operand.hot_percent {
+        // The hot slot stays where it is; the calls on the others are shifted one by one.
+        Some(_) => start,
+        None => start.wrapping_add(operand.shift(batch)),
+    }
+}

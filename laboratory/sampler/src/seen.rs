@@ -1,0 +1,121 @@
+//! What ran: the facts that a result is labelled with, gathered while the calls are drawn.
+
+use super::Bench;
+use super::company::Company;
+use super::loops::Call;
+use super::workload::{Layout, Operand};
+use carryline_results::Observed;
+
+/// Facts about the calls drawn so far.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) calls: u64,
+    pub(super) bytes: u64,
+    pub(super) drawn: u64,
+    pub(super) size_min: u64,
+    pub(super) size_max: u64,
+    pub(super) dst_alignments: u64,
+    pub(super) src_alignments: u64,
+    pub(super) sizes: [u64; 64],
+    /// Calls whose buffers lie 1 to 63 bytes apart modulo a page.
+    pub(super) near: u64,
+    /// Buffers of mixed operands, and how many of them were the hot one.
+    pub(super) mixed: [u64; 2],
+}
+
+impl Seen {
+    pub(super) fn new() -> Seen {
+        Seen {
+            calls: 0,
+            bytes: 0,
+            drawn: 0,
+            size_min: u64::MAX,
+            size_max: 0,
+            dst_alignments: 0,
+            src_alignments: 0,
+            sizes: [0; 64],
+            near: 0,
+            mixed: [0; 2],
+        }
+    }
+
+    pub(super) fn note(&mut self, calls: &[Call], layout: &Layout) {
+        let (writes, reads) = (layout.dst.is_some(), layout.src.is_some());
+        for call in calls {
+            self.near += u64::from(writes && reads && is_near(call));
+            for (operand, offset) in [(&layout.dst, call.dst), (&layout.src, call.src)] {
+                if let Some(operand) = operand.as_ref().filter(|operand| operand.hot_percent.is_some()) {
+                    self.mixed[0] += 1;
+                    self.mixed[1] += u64::from(operand.is_hot_slot(offset));
+                }
+            }
+            self.drawn += 1;
+            self.bytes += call.len;
+            self.size_min = self.size_min.min(call.len);
+            self.size_max = self.size_max.max(call.len);
+            if writes {
+                self.dst_alignments |= 1 << (call.dst % 64);
+            }
+            if reads {
+                self.src_alignments |= 1 << (call.src % 64);
+            }
+            // Sizes up to 4095 are told apart; larger ones share the last bit.
+            let size = call.len.min(4095) as usize;
+            self.sizes[size / 64] |= 1 << (size % 64);
+        }
+    }
+}
+
+impl Bench<'_> {
+    /// What ran, for labelling the result.
+    #[must_use]
+    pub fn observed(&self) -> Observed {
+        let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
+        let footprint: u64 = operands.iter().map(|operand| operand.footprint(self.layout.largest)).sum();
+        let uniform = self.layout.uniform;
+        let seen = &self.seen;
+        let segments = self.condition.segments.len().max(1) as f64;
+        Observed {
+            calls: seen.calls,
+            size_min: if uniform { self.layout.largest } else { seen.size_min.min(seen.size_max) },
+            size_max: if uniform { self.layout.largest } else { seen.size_max },
+            size_mean: if uniform || seen.drawn == 0 {
+                self.layout.largest as f64
+            } else {
+                seen.bytes as f64 / seen.drawn as f64 * segments
+            },
+            size_distinct: if uniform {
+                1
+            } else {
+                seen.sizes.iter().map(|word| u64::from(word.count_ones())).sum()
+            },
+            dst_alignments: alignments(uniform, self.layout.dst, seen.dst_alignments),
+            src_alignments: alignments(uniform, self.layout.src, seen.src_alignments),
+            footprint_bytes: footprint,
+            huge_bytes: self.huge_bytes,
+            level: self.level.to_owned(),
+            between: self.between,
+            batch_calls: self.layout.stated.then_some(self.layout.most_calls as u64),
+            near_alias: (self.family.reads() && self.family.writes()).then(|| match self.fixed_call() {
+                Some(call) => f64::from(u8::from(is_near(&call))),
+                None => seen.near as f64 / seen.drawn.max(1) as f64,
+            }),
+            hot_share: (seen.mixed[0] > 0).then(|| seen.mixed[1] as f64 / seen.mixed[0] as f64),
+            beside_bytes: self.company.as_ref().map(Company::bytes),
+        }
+    }
+}
+
+/// True if the two buffers of a call lie 1 to 63 bytes apart modulo a page. Operands begin with a page.
+fn is_near(call: &Call) -> bool {
+    let apart = call.dst.wrapping_sub(call.src) % 4096;
+    (1..64).contains(&apart) || apart > 4096 - 64
+}
+
+fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {
+    match operand {
+        None => 0,
+        Some(_) if uniform => 1,
+        Some(_) => u64::from(seen.count_ones()),
+    }
+}

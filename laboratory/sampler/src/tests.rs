@@ -1,0 +1,54 @@
+//! What a batch does about a routine that the proof let through and that forks after all.
+
+use super::*;
+use carryline::internals::cpu::Features;
+use carryline_variants::{Lengths, Routine};
+use carryline_verification::subject::Subject;
+use carryline_verification::{Depth, prove};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+const TIMED: i32 = -1;
+/// 0 while the routine is proved, [`TIMED`] before it is timed, then the child's number.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn forks_when_timed(dst: *mut u8, len: usize) {
+    if CHILD.load(Ordering::Relaxed) == TIMED {
+        // SAFETY: the child does what is left of a batch and ends.
+        CHILD.store(unsafe { libc::fork() }, Ordering::Relaxed);
+    }
+    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
+    unsafe { libc::memset(dst.cast(), 0, len) };
+}
+
+#[test]
+fn a_child_does_not_outlive_the_batch() {
+    let subject = Subject {
+        name: "test".to_owned(),
+        routine: Landing::Routine(Routine::Zero(forks_when_timed)),
+        landing: Landing::Routine(Routine::Zero(forks_when_timed)),
+        needs: Features::NONE,
+        lengths: Lengths::Any,
+        known_bad: None,
+        role: None,
+    };
+    let status = StatusPage::create().expect("a page");
+    let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a right routine");
+    let condition = Condition::plain(64);
+    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
+    let mut buffers = Buffers::new(1);
+    let members = [(&verified, 0)];
+    let mut bench =
+        Bench::new(Family::Zero, &condition, &members, &mut buffers, &caches, 1).expect("a bench");
+    CHILD.store(TIMED, Ordering::Relaxed);
+    bench.round(&mut [0.0], None, &status);
+    let child = CHILD.load(Ordering::Relaxed);
+    if child == 0 {
+        // SAFETY: the child has come too far, and ends.
+        unsafe { libc::_exit(9) };
+    }
+    assert!(child > 0, "it forked");
+    let mut ending = 0;
+    // SAFETY: our own child.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut ending, 0) }, child);
+    assert!(libc::WIFEXITED(ending) && libc::WEXITSTATUS(ending) == 0, "{ending:#x}");
+}

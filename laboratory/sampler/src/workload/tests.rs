@@ -1,0 +1,230 @@
+use super::*;
+use carryline_conditions::Cache;
+use carryline_machine::arena::Pages;
+use rand_core::SeedableRng;
+
+const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20 };
+
+fn condition(size: u64, cache: &str, offsets: &str) -> Condition {
+    Condition {
+        cache: cache.parse::<Cache>().expect("a cache state"),
+        offsets: offsets.parse().expect("offsets"),
+        pages: Pages::Base,
+        ..Condition::plain(size)
+    }
+}
+
+#[test]
+fn every_call_stays_inside_its_arena_and_cold_ones_share_no_line() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+    for size in [0, 1, 40, 1500, 4096, 65_536, 8 << 20] {
+        for cache in [
+            "hot",
+            "cold:clflush",
+            "cold:evict:src",
+            "cold:arena",
+            "cold:arena:dst",
+            "cold:clflush:single",
+            "cold:arena:src:single",
+            "mixed:40",
+        ] {
+            for offsets in ["0", "63", "100:4095", "random", "alias", "random-line", "end"] {
+                let condition = condition(size, cache, offsets);
+                for family in Family::ALL {
+                    let layout = Layout::new(family, &condition, &CACHES);
+                    let count = if layout.doubles { 2 } else { 1 } * layout.most_calls.min(LIST_CALLS);
+                    let mut calls = vec![Call::default(); count];
+                    draw_calls(&layout, &condition, &SizeSource::new(&condition.sizes), &mut rng, &mut calls);
+                    for (operand, pick) in [
+                        (&layout.dst, (|c: &Call| c.dst) as fn(&Call) -> u32),
+                        (&layout.src, |c: &Call| c.src),
+                    ] {
+                        let Some(operand) = operand else { continue };
+                        let hot_slot = usize::from(operand.hot_percent.is_some());
+                        let end = operand.stride * (operand.window + hot_slot);
+                        assert!(end + operand.shift(operand.windows() - 1) <= operand.bytes());
+                        let mut lines: Vec<(u64, u64)> = Vec::new();
+                        for call in &calls {
+                            let start = u64::from(pick(call));
+                            assert!(start + call.len <= end as u64, "{family} {size} {cache} {offsets}");
+                            if !operand.is_hot_slot(pick(call)) {
+                                lines.push((start / 64, (start + call.len.max(1) - 1) / 64));
+                            }
+                        }
+                        lines.sort_unstable();
+                        if operand.cold {
+                            assert!(lines.windows(2).all(|w| w[0].1 < w[1].0), "{size} {cache} {offsets}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn drawn(family: Family, condition: &Condition, count: usize) -> Vec<Call> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+    let layout = Layout::new(family, condition, &CACHES);
+    let mut calls = vec![Call::default(); count];
+    draw_calls(&layout, condition, &SizeSource::new(&condition.sizes), &mut rng, &mut calls);
+    calls
+}
+
+/// How far the destination lies above the source, modulo a page.
+fn distance(call: &Call) -> u32 {
+    (call.dst + 4096 - call.src % 4096) % 4096
+}
+
+#[test]
+fn random_offsets_are_of_the_whole_page_and_of_each_buffer_by_itself() {
+    for cache in ["hot", "cold:clflush", "cold:arena", "cold:clflush:src", "cold:evict:dst"] {
+        let calls = drawn(Family::Copy, &condition(1500, cache, "random"), 1 << 17);
+        for pick in [|c: &Call| c.dst % 4096, |c: &Call| c.src % 4096, distance] {
+            let mut seen = [0_u32; 4096];
+            calls.iter().for_each(|call| seen[pick(call) as usize] += 1);
+            // 32 of each are expected.
+            let extremes = (seen.iter().min().copied(), seen.iter().max().copied());
+            assert!(extremes.0 >= Some(5) && extremes.1 <= Some(80), "{cache}: {extremes:?}");
+        }
+    }
+}
+
+#[test]
+fn an_alias_is_1_to_63_bytes_off_modulo_a_page_above_as_often_as_below() {
+    for family in [Family::Copy, Family::CopyChecksum] {
+        for cache in ["hot", "cold:clflush", "cold:arena:src"] {
+            let calls = drawn(family, &condition(1500, cache, "alias"), 1 << 17);
+            let mut distances = [0_u32; 4096];
+            let mut starts = [0_u32; 4096];
+            for call in &calls {
+                distances[distance(call) as usize] += 1;
+                starts[call.src as usize % 4096] += 1;
+            }
+            for (distance, count) in distances.into_iter().enumerate() {
+                let near = (1..=63).contains(&distance) || (4096 - 63..4096).contains(&distance);
+                // 1040 of each are expected.
+                assert!(if near { (850..1250).contains(&count) } else { count == 0 }, "{distance}: {count}");
+            }
+            assert!(starts.iter().all(|count| *count > 0), "{cache}");
+        }
+    }
+}
+
+#[test]
+fn random_offsets_in_a_line_keep_hot_buffers_near_each_other_modulo_a_page() {
+    let calls = drawn(Family::Copy, &condition(1500, "hot", "random-line"), 1 << 12);
+    assert!(calls.iter().all(|call| call.dst < 64 && call.src < 64));
+}
+
+#[test]
+fn a_mixed_buffer_is_hot_as_often_as_said_and_each_by_itself() {
+    for percent in [1_u32, 30, 99] {
+        let condition = condition(1500, &format!("mixed:{percent}"), "random");
+        let layout = Layout::new(Family::Copy, &condition, &CACHES);
+        let (dst, src) = (layout.dst.expect("it writes"), layout.src.expect("it reads"));
+        let calls = drawn(Family::Copy, &condition, 100_000);
+        let share = |hot: &dyn Fn(&Call) -> bool| {
+            calls.iter().filter(|call| hot(call)).count() as f64 / calls.len() as f64
+        };
+        let wanted = f64::from(percent) / 100.0;
+        for (found, wanted) in [
+            (share(&|call| dst.is_hot_slot(call.dst)), wanted),
+            (share(&|call| src.is_hot_slot(call.src)), wanted),
+            (share(&|call| dst.is_hot_slot(call.dst) && src.is_hot_slot(call.src)), wanted * wanted),
+        ] {
+            assert!((found - wanted).abs() < 0.01, "{percent}: {found} for {wanted}");
+        }
+    }
+}
+
+#[test]
+fn a_cold_batch_has_a_number_of_calls_that_sizes_and_caches_decide() {
+    let calls = |size, cache: &str| {
+        let layout = Layout::new(Family::Zero, &condition(size, cache, "0"), &CACHES);
+        assert!(layout.stated);
+        (layout.most_calls, layout.doubles)
+    };
+    assert_eq!(calls(40, "cold:clflush"), (256, true));
+    assert_eq!(calls(4096, "cold:clflush"), (64, true));
+    assert_eq!(calls(4096, "cold:arena"), (64, true));
+    assert_eq!(calls(4096, "mixed:50"), (64, true));
+    assert_eq!(calls(8 << 20, "cold:clflush"), (1, false));
+    for cache in ["cold:clflush:single", "cold:evict:single", "cold:arena:single"] {
+        assert_eq!(calls(40, cache), (1, false));
+    }
+    assert!(!Layout::new(Family::Zero, &condition(40, "hot", "0"), &CACHES).stated);
+}
+
+#[test]
+fn the_footprint_of_random_offsets_counts_the_page_they_are_drawn_from() {
+    let hot = |offsets| Layout::new(Family::Copy, &condition(16 << 10, "hot", offsets), &CACHES).hot_bytes();
+    assert_eq!((hot("0"), hot("random-line"), hot("random")), (32 << 10, 32 << 10, 40 << 10));
+}
+
+#[test]
+fn a_period_repeats_its_arguments_where_it_can() {
+    let sizes = carryline_conditions::sizes::Sizes::parse_list("1..64/period:100").expect("sizes").remove(0);
+    let condition = |cache: &str| Condition { sizes: sizes.clone(), ..condition(0, cache, "random") };
+    let hot = condition("hot");
+    let layout = Layout::new(Family::Copy, &hot, &CACHES);
+    assert_eq!((layout.period, layout.most_calls), (Some(100), 100));
+    let mut calls = vec![Call::default(); 200];
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    draw_calls(&layout, &hot, &SizeSource::new(&sizes), &mut rng, &mut calls);
+    let key = |call: &Call| (call.len, call.dst, call.src);
+    assert!((0..100).all(|at| key(&calls[at]) == key(&calls[at + 100])));
+    assert!((1..100).any(|at| key(&calls[at]) != key(&calls[0])));
+    let cold = condition("cold:arena");
+    assert!(!cold.can_repeat() && Layout::new(Family::Copy, &cold, &CACHES).period.is_none());
+}
+
+#[test]
+fn an_arena_is_too_large_to_cache_and_has_several_windows() {
+    let layout = Layout::new(Family::Checksum, &condition(1500, "cold:arena", "0"), &CACHES);
+    let src = layout.src.expect("a checksum reads");
+    assert!(src.windows() >= 2 && src.shift(src.windows()) == 0 && src.shift(1) > 0);
+    assert!((src.stride * src.slots) as u64 >= CACHES.too_large() / 2);
+}
+
+#[test]
+fn calls_by_themselves_take_every_window_and_none_beside_the_last() {
+    for count in [1, 2, 3, 8, 100, 5461, 35_840] {
+        let step = far_step(count);
+        let mut seen: Vec<usize> = (0..count).map(|batch| batch * step % count).collect();
+        if count > 8 {
+            assert!(seen.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > count / 4), "{count}");
+        }
+        seen.sort_unstable();
+        assert!(seen.into_iter().eq(0..count), "{count}");
+    }
+}
+
+#[test]
+fn levels_follow_the_caches() {
+    let levels: Vec<_> = [4096, 256 << 10, 8 << 20, 128 << 20].iter().map(|b| CACHES.level(*b)).collect();
+    assert_eq!(levels, ["L1", "L2", "L3", "memory"]);
+}
+
+#[test]
+fn what_fills_a_level_does_not_fit_into_it() {
+    let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
+    let level = |family, size| level_of(family, &condition(size, "hot", "0"), &caches);
+    assert_eq!(level(Family::Checksum, 28 << 10), "L1");
+    assert_eq!(level(Family::Checksum, 32 << 10), "L2");
+    assert_eq!(level(Family::Copy, 16 << 10), "L2", "source and destination count together");
+    assert_eq!(level(Family::Zero, 16 << 10), "L1");
+    assert_eq!(level_of(Family::Zero, &condition(64, "cold:clflush", "0"), &caches), "memory");
+    let between = [28, 32, 63, 64, 448, 512, 1023, 1024].map(|kib: u64| caches.is_between(kib << 10));
+    assert_eq!(between, [false, true, true, false, false, true, true, false]);
+    assert!(caches.is_between(48 << 20) && !caches.is_between(64 << 20));
+}
+
+#[test]
+fn a_shuffle_keeps_the_members() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut list: Vec<u32> = (0..100).collect();
+    shuffle(&mut rng, &mut list);
+    assert_ne!(list, (0..100).collect::<Vec<_>>());
+    list.sort_unstable();
+    assert_eq!(list, (0..100).collect::<Vec<_>>());
+}

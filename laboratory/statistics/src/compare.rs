@@ -1,0 +1,182 @@
+//! When a difference counts: the run's noise floor and the rule for faster, slower, tie.
+//!
+//! A difference has to pass two tests that fail in different ways. Its own **interval** must exclude 1: that asks
+//! whether the replicates agree. And it must exceed the **noise floor**: that asks whether identical code,
+//! measured under two names in the same rounds (an A/A pair), differs as much. The second catches what the
+//! first cannot see: replicates that agree by luck, and biases that every replicate shares.
+//!
+//! The rule's error rates are tested by simulation (`tests/statistics_monte_carlo.rs`).
+
+use super::estimate::log_ratios;
+use super::{median, paired_ratio, ratio};
+use crate::Ratio;
+
+/// The least floor: placement of code that no replicate varies, and the steps in which the clock counts,
+/// move identical code by about this much.
+pub const LEAST_FLOOR: f64 = 0.005;
+
+/// Share of the A/A intervals' typical half-width that goes into the floor. At 1 a planted 5 % was missed too
+/// often in noisy rounds; at 1/2 identical cells passed for different too often in quiet ones.
+const SHARE_OF_HALF_WIDTH: f64 = 0.8;
+
+/// What a comparison came to, from the point of view of the first of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// It takes less time.
+    Faster,
+    /// It takes more time.
+    Slower,
+    /// They cannot be told apart.
+    Tie,
+}
+
+impl Order {
+    /// The same comparison, seen from the other.
+    #[must_use]
+    pub const fn reversed(self) -> Order {
+        match self {
+            Order::Faster => Order::Slower,
+            Order::Slower => Order::Faster,
+            Order::Tie => Order::Tie,
+        }
+    }
+}
+
+/// The relative difference below which everything is a tie, from A/A pairs: one variant under two names.
+///
+/// The largest of
+/// - how far the pairs' medians are from 1 (a bias that is there for these is there for others);
+/// - 80 % of the half-width of the pairs' intervals, the median over the pairs (one pair's median may be close
+///   to 1 by luck; its interval says how far off it could have been);
+/// - [`LEAST_FLOOR`], so it is never 0.
+///
+/// One to three pairs of the same situation are enough; more make it no wider. Pairs of other situations tell
+/// about those: a floor over a whole run is for its headline, not for [`compare`]. Without a pair the answer
+/// is [`LEAST_FLOOR`], and whoever asks should say that there was none.
+///
+/// # Examples
+/// ```
+/// use carryline_statistics::{Ratio, noise_floor};
+/// let pair = Ratio { median: 1.002, low: 0.98, high: 1.02 };
+/// assert!((noise_floor(&[pair]) - 0.8 * 0.0202).abs() < 1e-4);
+/// assert_eq!(noise_floor(&[]), 0.005);
+/// ```
+#[must_use]
+pub fn noise_floor(aa_ratios: &[Ratio]) -> f64 {
+    let pairs = || aa_ratios.iter().filter(|ratio| ratio.low > 0.0 && ratio.high.is_finite());
+    let halves: Vec<f64> = pairs().map(|ratio| (ratio.high / ratio.low).sqrt() - 1.0).collect();
+    let typical = SHARE_OF_HALF_WIDTH * median(&halves).unwrap_or(0.0);
+    pairs().map(|ratio| distance(ratio.median)).fold(typical.max(LEAST_FLOOR), f64::max)
+}
+
+/// How far a ratio is from 1, whichever side: 1.1 and 1 / 1.1 are both 0.1 away.
+fn distance(ratio: f64) -> f64 {
+    ratio.max(1.0 / ratio) - 1.0
+}
+
+/// Different only if the interval excludes 1 and the median is further from 1 than the floor; either side alike,
+/// so that the reciprocal ratio gives the reversed order.
+///
+/// # Examples
+/// ```
+/// use carryline_statistics::{Order, Ratio, compare};
+/// let ratio = Ratio { median: 1.05, low: 1.03, high: 1.07 };
+/// assert_eq!(compare(&ratio, 0.02), Order::Slower);
+/// assert_eq!(compare(&ratio, 0.06), Order::Tie);
+/// assert_eq!(compare(&Ratio { low: 0.99, ..ratio }, 0.02), Order::Tie);
+/// ```
+#[must_use]
+pub fn compare(ratio: &Ratio, floor: f64) -> Order {
+    if distance(ratio.median) <= floor {
+        Order::Tie
+    } else if ratio.high < 1.0 {
+        Order::Faster
+    } else if ratio.low > 1.0 {
+        Order::Slower
+    } else {
+        Order::Tie
+    }
+}
+
+/// What [`compare`] says of [`ratio`], mostly without its bootstrap: `None` when one of the two has no sample.
+///
+/// Needs no resampling when the difference is within the floor, when Student's interval, which is part of the
+/// hull, includes 1, or when every single round points the same way, so that every resample does.
+#[must_use]
+pub fn compare_samples(a: &[Vec<f64>], b: &[Vec<f64>], floor: f64, seed: u64) -> Option<Order> {
+    let Some(logs) = log_ratios(a, b) else {
+        return ratio(a, b, seed).map(|ratio| compare(&ratio, floor));
+    };
+    if distance(logs.clean.median().exp()) <= floor {
+        return Some(Order::Tie);
+    }
+    // The median of these logarithms is not negative: `a` is the slower one unless they were turned.
+    let unless_turned = |order: Order| if logs.turned { order.reversed() } else { order };
+    match logs.clean.student() {
+        Some((low, high)) if low <= 0.0 && high >= 0.0 => Some(Order::Tie),
+        Some((low, _)) if low > 0.0 && logs.clean.range().0 > 0.0 => Some(unless_turned(Order::Slower)),
+        _ => paired_ratio(a, b, seed).map(|ratio| compare(&ratio, floor)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_floor_by_hand() {
+        let pair = |median, low, high| Ratio { median, low, high };
+        // A bias beyond the interval's share wins.
+        assert!((noise_floor(&[pair(1.03, 1.02, 1.04)]) - 0.03).abs() < 1e-12);
+        // 1 / 0.97 is 3.09 % away.
+        assert!((noise_floor(&[pair(0.97, 0.96, 0.98)]) - 0.030_928).abs() < 1e-6);
+        // The typical half-width of three, not the widest.
+        let three = [pair(1.0, 0.99, 1.01), pair(1.0, 0.98, 1.02), pair(1.0, 0.5, 2.0)];
+        assert!((noise_floor(&three) - 0.8 * ((1.02f64 / 0.98).sqrt() - 1.0)).abs() < 1e-12);
+        // Perfect agreement is still not zero; an unbounded interval is no evidence.
+        assert_eq!(noise_floor(&[pair(1.0, 1.0, 1.0)]), LEAST_FLOOR);
+        assert_eq!(noise_floor(&[pair(1.0, 0.0, f64::INFINITY)]), LEAST_FLOOR);
+    }
+
+    #[test]
+    fn either_side_alike() {
+        let ratio = |median: f64, low, high| Ratio { median, low, high };
+        assert_eq!(compare(&ratio(1.0 / 1.05, 0.93, 0.97), 0.049), Order::Faster);
+        assert_eq!(compare(&ratio(1.0 / 1.05, 0.93, 0.97), 0.051), Order::Tie);
+        assert_eq!(compare(&ratio(1.05, 1.03, 1.07), 0.049), Order::Slower);
+        assert_eq!(compare(&ratio(0.9, 0.8, 1.0), 0.01), Order::Tie);
+        for order in [Order::Faster, Order::Slower, Order::Tie] {
+            assert_eq!(order.reversed().reversed(), order);
+        }
+    }
+
+    #[test]
+    fn the_short_cuts_agree_with_the_long_way() {
+        let mut met = std::collections::HashSet::new();
+        for step in 0..200u32 {
+            // Pairs from alike to far apart, with rounds that agree or not.
+            let wobble =
+                |r: u32, k: u32| f64::from((r * 31 + k * 17 + step * 13) % 23) / 23.0 * f64::from(step % 9);
+            let b: Vec<Vec<f64>> =
+                (0..4).map(|r| (0..9).map(|k| 100.0 + wobble(r, k + 40)).collect()).collect();
+            let a: Vec<Vec<f64>> = (0..4)
+                .map(|r| (0..9).map(|k| 94.0 + wobble(r, k) + f64::from(step) * 0.06).collect())
+                .collect();
+            let long = compare(&paired_ratio(&a, &b, 5).expect("rounds"), 0.01);
+            assert_eq!(compare_samples(&a, &b, 0.01, 5), Some(long), "step {step}");
+            assert_eq!(compare_samples(&b, &a, 0.01, 5), Some(long.reversed()), "step {step}");
+            met.insert(long);
+        }
+        assert_eq!(met.len(), 3);
+    }
+
+    #[test]
+    fn cells_without_a_common_round_are_compared_by_their_replicates() {
+        let level = |ticks: f64, here: usize| -> Vec<Vec<f64>> {
+            (0..8).map(|r| vec![if r % 2 == here { ticks + r as f64 } else { f64::NAN }; 9]).collect()
+        };
+        assert_eq!(compare_samples(&level(100.0, 0), &level(200.0, 1), 0.01, 5), Some(Order::Faster));
+        assert_eq!(compare_samples(&level(103.0, 0), &level(100.0, 1), 0.01, 5), Some(Order::Tie));
+        assert_eq!(compare_samples(&level(f64::NAN, 0), &level(100.0, 1), 0.01, 5), None);
+    }
+}

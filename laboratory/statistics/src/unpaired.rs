@@ -1,0 +1,133 @@
+//! The ratio of two cells that share no round: processes of different kinds, such as those whose C library was started in
+//! two ways.
+//!
+//! Nothing cancels here. What differs from process to process is in each of the two figures, and in their ratio twice;
+//! so the interval comes from the replicates' medians of each side, drawn independently, and is wider than a paired
+//! one of the same samples.
+
+use super::estimate::paired_ratio;
+use super::interval::{BARE_RELATIVE, Clean, percentiles, t_95};
+use crate::Ratio;
+
+/// Takes the draws of the second side from another sequence than those of the first.
+const OTHER_SIDE: u64 = 0x756e_7061_6972_6564;
+
+/// How long `a` takes as a multiple of `b`: paired where the two share rounds, else from the replicates' medians.
+///
+/// # Examples
+/// ```
+/// use carryline_statistics::ratio;
+/// let (here, there) = (vec![10.0; 8], vec![f64::NAN; 8]);
+/// let a = vec![here.clone(), there.clone(), vec![10.2; 8], there.clone()];
+/// let b = vec![there.clone(), vec![20.0; 8], there, vec![20.4; 8]];
+/// let ratio = ratio(&a, &b, 7).expect("samples");
+/// assert!((ratio.median - 0.5).abs() < 0.001 && ratio.low < 0.5 && ratio.high > 0.5);
+/// ```
+#[must_use]
+pub fn ratio(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Ratio> {
+    paired_ratio(a, b, seed).or_else(|| unpaired_ratio(a, b, seed))
+}
+
+/// How long `a` takes as a multiple of `b`, from processes of which none has measured both; `None` where one of them
+/// has no sample. Samples that are not above zero count as missing.
+///
+/// The interval is the hull of Welch's t on the logarithms of the replicates' medians and a bootstrap that draws the
+/// replicates (and blocks of their rounds) of the two sides independently. With one replicate on either side nothing is
+/// known of how much processes differ there, and it is at least as wide as that of a cell of hardly any rounds.
+#[must_use]
+pub fn unpaired_ratio(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Ratio> {
+    let (a, b) = (logs(a)?, logs(b)?);
+    let median = a.median() - b.median();
+    let other = b.centres(seed ^ OTHER_SIDE);
+    let (mut low, mut high) = percentiles(a.centres(seed).iter().zip(other).map(|(a, b)| a - b).collect());
+    match welch(a.medians(), b.medians()) {
+        Some((welch_low, welch_high)) => (low, high) = (low.min(welch_low), high.max(welch_high)),
+        None => {
+            let least = BARE_RELATIVE.ln_1p();
+            (low, high) = (low.min(median - least), high.max(median + least));
+        }
+    }
+    let (low, high) = (low.min(median), high.max(median));
+    Some(Ratio { median: median.exp(), low: low.exp(), high: high.exp() })
+}
+
+/// The difference of two cells' medians of logarithms; `None` where one has no sample.
+pub(super) fn log_difference(a: &[Vec<f64>], b: &[Vec<f64>]) -> Option<f64> {
+    Some(logs(a)?.median() - logs(b)?.median())
+}
+
+fn logs(samples: &[Vec<f64>]) -> Option<Clean> {
+    let log = |ticks: &f64| if *ticks > 0.0 { ticks.ln() } else { f64::NAN };
+    Clean::new(samples.iter().map(|rounds| rounds.iter().map(log).collect()))
+}
+
+/// Welch's 95 % interval for the difference of two means; `None` where a side has one value.
+fn welch(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
+    if a.len() < 2 || b.len() < 2 {
+        return None;
+    }
+    let side = |values: &[f64]| {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        // The variance of the mean, and the degrees of freedom that it has.
+        (mean, squares / (n - 1.0) / n, n - 1.0)
+    };
+    let ((mean_a, var_a, free_a), (mean_b, var_b, free_b)) = (side(a), side(b));
+    let variance = var_a + var_b;
+    let degrees = variance * variance / (var_a * var_a / free_a + var_b * var_b / free_b);
+    // Two sides without any scatter leave 0 / 0: the width is 0 whatever the degrees.
+    let degrees = if degrees.is_finite() { (degrees.floor() as usize).max(1) } else { 1 };
+    let (difference, half) = (mean_a - mean_b, t_95(degrees) * variance.sqrt());
+    Some((difference - half, difference + half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn welch_by_hand() {
+        // Means 2 and 10, variances of the means 1/3 and 4/3, degrees (5/3)^2 / (1/18 + 16/18) = 2.94: t of 2 is 4.303.
+        let (low, high) = welch(&[1.0, 2.0, 3.0], &[8.0, 10.0, 12.0]).expect("two sides");
+        let half = 4.303 * (5.0_f64 / 3.0).sqrt();
+        assert!((low + 8.0 + half).abs() < 1e-9 && (high + 8.0 - half).abs() < 1e-9, "{low} {high}");
+        assert_eq!(welch(&[1.0, 1.0], &[3.0, 3.0]), Some((-2.0, -2.0)));
+        assert_eq!(welch(&[1.0], &[3.0, 3.0]), None);
+    }
+
+    #[test]
+    fn what_differs_from_process_to_process_does_not_cancel() {
+        // The replicates scatter by 10 %, alike on both sides: paired it cancels, unpaired it must not.
+        let side = |ticks: f64| -> Vec<Vec<f64>> {
+            [1.0, 1.1, 0.95, 1.05, 0.9].map(|factor| vec![ticks * factor; 8]).into()
+        };
+        let (a, b) = (side(103.0), side(100.0));
+        let paired = paired_ratio(&a, &b, 1).expect("rounds");
+        let unpaired = unpaired_ratio(&a, &b, 1).expect("samples");
+        assert!((unpaired.median - 1.03).abs() < 1e-9, "{unpaired:?}");
+        assert!(paired.low > 1.0 && unpaired.low < 1.0 && unpaired.high > 1.06, "{paired:?} {unpaired:?}");
+        let reversed = unpaired_ratio(&b, &a, 1).expect("samples");
+        assert!((reversed.median * unpaired.median - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_process_on_a_side_is_hardly_evidence() {
+        let many: Vec<Vec<f64>> = vec![vec![100.0; 30]; 5];
+        let ratio = unpaired_ratio(&[vec![50.0; 30]], &many, 1).expect("samples");
+        assert!(ratio.low < 0.34 && ratio.high > 0.74, "{ratio:?}");
+        assert!(unpaired_ratio(&[vec![f64::NAN]], &many, 1).is_none());
+        assert!(unpaired_ratio(&[vec![0.0]], &many, 1).is_none());
+    }
+
+    #[test]
+    fn shared_rounds_are_paired_and_others_not() {
+        let gap = vec![f64::NAN; 4];
+        let a = vec![vec![10.0; 4], gap.clone()];
+        let b = vec![vec![20.0; 4], vec![80.0; 4]];
+        let half = ratio(&a, &b, 1).expect("a round in common");
+        assert!((half.median - 0.5).abs() < 1e-9, "{half:?}");
+        let apart = ratio(&a, &[gap, vec![80.0; 4]], 1).expect("samples on both sides");
+        assert!((apart.median - 0.125).abs() < 1e-9, "{apart:?}");
+    }
+}

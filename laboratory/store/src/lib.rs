@@ -1,0 +1,187 @@
+//! Where runs are kept: one SQLite file, with every raw sample.
+//!
+//! **Durable as it goes.** Each finished round is one transaction in a write-ahead log: when
+//! [`Store::add_round`] returns, the round survives `kill -9` of the process (a power cut may take the last rounds,
+//! never the file). A run that was killed is listed as incomplete, with all its finished rounds.
+//!
+//! **Never wrong numbers.** Everything stored carries a checksum that is tested on reading, and what should be
+//! there is counted, so damage is an error that names the file, not a figure. [`Store::check`] reads it all.
+//!
+//! **Not ours, not touched.** What is no store, or one of a newer schema, is refused by reading its header alone.
+//!
+//! **Private.** Home directories are replaced in every string that is stored; host and user names are the
+//! caller's to leave out of the environment.
+//!
+//! When not to use it: on network file systems that have no shared memory for the log SQLite falls back to its
+//! rollback journal, which is as durable and slower. One process writes at a time; others wait up to
+//! [`BUSY_S`] seconds.
+//!
+//! The blob of a round is described in `store/round.rs`.
+
+mod crc32;
+mod error;
+mod file;
+mod privacy;
+mod read;
+mod round;
+mod runs;
+mod schema;
+mod write;
+
+pub use error::StoreError;
+pub use runs::{RunHeader, RunId, RunStatus, RunSummary};
+
+use error::about;
+use file::Identity;
+use privacy::Privacy;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a process waits for another that is writing, in seconds.
+pub const BUSY_S: u64 = 10;
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    identity: Option<Identity>,
+    privacy: Privacy,
+}
+
+impl Store {
+    /// Opens the store, and makes it where the file is missing or empty. The folder must exist.
+    ///
+    /// # Errors
+    /// [`StoreError`], among them [`StoreError::NewerSchema`], [`StoreError::NotADatabase`] and
+    /// [`StoreError::NotAStore`], after which the file is byte for byte what it was.
+    pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
+        // Absolute, so that no path is taken for one of SQLite's special names.
+        let path = std::path::absolute(path.as_ref()).map_err(|source| StoreError::Open {
+            path: path.as_ref().to_owned(),
+            reason: source.to_string(),
+        })?;
+        let deadline = Instant::now() + Duration::from_secs(BUSY_S);
+        loop {
+            // SQLite answers some kinds of contention on opening without waiting.
+            match Store::try_open(&path) {
+                Err(StoreError::Busy { .. }) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn try_open(path: &Path) -> Result<Store, StoreError> {
+        file::inspect(path)?;
+        let failed = about(path, BUSY_S);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_EXRESCODE;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        connection.busy_timeout(Duration::from_secs(BUSY_S)).map_err(failed)?;
+        // Until the version is known, closing must not move a log into the file.
+        let config = |option, on| connection.set_db_config(option, on).map(|_| ()).map_err(failed);
+        config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        connection.pragma_update(None, "cell_size_check", true).map_err(failed)?;
+        schema::prepare(&connection, path, BUSY_S)?;
+        config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        // Answers with the mode that it got; a file system without shared memory keeps the rollback journal.
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).map_err(failed)?;
+        connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
+        let identity = Identity::of(path);
+        Ok(Store { connection, path: path.to_owned(), identity, privacy: Privacy::of_environment() })
+    }
+
+    /// `carryline/carryline.sqlite` in the user's data folder, whose folders are made: `XDG_DATA_HOME`, or
+    /// `.local/share` in `HOME`. Relative values are ignored, as the XDG specification has it.
+    ///
+    /// # Errors
+    /// [`StoreError::NoDataDirectory`] when neither variable is an absolute path, [`StoreError::Folder`] when a
+    /// folder cannot be made.
+    pub fn default_path() -> Result<PathBuf, StoreError> {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        let path = path_in(variable("XDG_DATA_HOME"), variable("HOME")).ok_or(StoreError::NoDataDirectory)?;
+        if let Some(folder) = path.parent() {
+            let mut builder = std::fs::DirBuilder::new();
+            builder.recursive(true);
+            // The specification asks that folders made on the way are the user's alone.
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder
+                .create(folder)
+                .map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
+        }
+        Ok(path)
+    }
+
+    /// Where the store is, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads everything and tests every checksum and every count.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] with the first thing that is wrong.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let verdict: String = self
+            .connection
+            .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+            .map_err(self.failed())?;
+        if verdict != "ok" {
+            return Err(self.damaged(verdict));
+        }
+        self.check_runs()
+    }
+
+    fn failed(&self) -> impl Fn(rusqlite::Error) -> StoreError + Copy + '_ {
+        about(&self.path, BUSY_S)
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), what: what.into() }
+    }
+
+    /// Whether what was just written is where the path leads. SQLite goes on writing to a file that was removed.
+    fn still_there(&self) -> Result<(), StoreError> {
+        if self.identity.is_some() && Identity::of(&self.path) == self.identity {
+            return Ok(());
+        }
+        Err(StoreError::Gone { path: self.path.clone() })
+    }
+}
+
+fn path_in(xdg_data_home: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let folder = xdg_data_home
+        .filter(absolute)
+        .or_else(|| home.filter(absolute).map(|home| home.join(".local").join("share")))?;
+    Some(folder.join("carryline").join("carryline.sqlite"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_folder_follows_the_xdg_specification() {
+        let path = |xdg: Option<&str>, home: Option<&str>| {
+            path_in(xdg.map(PathBuf::from), home.map(PathBuf::from)).map(|p| p.display().to_string())
+        };
+        let of_home = Some("/h/.local/share/carryline/carryline.sqlite".to_owned());
+        assert_eq!(path(Some("/x"), Some("/h")), Some("/x/carryline/carryline.sqlite".to_owned()));
+        assert_eq!(path(None, Some("/h")), of_home);
+        assert_eq!(path(Some("relative"), Some("/h")), of_home);
+        assert_eq!(path(Some(""), Some("/h")), of_home);
+        assert_eq!(path(Some("x"), Some("h")), None);
+        assert_eq!(path(None, None), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! A finished round as a blob.
+//!
+//! All numbers little-endian, no padding:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 1 | format, 1 |
+//! | 8 | run, signed |
+//! | 8 | sequence: how many rounds of the run were stored before, signed |
+//! | 4 4 4 | replicate, round, multiplier |
+//! | 8 8 | null_ticks, ticks_per_cycle (IEEE 754 binary64) |
+//! | 2, then as many | length of the situation's name, and the name in UTF-8 |
+//! | 4 | number of samples |
+//! | 1 to 5 each | cell indices, LEB128 |
+//! | 8 each | gross ticks per call, binary64, in the order of the indices |
+//! | 4 | CRC-32 of all bytes before |
+//!
+//! Run and sequence stand in the table's key too: a blob that a damaged key leads to does not pass for another.
+
+use super::crc32::Crc32;
+use carryline_results::gather::RoundRecord;
+
+const FORMAT: u8 = 1;
+
+/// The record as a blob; `None` when the situation's name is too long for the format.
+pub(super) fn encode(record: &RoundRecord, run: i64, sequence: i64) -> Option<Vec<u8>> {
+    let name = record.situation.as_bytes();
+    let mut blob = Vec::with_capacity(64 + name.len() + 10 * record.samples.len());
+    blob.push(FORMAT);
+    blob.extend(run.to_le_bytes());
+    blob.extend(sequence.to_le_bytes());
+    for number in [record.replicate, record.round, record.multiplier] {
+        blob.extend(number.to_le_bytes());
+    }
+    blob.extend(record.null_ticks.to_le_bytes());
+    blob.extend(record.ticks_per_cycle.to_le_bytes());
+    blob.extend(u16::try_from(name.len()).ok()?.to_le_bytes());
+    blob.extend(name);
+    blob.extend(u32::try_from(record.samples.len()).ok()?.to_le_bytes());
+    for (cell, _) in &record.samples {
+        put_leb128(&mut blob, *cell);
+    }
+    for (_, ticks) in &record.samples {
+        blob.extend(ticks.to_le_bytes());
+    }
+    let sum = Crc32::new().bytes(&blob).sum();
+    blob.extend(sum.to_le_bytes());
+    Some(blob)
+}
+
+/// The record in a blob, or what is wrong with it.
+pub(super) fn decode(blob: &[u8], run: i64, sequence: i64) -> Result<RoundRecord, &'static str> {
+    let (body, sum) = blob.split_last_chunk::<4>().ok_or("a round is cut short")?;
+    if Crc32::new().bytes(body).sum() != u32::from_le_bytes(*sum) {
+        return Err("a round's checksum does not match");
+    }
+    let mut reader = Reader(body);
+    // From here on the bytes are those that were written; the checks guard against a writer of another kind.
+    fields(&mut reader, run, sequence).ok_or("a round is not of the expected format")
+}
+
+fn fields(reader: &mut Reader<'_>, run: i64, sequence: i64) -> Option<RoundRecord> {
+    let [format] = reader.take()?;
+    let expected = format == FORMAT
+        && i64::from_le_bytes(reader.take()?) == run
+        && i64::from_le_bytes(reader.take()?) == sequence;
+    if !expected {
+        return None;
+    }
+    let replicate = u32::from_le_bytes(reader.take()?);
+    let round = u32::from_le_bytes(reader.take()?);
+    let multiplier = u32::from_le_bytes(reader.take()?);
+    let null_ticks = f64::from_le_bytes(reader.take()?);
+    let ticks_per_cycle = f64::from_le_bytes(reader.take()?);
+    let name_length = usize::from(u16::from_le_bytes(reader.take()?));
+    let situation = String::from_utf8(reader.slice(name_length)?.to_vec()).ok()?;
+    let count = u32::from_le_bytes(reader.take()?) as usize;
+    // Nine bytes are the least that a sample takes: no number makes us reserve more than the blob holds.
+    if reader.0.len() / 9 < count {
+        return None;
+    }
+    let cells = (0..count).map(|_| reader.leb128()).collect::<Option<Vec<u32>>>()?;
+    let ticks = (0..count).map(|_| reader.take().map(f64::from_le_bytes)).collect::<Option<Vec<f64>>>()?;
+    let samples = cells.into_iter().zip(ticks).collect();
+    let record =
+        RoundRecord { replicate, situation, round, multiplier, samples, null_ticks, ticks_per_cycle };
+    reader.0.is_empty().then_some(record)
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    fn slice(&mut self, length: usize) -> Option<&[u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn leb128(&mut self) -> Option<u32> {
+        let mut number = 0u64;
+        for shift in (0..35).step_by(7) {
+            let [byte] = self.take()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return u32::try_from(number).ok();
+            }
+        }
+        None
+    }
+}
+
+fn put_leb128(blob: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        blob.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    blob.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> RoundRecord {
+        RoundRecord {
+            replicate: 3,
+            situation: "packets, cold ü".to_owned(),
+            round: 17,
+            multiplier: 2,
+            samples: vec![(0, 4.25), (127, 1e-300), (128, 0.1), (u32::MAX, 3e9)],
+            null_ticks: 4.06,
+            ticks_per_cycle: 0.59,
+        }
+    }
+
+    #[test]
+    fn what_goes_in_comes_out_bit_for_bit() {
+        let blob = encode(&record(), 9, 4).expect("a short name");
+        assert_eq!(decode(&blob, 9, 4), Ok(record()));
+        let mut gap = record();
+        gap.samples = vec![(1, f64::NAN), (2, f64::INFINITY), (3, -0.0)];
+        let back = decode(&encode(&gap, 9, 4).expect("a short name"), 9, 4).expect("intact");
+        let bits = |r: &RoundRecord| r.samples.iter().map(|(c, t)| (*c, t.to_bits())).collect::<Vec<_>>();
+        assert_eq!(bits(&back), bits(&gap));
+        let empty = RoundRecord { situation: String::new(), samples: vec![], ..record() };
+        assert_eq!(decode(&encode(&empty, 1, 0).expect("no name"), 1, 0), Ok(empty));
+    }
+
+    #[test]
+    fn the_layout_is_as_documented() {
+        let small = RoundRecord { situation: "s".to_owned(), samples: vec![(300, 1.0)], ..record() };
+        let blob = encode(&small, 1, 2).expect("a short name");
+        assert_eq!(blob.len(), 1 + 8 + 8 + 12 + 16 + 2 + 1 + 4 + 2 + 8 + 4);
+        assert_eq!(blob[..17], [1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(blob[45..54], [1, 0, b's', 1, 0, 0, 0, 0xac, 0x02]);
+    }
+
+    #[test]
+    fn no_flipped_bit_and_no_cut_passes() {
+        let blob = encode(&record(), 9, 4).expect("a short name");
+        for bit in 0..blob.len() * 8 {
+            let mut flipped = blob.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode(&flipped, 9, 4).is_err(), "bit {bit}");
+        }
+        for length in 0..blob.len() {
+            assert!(decode(&blob[..length], 9, 4).is_err(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn another_runs_or_places_round_is_refused() {
+        let blob = encode(&record(), 9, 4).expect("a short name");
+        assert!(decode(&blob, 8, 4).is_err());
+        assert!(decode(&blob, 9, 5).is_err());
+    }
+
+    #[test]
+    fn a_lying_count_reserves_nothing() {
+        let mut body = encode(&record(), 9, 4).expect("a short name");
+        body.truncate(body.len() - 4);
+        let count_at = 45 + 2 + record().situation.len();
+        body[count_at..count_at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        let sum = Crc32::new().bytes(&body).sum();
+        body.extend(sum.to_le_bytes());
+        assert!(decode(&body, 9, 4).is_err());
+    }
+
+    #[test]
+    fn a_name_beyond_the_format_is_refused() {
+        let long = |bytes| RoundRecord { situation: "x".repeat(bytes), ..record() };
+        assert!(encode(&long(65_535), 1, 0).is_some());
+        assert!(encode(&long(65_536), 1, 0).is_none());
+    }
+}

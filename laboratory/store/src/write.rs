@@ -1,0 +1,176 @@
+//! Beginning, filling, ending and deleting runs.
+
+use super::round::encode;
+use super::runs::{Progress, RUNNING, RunHeader, RunId, chained, header_crc, result_crc};
+use super::schema::{runs_counted, set_ledger};
+use super::{Store, StoreError};
+use carryline_results::RunResult;
+use carryline_results::gather::RoundRecord;
+use rusqlite::{Transaction, TransactionBehavior};
+use serde::Deserialize;
+use std::collections::HashSet;
+
+impl Store {
+    /// Notes that a run begins, and gives it its number. Until it ends it is listed as incomplete.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing was stored then.
+    pub fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, StoreError> {
+        let command: Vec<String> = header.command.iter().map(|word| self.privacy.text(word)).collect();
+        let texts = [
+            serde_json::Value::from(command).to_string(),
+            header.seed.to_string(),
+            self.privacy.json(&header.environment).to_string(),
+            self.privacy.json(&header.plan).to_string(),
+        ];
+        self.writing(|store, transaction| {
+            let failed = store.failed();
+            let Some(runs) = runs_counted(transaction).map_err(failed)? else {
+                return Err(store.damaged("the number of runs is not what it should be"));
+            };
+            let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now')";
+            let started: String = transaction.query_row(sql, [], |row| row.get(0)).map_err(failed)?;
+            let [command, seed, environment, plan] = &texts;
+            let sql = "INSERT INTO run (started, command, seed, environment, plan, crc) VALUES (?1, ?2, ?3, ?4, ?5, 0)";
+            transaction.execute(sql, (&started, command, seed, environment, plan)).map_err(failed)?;
+            let run = RunId(transaction.last_insert_rowid());
+            let crc = header_crc(run, &started, &texts);
+            transaction.execute("UPDATE run SET crc = ?1 WHERE id = ?2", (crc, run.0)).map_err(failed)?;
+            let none = Progress {
+                status: RUNNING.to_owned(),
+                rounds: 0,
+                rounds_crc: 0,
+                situations: 0,
+                cells: 0,
+            };
+            set_progress(transaction, run, &none).map_err(failed)?;
+            set_ledger(transaction, runs + 1).map_err(failed)?;
+            Ok(run)
+        })
+    }
+
+    /// Stores a finished round. When this returns, the round survives the death of the process.
+    ///
+    /// # Errors
+    /// [`StoreError::Ended`] and [`StoreError::UnknownRun`]; [`StoreError::Gone`] when the file is no longer there;
+    /// [`StoreError::Unstorable`] for a situation's name of more than 65,535 bytes. What was stored before stays.
+    pub fn add_round(&mut self, run: RunId, record: &RoundRecord) -> Result<(), StoreError> {
+        let record = RoundRecord { situation: self.privacy.text(&record.situation), ..record.clone() };
+        self.writing(|store, transaction| {
+            let mut progress = store.running(transaction, run)?;
+            let body = encode(&record, run.0, progress.rounds).ok_or_else(|| StoreError::Unstorable {
+                path: store.path.clone(),
+                what: format!("a situation's name has {} bytes", record.situation.len()),
+            })?;
+            let failed = store.failed();
+            transaction
+                .prepare_cached("INSERT INTO round (run, sequence, body) VALUES (?1, ?2, ?3)")
+                .and_then(|mut statement| statement.execute((run.0, progress.rounds, &body)))
+                .map_err(failed)?;
+            progress.rounds += 1;
+            progress.rounds_crc = chained(progress.rounds_crc, &body);
+            set_progress(transaction, run, &progress).map_err(failed)
+        })
+    }
+
+    /// Stores the result and marks the run complete.
+    ///
+    /// # Errors
+    /// As [`Store::add_round`]; [`StoreError::Unstorable`] when a figure of the result is not finite.
+    pub fn finish_run(&mut self, run: RunId, result: &RunResult) -> Result<(), StoreError> {
+        self.end_run(run, result, "complete")
+    }
+
+    /// Stores what is known so far and marks the run interrupted.
+    ///
+    /// # Errors
+    /// As [`Store::finish_run`].
+    pub fn mark_interrupted(&mut self, run: RunId, result: &RunResult) -> Result<(), StoreError> {
+        self.end_run(run, result, "interrupted")
+    }
+
+    fn end_run(&mut self, run: RunId, result: &RunResult, status: &str) -> Result<(), StoreError> {
+        let unstorable = |why: &str| StoreError::Unstorable {
+            path: self.path.clone(),
+            what: format!("the result of run {run} could not be read back ({why})"),
+        };
+        let result = RunResult { run_id: Some(run.0), ..result.clone() };
+        let value = serde_json::to_value(&result).map_err(|error| unstorable(&error.to_string()))?;
+        // JSON has no number for NaN and the infinities: found out now rather than when somebody wants to read it.
+        match RunResult::deserialize(&value) {
+            Ok(back) if back == result => {}
+            Ok(_) => return Err(unstorable("a figure is not finite")),
+            Err(error) => return Err(unstorable(&error.to_string())),
+        }
+        let situations: HashSet<&str> = result.cells.iter().map(|cell| &*cell.situation).collect();
+        let json = self.privacy.json(&value).to_string();
+        self.writing(|store, transaction| {
+            let progress = Progress {
+                status: status.to_owned(),
+                situations: situations.len() as i64,
+                cells: result.cells.len() as i64,
+                ..store.running(transaction, run)?
+            };
+            let sql = "INSERT INTO result (run, json, crc) VALUES (?1, ?2, ?3)";
+            transaction.execute(sql, (run.0, &json, result_crc(run, &json))).map_err(store.failed())?;
+            set_progress(transaction, run, &progress).map_err(store.failed())
+        })
+    }
+
+    /// Removes a run with all that belongs to it. Its number is not used again; the file keeps its size and
+    /// fills the room with later runs.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRun`], or what else [`StoreError`] has.
+    pub fn delete(&mut self, run: RunId) -> Result<(), StoreError> {
+        self.writing(|store, transaction| {
+            let failed = store.failed();
+            let Some(runs) = runs_counted(transaction).map_err(failed)? else {
+                return Err(store.damaged("the number of runs is not what it should be"));
+            };
+            if transaction.execute("DELETE FROM run WHERE id = ?1", [run.0]).map_err(failed)? == 0 {
+                return Err(StoreError::UnknownRun { path: store.path.clone(), run });
+            }
+            for table in ["round", "progress", "result"] {
+                transaction
+                    .execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run.0])
+                    .map_err(failed)?;
+            }
+            set_ledger(transaction, runs - 1).map_err(failed)
+        })
+    }
+
+    /// The progress of a run that has not ended, as the transaction sees it.
+    fn running(&self, _within: &Transaction<'_>, run: RunId) -> Result<Progress, StoreError> {
+        let progress = self.progress(run)?;
+        if progress.status == RUNNING {
+            return Ok(progress);
+        }
+        Err(StoreError::Ended { path: self.path.clone(), run })
+    }
+
+    /// One transaction that writes: all of it or nothing, waiting for whoever else writes.
+    fn writing<T>(
+        &mut self,
+        work: impl FnOnce(&Store, &Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let failed = self.failed();
+        // `new_unchecked` borrows the connection shared; that it is the only transaction is what `&mut self` says.
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(failed)?;
+        let done = work(self, &transaction)?;
+        transaction.commit().map_err(failed)?;
+        self.still_there()?;
+        Ok(done)
+    }
+}
+
+fn set_progress(transaction: &Transaction<'_>, run: RunId, progress: &Progress) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO progress (run, status, rounds, rounds_crc, situations, cells, crc) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let Progress { status, rounds, rounds_crc, situations, cells } = progress;
+    transaction
+        .prepare_cached(sql)?
+        .execute((run.0, status, rounds, rounds_crc, situations, cells, progress.crc(run)))
+        .map(|_| ())
+}

@@ -1,0 +1,156 @@
+//! Killed writers, full disks, forbidden folders, two writers at once.
+
+use super::child::{said, start};
+use super::{header, place, record, result};
+use carryline_store::{RunId, RunStatus, Store};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+/// Starts a writer and kills it after a while.
+fn killed_after(delay: Duration, path: &Path) -> Output {
+    let mut writer = start("write until killed", path);
+    std::thread::sleep(delay);
+    writer.kill().expect("killed");
+    writer.wait_with_output().expect("what it said")
+}
+
+#[test]
+fn after_kill_9_every_acknowledged_round_is_there() {
+    let (_folder, path) = place();
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(60);
+    let (mut rounds_seen, mut runs_seen) = (0, 0);
+    for kill in 0..60 {
+        let output = killed_after(Duration::from_micros(chance.next_u64() % 60_000), &path);
+        let store = Store::open(&path).expect("a store that a killed process leaves opens");
+        store.check().expect("whole");
+        let listed = store.runs(usize::MAX).expect("a history");
+        let Some(run) = said("run ", &output.stdout).first().copied().map(RunId) else { continue };
+        runs_seen += 1;
+        let summary = listed.iter().find(|summary| summary.id == run).expect("the run is listed");
+        assert_eq!(summary.status, RunStatus::Incomplete);
+        let acknowledged = said("ack ", &output.stdout);
+        let rounds = store.rounds(run).expect("its rounds");
+        // The one in progress may be there or not.
+        assert!((0..=1).contains(&(rounds.len() as i64 - acknowledged.len() as i64)), "kill {kill}");
+        for (index, round) in rounds.iter().enumerate() {
+            assert_eq!(*round, record(index as u32));
+        }
+        rounds_seen += rounds.len();
+    }
+    assert!(
+        runs_seen >= 20 && rounds_seen >= 100,
+        "{runs_seen} runs, {rounds_seen} rounds: kills came too soon"
+    );
+}
+
+#[test]
+fn killed_while_the_store_is_being_made() {
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(61);
+    for _ in 0..40 {
+        let (_folder, path) = place();
+        let output = killed_after(Duration::from_micros(2_000 + chance.next_u64() % 15_000), &path);
+        let mut store = Store::open(&path).expect("half a store is mended or made");
+        store.check().expect("whole");
+        let acknowledged = said("ack ", &output.stdout).len();
+        if let Some(run) = said("run ", &output.stdout).first() {
+            assert!(store.rounds(RunId(*run)).expect("its rounds").len() >= acknowledged);
+        }
+        let run = store.begin_run(&header(1)).expect("it takes runs");
+        store.finish_run(run, &result(1)).expect("and ends them");
+    }
+}
+
+#[test]
+fn two_writers_share_a_store() {
+    let (_folder, path) = place();
+    // Both find no file and make it at the same time.
+    let writers = [start("write and finish", &path), start("write and finish", &path)];
+    for writer in writers {
+        let output = writer.wait_with_output().expect("what it said");
+        assert!(output.status.success());
+        assert_eq!(said("finished ", &output.stdout), [1]);
+    }
+    let store = Store::open(&path).expect("their store");
+    store.check().expect("whole");
+    let runs = store.runs(9).expect("a history");
+    assert_eq!(runs.len(), 2);
+    for summary in runs {
+        assert_eq!((summary.status, summary.rounds), (RunStatus::Complete, 100));
+        assert_eq!(store.rounds(summary.id).expect("rounds"), (0..100).map(record).collect::<Vec<_>>());
+    }
+}
+
+fn error_said(output: &Output) -> (String, String) {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find_map(|line| line.strip_prefix("error "));
+    let (kind, message) =
+        line.and_then(|line| line.split_once(": ")).unwrap_or_else(|| panic!("no error in {text}"));
+    (kind.to_owned(), message.to_owned())
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let (_folder, path) = place();
+    let output = start("write until full", &path).wait_with_output().expect("what it said");
+    let (kind, message) = error_said(&output);
+    assert_eq!(kind, "Full", "{message}");
+    assert!(message.contains("carryline.sqlite") && message.contains("--db"), "{message}");
+    let acknowledged = said("ack ", &output.stdout).len();
+    assert!(acknowledged > 5, "{acknowledged}");
+
+    let store = Store::open(&path).expect("a store");
+    store.check().expect("whole");
+    let run = RunId(said("run ", &output.stdout)[0]);
+    assert_eq!(store.rounds(run).expect("rounds"), (0..acknowledged as u32).map(record).collect::<Vec<_>>());
+    assert_eq!(store.runs(9).expect("a history")[0].status, RunStatus::Incomplete);
+}
+
+#[test]
+fn a_disk_that_is_full_from_the_beginning() {
+    let (_folder, path) = place();
+    let output = start("open when full", &path).wait_with_output().expect("what it said");
+    let (kind, message) = error_said(&output);
+    assert_eq!(kind, "Full", "{message}");
+    assert!(message.contains("carryline.sqlite"), "{message}");
+    Store::open(&path).expect("once there is room").check().expect("whole");
+}
+
+#[test]
+fn folders_and_files_that_may_not_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let allow = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("permissions");
+    };
+    let refused = |path: &Path| {
+        let output = start("write without permission", path).wait_with_output().expect("what it said");
+        let (kind, message) = error_said(&output);
+        assert!(message.contains("carryline.sqlite") && message.contains("--db"), "{message}");
+        kind
+    };
+    // No file, and none can be made.
+    let (folder, path) = place();
+    allow(folder.path(), 0o555);
+    assert_eq!(refused(&path), "Open");
+    // A store whose log cannot be made beside it.
+    allow(folder.path(), 0o755);
+    let mut store = Store::open(&path).expect("a store");
+    let run = store.begin_run(&header(1)).expect("a run");
+    store.add_round(run, &record(1)).expect("a round");
+    drop(store);
+    let before = std::fs::read(&path).expect("the file");
+    allow(&path, 0o644);
+    allow(folder.path(), 0o555);
+    let kind = refused(&path);
+    assert!(kind == "ReadOnly" || kind == "Open", "{kind}");
+    // A file that may not even be read.
+    allow(&path, 0o000);
+    assert_eq!(refused(&path), "Open");
+    allow(folder.path(), 0o755);
+    allow(&path, 0o644);
+    assert_eq!(std::fs::read(&path).expect("the file"), before);
+    let store = Store::open(&path).expect("by those who may");
+    assert_eq!(store.rounds(run).expect("rounds"), [record(1)]);
+}

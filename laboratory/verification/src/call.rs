@@ -1,0 +1,382 @@
+//! One call of the routine under test, and what it did to the state around it.
+
+use super::counterexample::Kind;
+use crate::forked::{Watch, tell_and_exit_if_child};
+#[cfg(not(target_arch = "x86_64"))]
+use carryline_variants::Routine;
+use carryline_variants::landing::Landing;
+use std::time::Instant;
+
+/// What a routine got to work on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    /// Where it writes; dangling where the family writes nothing.
+    pub dst: *mut u8,
+    /// Where it reads; dangling where the family reads nothing.
+    pub src: *const u8,
+    /// How many bytes.
+    pub len: usize,
+    /// The checksum's seed.
+    pub seed: u32,
+}
+
+// SAFETY: addresses; who follows them answers for it.
+unsafe impl Send for Call {}
+
+/// A call that did not come back as the calling convention asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only the x86-64 call looks around"))]
+pub(super) enum Ill {
+    /// It crashed and was caught.
+    Fault {
+        /// The signal's number.
+        signal: i32,
+        /// The address it touched, if the processor says so.
+        address: Option<usize>,
+        /// True if it wanted to write there.
+        write: bool,
+        /// The stack pointer at that moment.
+        stack: usize,
+    },
+    /// Some state is not as it was.
+    State {
+        /// Which.
+        kind: Kind,
+        /// What it is called.
+        what: String,
+        /// As it was before the call.
+        before: String,
+        /// As it was after.
+        after: String,
+    },
+    /// It left a second process behind.
+    Forked,
+    /// The proof has had all the time that it gets.
+    Overdue,
+}
+
+/// How many calls there are between two looks at the clock and for children.
+const LOOK_EVERY: u64 = 16;
+
+/// Calls one routine, from one thread.
+#[derive(Debug)]
+pub(super) struct Caller {
+    #[cfg(not(target_arch = "x86_64"))]
+    routine: Landing,
+    /// How many calls were made.
+    pub calls: u64,
+    /// True once a call that began with clean upper halves of the vector registers left them in use.
+    pub dirty_upper: bool,
+    /// When the proof ends at the latest.
+    pub deadline: Option<Instant>,
+    pub watch: Watch,
+    #[cfg(target_arch = "x86_64")]
+    state: x86_64::State,
+}
+
+impl Caller {
+    pub fn new(routine: Landing) -> Caller {
+        Caller {
+            #[cfg(not(target_arch = "x86_64"))]
+            routine,
+            calls: 0,
+            dirty_upper: false,
+            deadline: None,
+            watch: Watch::current(),
+            #[cfg(target_arch = "x86_64")]
+            state: x86_64::State::new(routine),
+        }
+    }
+
+    /// Makes the call; with `step`, one instruction at a time, for the handler that
+    /// [`stepping`](super::stepping) has installed.
+    ///
+    /// # Safety
+    /// The memory that `call` names is the proof's own and nobody holds a reference into it; what a wrong
+    /// routine does beyond it is the risk that a worker process is there to bear.
+    pub unsafe fn call(&mut self, call: &Call, step: bool) -> Result<u32, Ill> {
+        self.calls += 1;
+        // SAFETY: the caller's obligation.
+        let outcome = unsafe { self.plain(call, step) };
+        tell_and_exit_if_child();
+        if outcome.is_ok() {
+            if self.watch.came_back() {
+                return Err(Ill::Forked);
+            }
+            if self.calls <= LOOK_EVERY || self.calls.is_multiple_of(LOOK_EVERY) {
+                self.look()?;
+            }
+        }
+        outcome
+    }
+
+    /// Looks for what a call leaves behind in the system, and at the clock.
+    pub fn look(&self) -> Result<(), Ill> {
+        if self.watch.came_back() || self.watch.left_behind() {
+            return Err(Ill::Forked);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() > deadline => Err(Ill::Overdue),
+            _ => Ok(()),
+        }
+    }
+
+    /// # Safety
+    /// As for `call`.
+    unsafe fn plain(&mut self, call: &Call, step: bool) -> Result<u32, Ill> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            self.state.prepare(call, self.calls, step);
+            // SAFETY: the frame was prepared for this routine's signature.
+            let outcome = unsafe { self.state.run() };
+            self.dirty_upper |= self.state.left_upper_halves_in_use();
+            outcome
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = step;
+            let Call { dst, src, len, seed } = *call;
+            // SAFETY: the caller's obligation.
+            Ok(unsafe {
+                match self.routine {
+                    Landing::Routine(Routine::Zero(zero)) => {
+                        zero(dst, len);
+                        0
+                    }
+                    Landing::Routine(Routine::Copy(copy)) => {
+                        copy(dst, src, len);
+                        0
+                    }
+                    Landing::Routine(Routine::Checksum(sum)) => sum(src, len, seed),
+                    Landing::Routine(Routine::CopyChecksum(sum)) => sum(dst, src, len, seed),
+                    Landing::Set(set) => {
+                        set(dst.cast(), 0, len);
+                        0
+                    }
+                    Landing::Move(copy) => {
+                        copy(dst.cast(), src.cast(), len);
+                        0
+                    }
+                }
+            })
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86_64 {
+    use super::{Call, Ill};
+    use crate::counterexample::Kind;
+    use crate::patterns::Random;
+    use crate::trampoline::*;
+    use carryline::internals::cpu::Features;
+    use carryline_variants::Routine;
+    use carryline_variants::landing::Landing;
+    use std::cell::Cell;
+    use std::ptr::{NonNull, null_mut};
+
+    thread_local! {
+        /// The frame of the call that this thread is in; null outside.
+        pub(crate) static CURRENT: Cell<*mut Frame> = const { Cell::new(null_mut()) };
+    }
+
+    const GARBAGE_BYTES: usize = 32 * 64;
+    const SENTINELS: [(&str, u64); 5] = [
+        ("rbx", 0xb0b0_1111_b0b0_1111),
+        ("rbp", 0xb1b1_2222_b1b1_2222),
+        ("r13", 0xb3b3_3333_b3b3_3333),
+        ("r14", 0xb4b4_4444_b4b4_4444),
+        ("r15", 0xb5b5_5555_b5b5_5555),
+    ];
+    const DIRECTION: u64 = 1 << 10;
+    const ALIGNMENT: u64 = 1 << 18;
+    // MXCSR's masks, rounding and flush modes; its lower bits are sticky and belong to nobody.
+    const MXCSR_CONTROL: u32 = 0xffc0;
+    // C3, C2, C0 and the stack's top: empty, and nothing pushed.
+    const X87_STATE: u16 = 0x7d00;
+    const X87_EMPTY: u16 = 0x4100;
+    const TAG_WORD: usize = 4;
+
+    #[derive(Debug)]
+    pub(super) struct State {
+        routine: Landing,
+        frame: NonNull<Frame>,
+        // Two sets, each the complement of the other: whatever a routine takes for granted, one of them breaks.
+        garbage: Box<[[u8; GARBAGE_BYTES]; 2]>,
+        features: Features,
+    }
+
+    // SAFETY: the frame is this state's own allocation.
+    unsafe impl Send for State {}
+
+    impl State {
+        pub fn new(routine: Landing) -> State {
+            let mut garbage = Box::new([[0; GARBAGE_BYTES]; 2]);
+            let mut random = Random::new(0x6761_7262_6167_6521);
+            for at in 0..GARBAGE_BYTES {
+                let byte = random.next() as u8;
+                garbage[0][at] = byte;
+                garbage[1][at] = !byte;
+            }
+            let target = match routine {
+                Landing::Routine(routine) => routine.address(),
+                Landing::Set(set) => set as usize,
+                Landing::Move(copy) => copy as usize,
+            };
+            let frame = Box::new(Frame {
+                target,
+                arguments: [0; 4],
+                mode: 0,
+                scratch: 0,
+                garbage: garbage[0].as_ptr(),
+                sentinels: SENTINELS.map(|(_, value)| value),
+                saved_stack: 0,
+                result: 0,
+                after: [0; 5],
+                after_r12: 0,
+                after_stack: 0,
+                after_flags: 0,
+                stack_damage: 0,
+                recovered: 0,
+                mxcsr_before: 0,
+                mxcsr_after: 0,
+                control_before: 0,
+                control_after: 0,
+                x87_after: 0,
+                environment: [0; 14],
+                upper: [0; 2],
+                fault: Fault::default(),
+            });
+            State { routine, frame: NonNull::from(Box::leak(frame)), garbage, features: Features::detect() }
+        }
+
+        pub fn prepare(&mut self, call: &Call, count: u64, step: bool) {
+            // SAFETY: this state's own allocation, which only a running call shares, and none runs.
+            let frame = unsafe { self.frame.as_mut() };
+            let scratch = count.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 63;
+            let (dst, src) = (call.dst as u64, call.src as u64);
+            // The convention leaves the upper half of a 32-bit argument's register to chance.
+            let chance = scratch & 0xffff_ffff_0000_0000;
+            let (seed, len) = (u64::from(call.seed) | chance, call.len as u64);
+            frame.arguments = match self.routine {
+                Landing::Routine(Routine::Zero(_)) => [dst, len, scratch, !scratch],
+                Landing::Routine(Routine::Copy(_)) | Landing::Move(_) => [dst, src, len, scratch],
+                Landing::Routine(Routine::Checksum(_)) => [src, len, seed, !scratch],
+                Landing::Routine(Routine::CopyChecksum(_)) => [dst, src, len, seed],
+                // The byte 0 as an int.
+                Landing::Set(_) => [dst, chance, len, scratch],
+            };
+            frame.scratch = scratch;
+            frame.garbage = self.garbage[(count / 4 % 2) as usize].as_ptr();
+            let avx = self.features.contains(Features::AVX2);
+            let avx512 = self.features.contains(Features::AVX512F);
+            let mut mode = match count % 4 {
+                0 if avx512 => MODE_ZMM,
+                0 | 1 if avx => MODE_YMM,
+                2 if avx => MODE_YMM | MODE_CLEAN_UPPER,
+                _ => 0,
+            };
+            if count % 64 == 2 {
+                mode |= MODE_OBSERVE;
+            }
+            if avx {
+                mode |= MODE_AVX;
+            }
+            if step {
+                mode |= MODE_STEP;
+            }
+            frame.mode = mode;
+            frame.recovered = 0;
+        }
+
+        pub unsafe fn run(&mut self) -> Result<u32, Ill> {
+            let frame = self.frame.as_ptr();
+            CURRENT.set(frame);
+            // SAFETY: a prepared frame; the trampoline restores every register that this function relies on.
+            unsafe { carryline_proof_call(frame) };
+            CURRENT.set(null_mut());
+            // SAFETY: the call is over, so the frame is this state's alone again.
+            let frame = unsafe { self.frame.as_ref() };
+            let fine = frame.recovered == 0
+                && frame.after == frame.sentinels
+                && frame.after_r12 == self.frame.as_ptr() as u64
+                && frame.after_stack == frame.saved_stack
+                && frame.stack_damage == 0
+                && frame.after_flags & (DIRECTION | ALIGNMENT) == 0
+                && (frame.mxcsr_after ^ frame.mxcsr_before) & MXCSR_CONTROL == 0
+                && frame.control_after == frame.control_before
+                && frame.x87_after & X87_STATE == X87_EMPTY
+                && (frame.mode & MODE_OBSERVE == 0 || frame.environment[TAG_WORD] == 0xffff);
+            if fine { Ok(frame.result as u32) } else { Err(self.diagnose()) }
+        }
+
+        #[cold]
+        fn diagnose(&self) -> Ill {
+            // SAFETY: as in `run`.
+            let frame = unsafe { self.frame.as_ref() };
+            if frame.recovered != 0 {
+                let Fault { signal, has_address, write, address, stack } = frame.fault;
+                return Ill::Fault { signal, address: has_address.then_some(address), write, stack };
+            }
+            clean_x87();
+            let state = |kind, what: &str, before: String, after: String| Ill::State {
+                kind,
+                what: what.to_owned(),
+                before,
+                after,
+            };
+            let hex = |value: u64| format!("{value:#x}");
+            for (i, (name, before)) in SENTINELS.into_iter().enumerate() {
+                if frame.after[i] != before {
+                    return state(Kind::ClobberedRegister, name, hex(before), hex(frame.after[i]));
+                }
+            }
+            if frame.after_r12 != self.frame.as_ptr() as u64 {
+                let before = hex(self.frame.as_ptr() as u64);
+                return state(Kind::ClobberedRegister, "r12", before, hex(frame.after_r12));
+            }
+            if frame.after_stack != frame.saved_stack {
+                return state(Kind::StackPointer, "rsp", hex(frame.saved_stack), hex(frame.after_stack));
+            }
+            if frame.stack_damage != 0 {
+                let after = "overwritten".to_owned();
+                return state(Kind::WroteCallerStack, "the caller's stack", "intact".to_owned(), after);
+            }
+            if frame.after_flags & DIRECTION != 0 {
+                return state(Kind::DirectionFlag, "the direction flag", "0".to_owned(), "1".to_owned());
+            }
+            if frame.after_flags & ALIGNMENT != 0 {
+                let what = "the alignment check flag";
+                return state(Kind::ClobberedRegister, what, "0".to_owned(), "1".to_owned());
+            }
+            if (frame.mxcsr_after ^ frame.mxcsr_before) & MXCSR_CONTROL != 0 {
+                let (before, after) = (u64::from(frame.mxcsr_before), u64::from(frame.mxcsr_after));
+                return state(Kind::Mxcsr, "MXCSR", hex(before), hex(after));
+            }
+            if frame.control_after != frame.control_before {
+                let (before, after) = (u64::from(frame.control_before), u64::from(frame.control_after));
+                return state(Kind::X87, "the x87 control word", hex(before), hex(after));
+            }
+            state(
+                Kind::X87,
+                "the x87 register stack",
+                "empty".to_owned(),
+                "in use (emms is missing)".to_owned(),
+            )
+        }
+
+        pub fn left_upper_halves_in_use(&self) -> bool {
+            const LOOKED: u64 = MODE_OBSERVE | MODE_CLEAN_UPPER | MODE_AVX;
+            // SAFETY: as in `run`.
+            let frame = unsafe { self.frame.as_ref() };
+            frame.mode & LOOKED == LOOKED && frame.recovered == 0 && frame.upper != [0; 2]
+        }
+    }
+
+    impl Drop for State {
+        fn drop(&mut self) {
+            // SAFETY: from Box::leak in `new`, and no call runs.
+            drop(unsafe { Box::from_raw(self.frame.as_ptr()) });
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Signal handlers for the time of a proof: a crash inside a routine becomes an answer.
+//!
+//! A handler sends the thread to the trampoline's exit, so that a routine that touched a guard page can be
+//! called again with a smaller input. It runs on a stack of its own, since the routine may have lost the other.
+//! A crash anywhere else gets the default action: the proof's own faults are not hidden.
+//!
+//! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one proof at a time.
+
+use std::hint::black_box;
+use std::mem::zeroed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static ONE_PROOF: Mutex<()> = Mutex::new(());
+
+/// The handlers, until dropped.
+pub(crate) struct Handlers {
+    _saved: Vec<Saved>,
+    _stack: SignalStack,
+    _lock: MutexGuard<'static, ()>,
+}
+
+impl Handlers {
+    /// Installs them for the process, and a signal stack for this thread.
+    pub fn install() -> Handlers {
+        let lock = ONE_PROOF.lock().unwrap_or_else(PoisonError::into_inner);
+        Handlers {
+            #[cfg(target_arch = "x86_64")]
+            _saved: x86_64::CRASHES
+                .into_iter()
+                .map(|signal| Saved::install(signal, x86_64::on_crash, libc::SA_ONSTACK))
+                .collect(),
+            #[cfg(not(target_arch = "x86_64"))]
+            _saved: Vec::new(),
+            _stack: SignalStack::install(64 << 10),
+            _lock: lock,
+        }
+    }
+}
+
+/// A stack for this thread's signal handlers, until dropped.
+pub(crate) struct SignalStack {
+    old: libc::stack_t,
+    _memory: Box<[u8]>,
+}
+
+impl SignalStack {
+    /// At least `bytes`, and at least what the kernel needs for this CPU's registers.
+    pub fn install(bytes: usize) -> SignalStack {
+        // SAFETY: a number from the auxiliary vector.
+        let least = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
+        let mut memory = vec![0; bytes.max(least + 4096)].into_boxed_slice();
+        let new = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: memory.len() };
+        let mut old = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: valid structures; the memory lives as long as the guard, which puts the old stack back.
+        unsafe { libc::sigaltstack(&raw const new, &raw mut old) };
+        SignalStack { old, _memory: memory }
+    }
+}
+
+impl Drop for SignalStack {
+    fn drop(&mut self) {
+        // SAFETY: the stack that this thread had before.
+        unsafe { libc::sigaltstack(&raw const self.old, std::ptr::null_mut()) };
+    }
+}
+
+pub(crate) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// What the signal's action was before.
+pub(crate) struct Saved {
+    signal: i32,
+    old: libc::sigaction,
+}
+
+impl Saved {
+    pub fn install(signal: i32, handler: Handler, flags: i32) -> Saved {
+        // SAFETY: all-zero is a valid value of these C structures.
+        let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { (zeroed(), zeroed()) };
+        new.sa_sigaction = handler as usize;
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | flags;
+        // SAFETY: valid structures, and a handler of the signature that SA_SIGINFO asks for.
+        unsafe { libc::sigaction(signal, &raw const new, &raw mut old) };
+        Saved { signal, old }
+    }
+}
+
+impl Drop for Saved {
+    fn drop(&mut self) {
+        // SAFETY: the action that the kernel gave out at installation.
+        unsafe { libc::sigaction(self.signal, &raw const self.old, std::ptr::null_mut()) };
+    }
+}
+
+/// Overwrites that much stack.
+#[inline(never)]
+pub(super) fn scribble<const BYTES: usize>() {
+    let mut stack = [0xcc_u8; BYTES];
+    black_box(&mut stack);
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86_64 {
+    use crate::call::x86_64::CURRENT;
+    use crate::trampoline::{Fault, carryline_proof_recover};
+
+    pub(super) const CRASHES: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
+
+    const WRITE: i64 = 2;
+    const FLAGS_TO_CLEAR: i64 = 1 << 8 | 1 << 10 | 1 << 18;
+
+    pub(super) extern "C" fn on_crash(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        let frame = CURRENT.get();
+        if frame.is_null() {
+            // SAFETY: the default action: the faulting instruction runs again and ends the process.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+            return;
+        }
+        // SAFETY: the kernel passes both structures to a handler installed with SA_SIGINFO.
+        let (info, context) = unsafe { (&*info, &mut *context.cast::<libc::ucontext_t>()) };
+        let registers = &mut context.uc_mcontext.gregs;
+        // SI_KERNEL (general protection) and what other processes send have no address.
+        let has_address = info.si_code > 0 && info.si_code != libc::SI_KERNEL;
+        let fault = Fault {
+            signal,
+            has_address,
+            // SAFETY: these signals carry an address when the kernel raises them for a fault; otherwise what
+            // is read here is another member of the same initialised structure, and not used.
+            address: unsafe { info.si_addr() } as usize,
+            write: registers[libc::REG_ERR as usize] & WRITE != 0,
+            stack: registers[libc::REG_RSP as usize] as usize,
+        };
+        // SAFETY: the frame of the call that this thread is in; the call will not go on.
+        let saved_stack = unsafe {
+            (&raw mut (*frame).fault).write(fault);
+            (&raw const (*frame).saved_stack).read()
+        };
+        registers[libc::REG_RIP as usize] = (&raw const carryline_proof_recover) as i64;
+        registers[libc::REG_RSP as usize] = saved_stack as i64;
+        registers[libc::REG_RCX as usize] = frame as i64;
+        registers[libc::REG_EFL as usize] &= !FLAGS_TO_CLEAR;
+    }
+}

@@ -1,0 +1,146 @@
+//! `carryline explain WORD`: what a warning or a word of the vocabulary means.
+
+mod words;
+
+use crate::Code;
+use carryline_machine::nearest;
+use std::fmt;
+
+/// The answer to "what does that mean?".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The word as it is properly written; for a warning its code and name.
+    pub word: String,
+    /// Other words for the same.
+    pub also: &'static [&'static str],
+    /// A few sentences.
+    pub text: String,
+    /// What to do about it; warnings only.
+    pub remedy: Option<&'static str>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.word)?;
+        if !self.also.is_empty() {
+            write!(f, " (also: {})", self.also.join(", "))?;
+        }
+        write!(f, "\n\n{}", self.text)?;
+        match self.remedy {
+            Some(remedy) => write!(f, "\n\nWhat to do: {remedy}."),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A word of the vocabulary.
+struct Word {
+    word: &'static str,
+    also: &'static [&'static str],
+    text: &'static str,
+}
+
+impl Word {
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.word).chain(self.also.iter().copied())
+    }
+}
+
+/// Explains a warning, by its code or name, or a word of the vocabulary; `None` where it is neither. Case does not
+/// matter, nor whether the parts of a word are joined by blanks, hyphens or underscores.
+///
+/// ```
+/// use carryline_warnings::explain::explain;
+/// assert!(explain("end-around carry").unwrap().text.contains("one's"));
+/// assert!(explain("W03").unwrap().remedy.is_some());
+/// assert!(explain("flux capacitor").is_none());
+/// ```
+#[must_use]
+pub fn explain(word: &str) -> Option<Explanation> {
+    let wanted = plain(word);
+    let warning = Code::all().iter().find(|entry| plain(entry.code) == wanted || plain(entry.name) == wanted);
+    let of_words = || words::all().find(|entry| entry.names().any(|name| plain(name) == wanted));
+    if let Some(entry) = of_words() {
+        return Some(Explanation {
+            word: entry.word.to_owned(),
+            also: entry.also,
+            text: entry.text.to_owned(),
+            remedy: None,
+        });
+    }
+    warning.map(|entry| Explanation {
+        word: format!("{}: {}", entry.code, entry.name),
+        also: &[],
+        text: entry.explanation.to_owned(),
+        remedy: Some(entry.remedy),
+    })
+}
+
+/// Everything that can be explained, in the order in which it is best read: the vocabulary, then the codes.
+#[must_use]
+pub fn known() -> Vec<&'static str> {
+    let words = words::all().map(|entry| entry.word);
+    words.chain(Code::all().iter().map(|entry| entry.code)).collect()
+}
+
+/// The words nearest to one that cannot be explained.
+#[must_use]
+pub fn nearest(word: &str) -> Vec<&'static str> {
+    let names = words::all().flat_map(Word::names);
+    let warnings = Code::all().iter().flat_map(|entry| [entry.code, entry.name]);
+    nearest::nearest(word.trim(), names.chain(warnings))
+}
+
+fn plain(word: &str) -> String {
+    word.trim().to_lowercase().replace(['-', '_'], " ").replace('\u{2019}', "'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_word_has_one_good_explanation() {
+        let mut seen = std::collections::BTreeSet::new();
+        for entry in words::all() {
+            for name in entry.names() {
+                assert!(seen.insert(plain(name)), "{name} is there twice");
+                assert_eq!(explain(name).map(|found| found.word), Some(entry.word.to_owned()), "{name}");
+            }
+            let sentences = entry.text.matches(['.', ':']).count();
+            assert!((2..=12).contains(&sentences), "{}: {sentences} sentences", entry.word);
+            assert!((120..900).contains(&entry.text.len()), "{}: {} bytes", entry.word, entry.text.len());
+            assert!(entry.text.ends_with('.') && !entry.text.contains("  "), "{}", entry.word);
+        }
+        for entry in Code::all() {
+            let found = explain(entry.code).expect(entry.code);
+            assert_eq!(found.text, entry.explanation);
+            assert!(found.to_string().contains("What to do: "), "{found}");
+            assert!(explain(entry.name).is_some());
+        }
+    }
+
+    #[test]
+    fn the_vocabulary_of_the_design_is_there() {
+        let words = "variant, family, condition, cell, round, replicate, estimate, noise floor, limit, claim, verdict, \
+            end-around carry, fold, partial sum, pseudo-header, hot, cold, cold:clflush, cold:evict, cold:arena, \
+            non-temporal, nt, first touch, chained, independent, fenced, A/A, gross, net, null call, ticks, cycles, \
+            tie, then, read-later, victim, known-bad, budget, offsets, segments, plugin, share of the limit, zero, \
+            copy, checksum, copy_checksum, situation, fleet, histogram, capture, steal, interval, worker, seed, \
+            critical chain";
+        for word in words.split(", ").map(str::trim) {
+            assert!(explain(word).is_some(), "{word}");
+        }
+        assert_eq!(explain("Noise_Floor"), explain("noise floor"));
+    }
+
+    #[test]
+    fn a_word_nearly_right_is_found() {
+        assert_eq!(nearest("noise flor"), ["noise floor"]);
+        assert_eq!(nearest("pseudoheader"), ["pseudo-header"]);
+        assert!(nearest("W3").contains(&"W03"));
+        assert!(nearest("chaned").contains(&"chained"));
+        assert!(nearest("qqqqqqqqqq").is_empty());
+        assert!(known().len() > 60 && known().contains(&"W01"));
+    }
+}

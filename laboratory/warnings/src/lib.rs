@@ -1,0 +1,417 @@
+//! Doubts about a run, each with a code, a cause and a remedy.
+//!
+//! A figure is only worth what is known against it, so whatever may have bent one is printed beside it. There is
+//! one function per warning, which takes what was seen; the words are in one table, and `carryline explain CODE`
+//! prints the rest of it. Codes are never reused: results in the store cite them.
+
+mod catalogue;
+pub mod explain;
+
+use carryline_conditions::capture::skip_list;
+use carryline_conditions::sizes::SkippedPackets;
+use carryline_machine::environment::Environment;
+use carryline_results::Warning;
+use std::fmt::Display;
+use std::time::Duration;
+
+/// A kind of doubt. Its code is `W` and its place in the catalogue, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the catalogue says what each one means")]
+pub enum Code {
+    VirtualMachine,
+    NoFixedFrequency,
+    ClockDrift,
+    WideInterval,
+    FewRounds,
+    DoublingDisagrees,
+    ContextSwitches,
+    StolenTime,
+    CannotPin,
+    OneCpu,
+    NoHugePages,
+    NoCounters,
+    CoarseClock,
+    HighNoiseFloor,
+    SmallBudget,
+    BudgetOverrun,
+    FeaturesMasked,
+    DebugBuild,
+    PacketsSkipped,
+    WorkerLost,
+    NeverSteady,
+    ColdMethodsDisagree,
+    LoadedMachine,
+    OtherLibc,
+    CpuQuota,
+    NotSaved,
+    UnevenClock,
+    TunablesSet,
+}
+
+/// A warning as the catalogue has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Which one.
+    pub id: Code,
+    /// `W01` and so on.
+    pub code: &'static str,
+    /// A few words.
+    pub name: &'static str,
+    /// What was seen, with `{}` for each value.
+    pub cause: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+    /// What it means for the figures.
+    pub explanation: &'static str,
+}
+
+impl Code {
+    /// All warnings, in the order of their codes.
+    #[must_use]
+    pub fn all() -> &'static [Entry] {
+        catalogue::CATALOGUE
+    }
+
+    /// What the catalogue says of it.
+    #[must_use]
+    pub fn entry(self) -> &'static Entry {
+        &catalogue::CATALOGUE[self as usize]
+    }
+
+    /// The warning of that code (`W03`, in either case) or name.
+    #[must_use]
+    pub fn find(word: &str) -> Option<&'static Entry> {
+        Code::all().iter().find(|entry| {
+            entry.code.eq_ignore_ascii_case(word.trim()) || entry.name.eq_ignore_ascii_case(word.trim())
+        })
+    }
+
+    fn with(self, values: &[&dyn Display]) -> Warning {
+        let entry = self.entry();
+        let mut cause = String::new();
+        let mut values = values.iter();
+        for (index, part) in entry.cause.split("{}").enumerate() {
+            if index > 0 {
+                cause.push_str(&values.next().map_or_else(|| "?".to_owned(), ToString::to_string));
+            }
+            cause.push_str(part);
+        }
+        debug_assert!(values.next().is_none(), "{} has more values than places", entry.code);
+        Warning { code: entry.code.to_owned(), cause, remedy: entry.remedy.to_owned() }
+    }
+}
+
+/// `4.2 %`, with as many digits as mean something.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+/// A hypervisor runs the machine.
+#[must_use]
+pub fn virtual_machine(hypervisor: &str) -> Warning {
+    Code::VirtualMachine.with(&[&hypervisor])
+}
+
+/// The core clock may change; `seen` is what the kernel shows of it.
+#[must_use]
+pub fn no_fixed_frequency(seen: &impl Display) -> Warning {
+    Code::NoFixedFrequency.with(&[seen])
+}
+
+/// Ticks per core cycle drifted by this share of their median.
+#[must_use]
+pub fn clock_drift(relative: f64) -> Warning {
+    Code::ClockDrift.with(&[&percent(relative)])
+}
+
+/// A cell's interval is this wide, relative to its median.
+#[must_use]
+pub fn wide_interval(cell: &impl Display, relative: f64) -> Warning {
+    Code::WideInterval.with(&[cell, &percent(relative)])
+}
+
+/// A cell or situation got too few rounds.
+#[must_use]
+pub fn few_rounds(cell: &impl Display, rounds: u64) -> Warning {
+    Code::FewRounds.with(&[cell, &rounds])
+}
+
+/// A cell's net times of N and of 2N calls are this far apart.
+#[must_use]
+pub fn doubling_disagrees(cell: &impl Display, relative: f64) -> Warning {
+    Code::DoublingDisagrees.with(&[cell, &percent(relative)])
+}
+
+/// Involuntary context switches while timing.
+#[must_use]
+pub fn context_switches(count: u64) -> Warning {
+    Code::ContextSwitches.with(&[&count])
+}
+
+/// This share of the machine's time was stolen.
+#[must_use]
+pub fn stolen_time(share: f64) -> Warning {
+    Code::StolenTime.with(&[&percent(share)])
+}
+
+/// Workers run wherever the kernel puts them.
+#[must_use]
+pub fn cannot_pin(reason: &str) -> Warning {
+    Code::CannotPin.with(&[&reason])
+}
+
+/// There is only one CPU to use.
+#[must_use]
+pub fn one_cpu() -> Warning {
+    Code::OneCpu.with(&[])
+}
+
+/// Huge pages were asked for; this share of the buffer got them.
+#[must_use]
+pub fn no_huge_pages(given_share: f64) -> Warning {
+    Code::NoHugePages.with(&[&percent(given_share)])
+}
+
+/// No hardware counters, for this reason.
+#[must_use]
+pub fn no_counters(reason: &str) -> Warning {
+    Code::NoCounters.with(&[&reason])
+}
+
+/// The time-stamp counter advances in steps of that many ticks.
+#[must_use]
+pub fn coarse_clock(unit_ticks: u64) -> Warning {
+    Code::CoarseClock.with(&[&unit_ticks])
+}
+
+/// The A/A pair of a situation differs by up to this much.
+#[must_use]
+pub fn high_noise_floor(situation: &impl Display, relative: f64) -> Warning {
+    Code::HighNoiseFloor.with(&[situation, &percent(relative)])
+}
+
+/// The budget does not suffice; `left_out` says for what.
+#[must_use]
+pub fn small_budget(budget: Duration, left_out: &str) -> Warning {
+    Code::SmallBudget.with(&[&seconds(budget), &left_out])
+}
+
+/// It took longer than the budget.
+#[must_use]
+pub fn budget_overrun(taken: Duration, budget: Duration) -> Warning {
+    Code::BudgetOverrun.with(&[&seconds(taken), &seconds(budget)])
+}
+
+/// `CARRYLINE_MASK` hides these features.
+#[must_use]
+pub fn features_masked(features: &[String]) -> Warning {
+    Code::FeaturesMasked.with(&[&features.join(", ")])
+}
+
+/// The program was built without optimisation or with debug assertions.
+#[must_use]
+pub fn debug_build(profile: &str, opt_level: &str) -> Warning {
+    Code::DebugBuild.with(&[&profile, &opt_level])
+}
+
+/// Packets of a capture that were not used, by reason.
+#[must_use]
+pub fn packets_skipped(of: &SkippedPackets) -> Warning {
+    let skipped: u64 = of.by_reason.iter().map(|(_, count)| count).sum();
+    let all = of.packets_used + skipped;
+    Code::PacketsSkipped.with(&[&of.file, &skipped, &all, &skip_list(&of.by_reason)])
+}
+
+/// A worker died or had to be killed; `at` is what it was doing.
+#[must_use]
+pub fn worker_lost(how: &str, at: &str) -> Warning {
+    Code::WorkerLost.with(&[&how, &at])
+}
+
+/// A cell never became steady.
+#[must_use]
+pub fn never_steady(cell: &impl Display) -> Warning {
+    Code::NeverSteady.with(&[cell])
+}
+
+/// Two ways to make a cache cold give figures this far apart.
+#[must_use]
+pub fn cold_methods_disagree(cell: &impl Display, one: &str, other: &str, relative: f64) -> Warning {
+    Code::ColdMethodsDisagree.with(&[cell, &one, &other, &percent(relative)])
+}
+
+/// Other programs are running.
+#[must_use]
+pub fn loaded_machine(load_average: f64, cpus: u32) -> Warning {
+    Code::LoadedMachine.with(&[&format!("{load_average:.2}"), &cpus])
+}
+
+/// The C library is not the one that a stored figure or a claim speaks of.
+#[must_use]
+pub fn other_libc(here: &str, stated: &str) -> Warning {
+    Code::OtherLibc.with(&[&here, &stated])
+}
+
+/// The user's environment sets tunables of the C library.
+#[must_use]
+pub fn tunables_set(variable: &str) -> Warning {
+    Code::TunablesSet.with(&[&variable])
+}
+
+/// The control group limits CPU time.
+#[must_use]
+pub fn cpu_quota(cpus: f64) -> Warning {
+    Code::CpuQuota.with(&[&format!("{cpus:.2}")])
+}
+
+/// Results could not be stored.
+#[must_use]
+pub fn not_saved(file: &str, reason: &str) -> Warning {
+    Code::NotSaved.with(&[&file, &reason])
+}
+
+/// The time-stamp counter is not invariant.
+#[must_use]
+pub fn uneven_clock() -> Warning {
+    Code::UnevenClock.with(&[])
+}
+
+/// The doubts that the machine and the build alone give rise to, known before anything is measured.
+#[must_use]
+pub fn of_environment(here: &Environment) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if here.build.debug_assertions || here.build.opt_level == "0" {
+        warnings.push(debug_build(&here.build.profile, &here.build.opt_level));
+    }
+    if !here.cpu.masked_features.is_empty() {
+        warnings.push(features_masked(&here.cpu.masked_features));
+    }
+    if let Some(hypervisor) = &here.cpu.hypervisor {
+        warnings.push(virtual_machine(hypervisor));
+    }
+    if !here.frequency.is_fixed() {
+        warnings.push(no_fixed_frequency(&here.frequency));
+    }
+    if here.clock.invariant == Some(false) {
+        warnings.push(uneven_clock());
+    }
+    if let Some(steps) = here.clock.steps.filter(|steps| steps.unit_ticks > 1) {
+        warnings.push(coarse_clock(steps.unit_ticks));
+    }
+    if let Some(reason) = &here.no_counters {
+        warnings.push(no_counters(reason));
+    }
+    let cpus = here.cpu.allowed_cpus.len();
+    if cpus == 1 {
+        warnings.push(one_cpu());
+    }
+    if let Some(reason) = &here.system.no_pinning {
+        warnings.push(cannot_pin(reason));
+    }
+    if let Some(quota) = here.system.cpu_quota.filter(|quota| *quota < cpus as f64) {
+        warnings.push(cpu_quota(quota));
+    }
+    if let Some(variable) = here.system.rep_thresholds.as_ref().and_then(|seen| seen.glibc_tunables.as_ref())
+    {
+        warnings.push(tunables_set(variable));
+    }
+    // One runnable process may be this one.
+    if let Some(load) =
+        here.system.load_average.filter(|load| *load > 0.5 * f64::from(here.cpu.logical_cpus).max(2.0))
+    {
+        warnings.push(loaded_machine(load, here.cpu.logical_cpus));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_conditions::capture::Skip;
+
+    #[test]
+    fn codes_number_the_catalogue() {
+        for (index, entry) in Code::all().iter().enumerate() {
+            assert_eq!(entry.code, format!("W{:02}", index + 1));
+            assert_eq!(entry.id as usize, index, "{}", entry.code);
+            assert_eq!(entry.id.entry().code, entry.code);
+            assert_eq!(Code::find(&entry.code.to_lowercase()).map(|found| found.id), Some(entry.id));
+            assert_eq!(Code::find(entry.name).map(|found| found.id), Some(entry.id));
+            for text in [entry.name, entry.cause, entry.remedy, entry.explanation] {
+                assert!(!text.is_empty() && !text.contains("  "), "{}: {text}", entry.code);
+            }
+        }
+        assert!(Code::find("W00").is_none() && Code::find("").is_none());
+    }
+
+    #[test]
+    fn every_warning_can_be_given_and_leaves_no_place_empty() {
+        let skipped = SkippedPackets {
+            file: "x.pcap".to_owned(),
+            packets_used: 5,
+            by_reason: vec![(Skip::NotIp, 2), (Skip::Fragment, 1)],
+        };
+        let second = Duration::from_secs(1);
+        let given = [
+            virtual_machine("KVM"),
+            no_fixed_frequency(&"not visible"),
+            clock_drift(0.031),
+            wide_interval(&"copy/avx2", 0.5),
+            few_rounds(&"copy/avx2", 3),
+            doubling_disagrees(&"copy/avx2", 0.2),
+            context_switches(12),
+            stolen_time(0.01),
+            cannot_pin("forbidden"),
+            one_cpu(),
+            no_huge_pages(0.0),
+            no_counters("forbidden"),
+            coarse_clock(26),
+            high_noise_floor(&"8 MiB", 0.07),
+            small_budget(second, "copy"),
+            budget_overrun(2 * second, second),
+            features_masked(&["avx2".to_owned(), "avx512f".to_owned()]),
+            debug_build("debug", "0"),
+            packets_skipped(&skipped),
+            worker_lost("signal 11", "copy/avx2"),
+            never_steady(&"copy/avx2"),
+            cold_methods_disagree(&"copy/avx2", "clflush", "arena", 0.4),
+            loaded_machine(3.5, 2),
+            other_libc("glibc 2.36", "glibc 2.31"),
+            cpu_quota(0.5),
+            not_saved("runs.db", "disk full"),
+            uneven_clock(),
+            tunables_set("glibc.malloc.check=1"),
+        ];
+        assert_eq!(given.len(), Code::all().len());
+        for (warning, entry) in given.iter().zip(Code::all()) {
+            assert_eq!(warning.code, entry.code);
+            assert!(!warning.cause.contains(['{', '}', '?']), "{}", warning.cause);
+        }
+        assert_eq!(given[2].cause, "ticks per core cycle drifted by 3.1 % during the run");
+        assert_eq!(given[18].cause, "x.pcap: 3 of 8 packets were not used: 2 not IP, 1 fragment");
+        assert_eq!(given[15].cause, "it took 2.0 s for a budget of 1.0 s");
+    }
+
+    #[test]
+    fn an_environment_gives_rise_to_its_doubts() {
+        let mut here = Environment::here();
+        here.cpu.hypervisor = Some("KVM".to_owned());
+        here.cpu.masked_features = vec!["avx2".to_owned()];
+        here.cpu.allowed_cpus = vec![0];
+        here.cpu.logical_cpus = 2;
+        here.system.load_average = Some(7.0);
+        here.build.debug_assertions = true;
+        let codes: Vec<String> = of_environment(&here).into_iter().map(|warning| warning.code).collect();
+        for code in ["W01", "W10", "W17", "W18", "W23"] {
+            assert!(codes.iter().any(|given| given == code), "{code} in {codes:?}");
+        }
+        here.system.load_average = Some(0.9);
+        assert!(of_environment(&here).iter().all(|warning| warning.code != "W23"));
+    }
+}
