@@ -29,7 +29,8 @@ pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
 pub unsafe fn flush(base: *const u8, calls: &[Call], pick: fn(&Call) -> u32) {
     #[cfg(target_arch = "x86_64")]
     {
-        let optimised = carryline::internals::cpu::features().contains(carryline::internals::cpu::Features::CLFLUSHOPT);
+        let optimised =
+            carryline::internals::cpu::features().contains(carryline::internals::cpu::Features::CLFLUSHOPT);
         for call in calls {
             let start = base.wrapping_add(pick(call) as usize);
             let first = start as usize & !(LINE - 1);

@@ -200,7 +200,8 @@ fn pick<F>(list: &[Kernel<F>], features: Features) -> usize {
         environment::check_force(force, features).map(|()| select(list, features, force, cpu::profile()))
     });
     forced.unwrap_or_else(|error| {
-        environment::ignore(&error);
+        static SAID: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+        environment::ignore(&SAID, &error);
         select(list, features, None, cpu::profile())
     })
 }

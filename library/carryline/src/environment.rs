@@ -6,7 +6,7 @@
 //!   their own, so that `CARRYLINE_FORCE=adc` changes checksums and leaves copies alone.
 //!
 //! Both are read once, at the first call. A variable that names what is not there, or a kernel that this CPU cannot run,
-//! has no effect, and a message on standard error says so, once in a process. A program that wants to refuse such words
+//! has no effect, and one message on standard error says so. A program that wants to refuse such words
 //! calls [`check`] before.
 //!
 //! The feature is off by default: without it no variable changes what the library does.
@@ -49,11 +49,10 @@ pub(crate) fn with_force<T>(then: impl FnOnce(Result<Option<&str>, EnvironmentEr
     }
 }
 
-/// Says that a variable has no effect, the first time. What standard error does not take is not said.
+/// Says that a variable has no effect, the first time that it is `said`. What standard error does not take is lost.
 #[cold]
-pub(crate) fn ignore(error: &dyn fmt::Display) {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if !SAID.swap(true, Ordering::Relaxed) {
+pub(crate) fn ignore(said: &AtomicBool, error: &dyn fmt::Display) {
+    if !said.swap(true, Ordering::Relaxed) {
         let _ = writeln!(std::io::stderr(), "carryline: ignored: {error}");
     }
 }

@@ -37,7 +37,11 @@ fn two_halves_combine_at_every_split_point() {
                 let combined = Sum::new().add(head).combine(Sum::new().add(tail));
                 assert_eq!(combined, whole, "{len} bytes split at {at}");
                 assert_eq!(combined.finish(), naive(data), "{len} bytes split at {at}");
-                assert_eq!(combined.combine(Sum::new().add(b"more")), whole.add(b"more"), "{len} split at {at}");
+                assert_eq!(
+                    combined.combine(Sum::new().add(b"more")),
+                    whole.add(b"more"),
+                    "{len} split at {at}"
+                );
                 assert_eq!(Sum::new().add(head).add(tail), whole, "{len} bytes added in two at {at}");
                 assert_eq!(Sum::new().add_fresh(head).add(tail), whole, "{len} bytes, fresh up to {at}");
             }
@@ -83,7 +87,11 @@ fn no_accumulator_is_too_full_to_go_on() {
             let expected = (of_seed + u64::from(partial(data, 0)) - 1) % 0xffff + 1;
             assert_eq!(u64::from(fold(sum.add(data).to_partial())), expected, "{seed:#x}");
             assert_eq!(u64::from(fold(sum.add_fresh(data).to_partial())), expected, "{seed:#x}");
-            assert_eq!(u64::from(fold(sum.combine(Sum::new().add(data)).to_partial())), expected, "{seed:#x}");
+            assert_eq!(
+                u64::from(fold(sum.combine(Sum::new().add(data)).to_partial())),
+                expected,
+                "{seed:#x}"
+            );
         }
         let twice = (2 * of_seed - 1) % 0xffff + 1;
         assert_eq!(u64::from(fold(sum.combine(sum).to_partial())), twice, "{seed:#x}");

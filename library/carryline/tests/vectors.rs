@@ -108,7 +108,8 @@ fn segments() {
         check_results(pieces.iter().fold(Sum::new(), |sum, piece| sum.add_fresh(piece)), &case, "fresh");
         let apart = pieces.iter().fold(Sum::new(), |sum, piece| sum.combine(Sum::new().add(piece)));
         check_results(apart, &case, "summed apart");
-        let from_behind = pieces.iter().rev().fold(Sum::new(), |sum, piece| Sum::new().add(piece).combine(sum));
+        let from_behind =
+            pieces.iter().rev().fold(Sum::new(), |sum, piece| Sum::new().add(piece).combine(sum));
         check_results(from_behind, &case, "put together from behind");
         let mut copied = vec![0; pieces.iter().map(Vec::len).sum()];
         let mut rest = copied.as_mut_slice();

@@ -201,7 +201,8 @@ pub fn mask(masked: Features) -> Features {
 fn find() -> Features {
     #[cfg(feature = "environment")]
     let mask = mask_from_environment().unwrap_or_else(|error| {
-        crate::environment::ignore(&error);
+        static SAID: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+        crate::environment::ignore(&SAID, &error);
         Features::NONE
     });
     #[cfg(not(feature = "environment"))]

@@ -214,6 +214,8 @@ mod environment {
                 "{text}"
             );
         }
+        let both = picks_its_own(&run_child(&[("CARRYLINE_FORCE", "avx1024"), ("CARRYLINE_MASK", "mmx")]));
+        assert_eq!(both.matches("carryline: ignored: ").count(), 2, "{both}");
         let fine = run_child(&[("CARRYLINE_FORCE", " portable "), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
         assert!(String::from_utf8_lossy(&fine.stdout).contains("checked: Ok(())"), "{fine:?}");
     }

@@ -1,5 +1,5 @@
-//! `zero_copy`: zeroing and copying of any length at any address, by every entry of every kernel, with every plan: the
-//! bytes, and nothing else changed.
+//! `zero_copy`: zeroing, filling and copying of any length at any address, by every entry of every kernel, with every plan:
+//! the bytes, and nothing else changed.
 
 use super::first_difference;
 use crate::input::{Input, MOST_BYTES};
@@ -76,6 +76,17 @@ pub(super) fn check(bytes: &[u8]) {
             };
             // SAFETY: `dst` has len accessible bytes; the CPU has what the kernel needs.
             unsafe { ways_to_zero(kernel.function, &mut check) };
+        }
+        for kernel in usable(kernels::SET) {
+            let byte = len as u8;
+            dst.reset();
+            // SAFETY: `dst` has len accessible bytes; the CPU has what the kernel needs.
+            unsafe { (kernel.function)(dst.pointer(), byte, len) };
+            let at = format!("set {}: {len} bytes of {byte:#x} at {} modulo 64", kernel.name, dst.offset());
+            if let Some(other) = dst.bytes().iter().position(|found| *found != byte) {
+                panic!("{at}: byte {other} is another");
+            }
+            dst.is_undamaged(&at, "destination");
         }
         with_source(input, len, |src, input| {
             src.reset();
