@@ -17,7 +17,8 @@ const WRITTEN: &str = "\
 Written by `cargo xtask benchmarks write` from the results in [benchmarks](benchmarks), one file for each machine and tier;
 not to be edited by hand. `cargo xtask benchmarks run` measures anew. What the words mean is in
 [METHODOLOGY.md](../METHODOLOGY.md). A tier is what the library may use of a machine: AVX-512, AVX2 or SSE2; **masked** says
-that the machine has more, which `CARRYLINE_MASK` hid. Each tier has goals of its own.
+that the machine has more, which `CARRYLINE_MASK` hid from the library, and `GLIBC_TUNABLES` from glibc. Each tier has goals
+of its own.
 ";
 
 const METHOD: &str = "\

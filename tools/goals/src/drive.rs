@@ -1,6 +1,7 @@
 //! The measurements that goals need, made by the release command one after the other.
 
 use crate::goal::{Cells, Goal};
+use crate::tier::Measured;
 use anyhow::{Context, bail};
 use carryline_conditions::Then;
 use carryline_conditions::sizes::Sizes;
@@ -13,6 +14,21 @@ use std::time::Duration;
 
 /// The variable that hides CPU features from the measured command.
 pub const MASK: &str = "CARRYLINE_MASK";
+
+/// The variable that holds glibc to a tier.
+pub const TUNABLES: &str = carryline_machine::c_library::TUNABLES_VARIABLE;
+
+/// What a tier needs in the environment of the measured command.
+#[must_use]
+pub fn settings(one: &Measured) -> Vec<(&'static str, String)> {
+    let tunables = one.glibc_tunables(std::env::var(TUNABLES).ok().as_deref());
+    one.mask
+        .clone()
+        .map(|words| (MASK, words))
+        .into_iter()
+        .chain(tunables.map(|words| (TUNABLES, words)))
+        .collect()
+}
 
 /// The least time for the timing itself, in seconds: of all variants, and of a few.
 const LEAST: f64 = 4.0;
@@ -141,10 +157,10 @@ pub fn measure(
     cells: &Cells,
     budget: Duration,
     db: &Path,
-    mask: Option<&str>,
+    one: &Measured,
 ) -> anyhow::Result<i64> {
     let mut command = Command::new(program);
-    command.envs(mask.map(|words| (MASK, words)));
+    command.envs(settings(one));
     command.args(arguments(cells, budget, db));
     if !std::io::stderr().is_terminal() {
         command.arg("--quiet");

@@ -220,11 +220,12 @@ fn timed(args: &Run, goals: &[Goal]) -> Vec<(Cells, Duration)> {
 
 /// Prints what would be run.
 fn plan(args: &Run, one: &Measured, goals: &[Goal], db: &Path) -> anyhow::Result<()> {
-    let mask = one.mask.as_ref().map(|words| format!("{}={words} ", drive::MASK)).unwrap_or_default();
+    let settings: String =
+        drive::settings(one).iter().map(|(name, words)| format!("{name}={words} ")).collect();
     for (cells, budget) in timed(args, goals) {
         let words = drive::arguments(&cells, budget, db);
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        print(&format!("{mask}carryline {}\n", words.join(" ")))?;
+        print(&format!("{settings}carryline {}\n", words.join(" ")))?;
     }
     Ok(())
 }
@@ -247,7 +248,7 @@ fn measure(args: &Run, one: &Measured, goals: &[Goal], program: &Path, db: &Path
             cells.words(),
             cells.sizes.len()
         );
-        if let Err(error) = drive::measure(program, cells, *budget, db, one.mask.as_deref()) {
+        if let Err(error) = drive::measure(program, cells, *budget, db, one) {
             eprintln!("error: {error:#}");
             is_done = false;
         }

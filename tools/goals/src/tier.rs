@@ -73,6 +73,15 @@ impl Tier {
             Tier::Sse2 => "avx2",
         }
     }
+
+    /// What glibc's tunable `glibc.cpu.hwcaps` has to name for it to be of this tier on a stronger machine.
+    const fn glibc_hwcaps(self) -> &'static str {
+        match self {
+            Tier::Avx512 => "",
+            Tier::Avx2 => "-AVX512F,-AVX512VL,-AVX512BW",
+            Tier::Sse2 => "-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX_Fast_Unaligned_Load",
+        }
+    }
 }
 
 impl fmt::Display for Tier {
@@ -98,6 +107,18 @@ pub struct Measured {
     pub tier: Tier,
     /// The value of `CARRYLINE_MASK` for the measured command; `None` where the machine is of that tier.
     pub mask: Option<String>,
+}
+
+impl Measured {
+    /// The value of `GLIBC_TUNABLES` that holds the C library to the tier too, with what the user has `set` before it; `None`
+    /// where nothing is masked.
+    #[must_use]
+    pub fn glibc_tunables(&self, set: Option<&str>) -> Option<String> {
+        self.mask.as_ref()?;
+        let own = format!("glibc.cpu.hwcaps={}", self.tier.glibc_hwcaps());
+        let set = set.filter(|settings| !settings.is_empty()).map(str::to_owned);
+        Some(set.into_iter().chain([own]).collect::<Vec<_>>().join(":"))
+    }
 }
 
 /// The tiers to measure on a machine of tier `here`: the one asked for, or else its own, and on an AVX-512 machine the
@@ -142,6 +163,18 @@ mod tests {
             masks(Tier::Avx2, Some(Tier::Sse2), Some("erms")),
             [(Tier::Sse2, Some("erms,avx2".to_owned()))]
         );
+    }
+
+    #[test]
+    fn the_c_library_is_held_to_a_masked_tier() {
+        let of = |mask: Option<&str>, set| {
+            Measured { tier: Tier::Avx2, mask: mask.map(str::to_owned) }.glibc_tunables(set)
+        };
+        assert_eq!(of(None, Some("glibc.malloc.check=3")), None);
+        let held = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW";
+        assert_eq!(of(Some("avx512f"), Some("")).as_deref(), Some(held));
+        let both = of(Some("avx512f"), Some("glibc.malloc.check=3"));
+        assert_eq!(both, Some(format!("glibc.malloc.check=3:{held}")));
     }
 
     #[test]

@@ -71,6 +71,8 @@ fn environment(run: &StoredRun) -> Vec<[String; 2]> {
     let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
     let brand = cpu.brand.as_deref().unwrap_or("unknown");
     let guest = cpu.hypervisor.as_ref().map(|name| format!(", virtual machine ({name})")).unwrap_or_default();
+    let set = here.system.rep_thresholds.as_ref().and_then(|libc| libc.glibc_tunables.as_ref());
+    let tunables = set.map(|set| format!(", GLIBC_TUNABLES={set}"));
     let cycle = run.ticks_per_cycle.map(|ticks| format!(", {ticks:.2} ticks to a core cycle"));
     let clock = here.clock.hz.map_or("unknown".to_owned(), |hz| format!("TSC {:.3} GHz", hz as f64 / 1e9));
     [
@@ -78,7 +80,7 @@ fn environment(run: &StoredRun) -> Vec<[String; 2]> {
         ("caches", if caches.is_empty() { "not told".to_owned() } else { caches.join(", ") }),
         ("clock", format!("{clock}{}", cycle.unwrap_or_default())),
         ("kernel", here.system.kernel.clone()),
-        ("C library", here.system.libc.clone()),
+        ("C library", format!("{}{}", here.system.libc, tunables.unwrap_or_default())),
         ("build", format!("carryline {}, {}", here.build.version, here.build.compiler)),
     ]
     .map(|(what, is)| [what.to_owned(), is])
