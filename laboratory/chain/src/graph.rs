@@ -10,7 +10,8 @@
 //! constants), or the same address where a trace gives addresses. Other stores are taken to be elsewhere.
 
 use crate::effects::{Effects, Location, Memory};
-use crate::latency::{Key, Latencies, Latency, Port};
+use crate::latencies::Latencies;
+use crate::latency::{Key, Latency, Port};
 use crate::symbol::{Place, Symbols};
 use std::collections::{BTreeMap, HashMap};
 

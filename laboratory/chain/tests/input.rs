@@ -3,7 +3,7 @@
 mod support;
 
 use carryline_chain::analysis::{self, Options};
-use carryline_chain::latency::Latencies;
+use carryline_chain::latencies::Latencies;
 use carryline_chain::{ChainError, Image, Signature, decode, draw, suggest, table};
 use std::time::{Duration, Instant};
 

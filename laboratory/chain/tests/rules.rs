@@ -3,7 +3,8 @@
 mod support;
 
 use carryline_chain::analysis::Analysis;
-use carryline_chain::latency::{Key, Latencies, Source};
+use carryline_chain::latencies::Latencies;
+use carryline_chain::latency::{Key, Source};
 use carryline_chain::{Signature, table};
 use iced_x86::code_asm::*;
 use support::{analyse, analyse_with, assemble, path};

@@ -2,7 +2,7 @@
 
 mod support;
 
-use carryline_chain::latency::Latencies;
+use carryline_chain::latencies::Latencies;
 use carryline_chain::{Options, Signature, suggest, table};
 use iced_x86::code_asm::*;
 use support::{analyse_with, article, assemble};

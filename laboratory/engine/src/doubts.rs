@@ -217,7 +217,8 @@ fn wide_cells(summary: &Summary) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_results::gather::{Replicate, Round, Situation};
+    use carryline_results::gather::{Replicate, Situation};
+    use carryline_results::round::Round;
 
     fn gathered(rounds: Vec<Round>) -> Gathered {
         let situation = Situation {
@@ -235,7 +236,14 @@ mod tests {
     }
 
     fn round(multiplier: u32, sample: f64, ticks_per_cycle: f64) -> Round {
-        Round { multiplier, samples: vec![sample], null_ticks: 4.0, ticks_per_cycle, counted: false }
+        Round {
+            number: 0,
+            multiplier,
+            samples: vec![sample],
+            null_ticks: 4.0,
+            ticks_per_cycle,
+            counted: false,
+        }
     }
 
     #[test]

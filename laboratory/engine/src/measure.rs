@@ -9,7 +9,8 @@ use crate::protocol::{Job, MeasureJob, Message, SituationJob};
 use crate::supervise::{End, SpawnError, Supervisor};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::process;
-use carryline_results::gather::{Gathered, Replicate, Round, Situation};
+use carryline_results::gather::{Gathered, Replicate, Situation};
+use carryline_results::round::RoundRecord;
 use carryline_results::{Limit, Status};
 use carryline_sampler::{MIXED, level_of, limits};
 use carryline_variants::c_library::Thresholds;
@@ -19,18 +20,6 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
-
-/// A round as it comes in, with where it belongs.
-pub struct Arrival<'a> {
-    /// The situation's name.
-    pub situation: &'a str,
-    /// The replicate's number.
-    pub replicate: u32,
-    /// The round's number in it.
-    pub number: u32,
-    /// What was measured.
-    pub round: &'a Round,
-}
 
 /// Everything that the replicates found.
 #[derive(Default)]
@@ -113,7 +102,7 @@ pub fn run(
     plan: &Plan,
     proofs: &[Proof],
     ground: &Ground<'_>,
-    arrived: &mut dyn FnMut(Arrival<'_>),
+    arrived: &mut dyn FnMut(&RoundRecord),
 ) -> Result<Outcome, SpawnError> {
     let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
     let outcome = Outcome { gathered, ..Outcome::default() };
@@ -180,7 +169,7 @@ impl Run<'_> {
         replicate: u32,
         seed: u64,
         time: Duration,
-        arrived: &mut dyn FnMut(Arrival<'_>),
+        arrived: &mut dyn FnMut(&RoundRecord),
     ) -> Result<(), SpawnError> {
         let deadline = Instant::now() + time;
         let mut finished = vec![false; self.plan.situations.len()];
@@ -228,25 +217,17 @@ impl Run<'_> {
                         let order = place_members(&members, &places[&situation]);
                         partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
                     }
-                    Message::Round {
-                        situation,
-                        round,
-                        multiplier,
-                        samples,
-                        null_ticks,
-                        ticks_per_cycle,
-                        counted,
-                    } => {
+                    Message::Round { situation, mut round } => {
                         let Some((measured, order)) = partial.get_mut(&situation) else { return };
                         let planned = &plan.situations[situation as usize];
                         let mut by_place = vec![f64::NAN; planned.places()];
-                        for (place, sample) in order.iter().zip(samples) {
+                        for (place, sample) in order.iter().zip(round.samples) {
                             by_place[*place] = sample;
                         }
-                        let made =
-                            Round { multiplier, samples: by_place, null_ticks, ticks_per_cycle, counted };
-                        arrived(Arrival { situation: &planned.name, replicate, number: round, round: &made });
-                        measured.rounds.push(made);
+                        round.samples = by_place;
+                        let record = RoundRecord { situation: planned.name.clone(), replicate, round };
+                        arrived(&record);
+                        measured.rounds.push(record.round);
                     }
                     Message::End { situation, observed, wrong } => {
                         let index = situation as usize;
@@ -274,7 +255,7 @@ impl Run<'_> {
                     }
                     // What other jobs say.
                     Message::ProbeBegin { .. }
-                    | Message::ProbeRound { .. }
+                    | Message::ProbeRound(_)
                     | Message::ProbeEnd { .. }
                     | Message::ProbeImpossible { .. }
                     | Message::Traced(_)

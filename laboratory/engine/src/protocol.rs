@@ -7,6 +7,7 @@
 use crate::probe::Series;
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
+use carryline_results::round::Round;
 use carryline_results::{Limit, Observed};
 use carryline_sampler::object_loops::{Compared, LoopsJob};
 use carryline_verification::subject::SubjectId;
@@ -176,18 +177,8 @@ pub enum Message {
     Round {
         /// The situation's index in the plan.
         situation: u32,
-        /// Number of the round in this situation and replicate.
-        round: u32,
-        /// How many times the usual number of calls a batch had.
-        multiplier: u32,
-        /// Gross ticks per call, by member.
-        samples: Vec<f64>,
-        /// Gross ticks per null call.
-        null_ticks: f64,
-        /// Ticks per core cycle.
-        ticks_per_cycle: f64,
-        /// True if cycles were counted, not estimated.
-        counted: bool,
+        /// What was measured, by member.
+        round: Round,
     },
     /// A situation is finished.
     End {
@@ -213,14 +204,7 @@ pub enum Message {
         twins: Vec<(usize, usize)>,
     },
     /// A round of a probe is finished.
-    ProbeRound {
-        /// Number of the round in this replicate.
-        round: u32,
-        /// A sample of each series; `None` for one that failed.
-        samples: Vec<Option<f64>>,
-        /// Ticks per core cycle; 0 where unknown.
-        ticks_per_cycle: f64,
-    },
+    ProbeRound(Round),
     /// A probe is finished.
     ProbeEnd {
         /// What it established besides.

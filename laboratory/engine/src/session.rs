@@ -10,7 +10,8 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::supervise::Supervisor;
 use carryline_results::cells::{self, Summary};
-use carryline_results::gather::{Gathered, RoundRecord};
+use carryline_results::gather::Gathered;
+use carryline_results::round::RoundRecord;
 use carryline_results::{RunResult, SCHEMA_VERSION, Warning, limits};
 use carryline_statistics as statistics;
 use carryline_store::{RunHeader, RunId, Store, StoreError};
@@ -100,7 +101,7 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> 
             first_replicate: 0,
             stop: &interrupt::requested,
         },
-        &mut |arrival| keeper.keep(&arrival),
+        &mut |record| keeper.keep(record),
     )?;
     progress.finish();
     let result =
@@ -218,21 +219,8 @@ impl Keeper {
         self.id
     }
 
-    /// Keeps a round of a situation.
-    pub fn keep(&mut self, arrival: &measure::Arrival<'_>) {
-        self.keep_record(&RoundRecord {
-            replicate: arrival.replicate,
-            situation: arrival.situation.to_owned(),
-            round: arrival.number,
-            multiplier: arrival.round.multiplier,
-            samples: arrival.round.samples.iter().enumerate().map(|(place, s)| (place as u32, *s)).collect(),
-            null_ticks: arrival.round.null_ticks,
-            ticks_per_cycle: arrival.round.ticks_per_cycle,
-        });
-    }
-
-    /// Keeps any round.
-    pub fn keep_record(&mut self, record: &RoundRecord) {
+    /// Keeps a round.
+    pub fn keep(&mut self, record: &RoundRecord) {
         let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
         if let Err(error) = store.add_round(id, record) {
             self.give_up(&error);

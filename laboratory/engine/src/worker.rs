@@ -10,6 +10,7 @@ use carryline_conditions::Condition;
 use carryline_machine::counters::CycleCounter;
 use carryline_machine::disturbance::Disturbance;
 use carryline_machine::{clock, process};
+use carryline_results::round::Round;
 use carryline_sampler::{Bench, BenchError, Buffers, MOST_ROUNDS, limits, object_loops};
 use carryline_variants::Family;
 use carryline_verification::status::{Now, Phase, StatusPage};
@@ -305,18 +306,22 @@ fn probe(job: &ProbeJob, probes: &[&Probe], channel: &Channel, status: &StatusPa
             let (series, twins) = (rounds.series(), rounds.twins());
             channel.send(&Message::ProbeBegin { series, twins });
             let mut longest = Duration::ZERO;
-            for round in 0..rounds.most_rounds() {
-                if round >= LEAST_ROUNDS && time.saturating_sub(begin.elapsed()) < longest {
+            for number in 0..rounds.most_rounds() {
+                if number >= LEAST_ROUNDS && time.saturating_sub(begin.elapsed()) < longest {
                     break;
                 }
                 let started = Instant::now();
                 let samples = rounds.round(status)?;
                 longest = longest.max(started.elapsed());
                 status.beat();
-                let samples =
-                    samples.into_iter().map(|sample| Some(sample).filter(|s| s.is_finite())).collect();
                 let ticks_per_cycle = clock::ticks_per_cycle().unwrap_or(0.0);
-                channel.send(&Message::ProbeRound { round, samples, ticks_per_cycle });
+                channel.send(&Message::ProbeRound(Round {
+                    number,
+                    multiplier: 1,
+                    samples,
+                    ticks_per_cycle,
+                    ..Round::default()
+                }));
             }
             channel.send(&Message::ProbeEnd { facts: rounds.facts() });
             Ok(())
@@ -368,25 +373,17 @@ impl Replicate<'_> {
         let steady = bench.calibrate(slice, self.ticks_per_ns, self.status);
         self.channel.send(&Message::Begin { situation: situation.index, members, steady });
 
-        let mut samples = vec![0.0; bench.members()];
+        let mut round = Round::of(bench.members());
         let mut longest = Duration::ZERO;
-        for round in 0..MOST_ROUNDS {
+        for number in 0..MOST_ROUNDS {
             let left = slice.saturating_sub(begin.elapsed());
-            if round >= LEAST_ROUNDS && left < longest {
+            if number >= LEAST_ROUNDS && left < longest {
                 break;
             }
             let started = Instant::now();
-            let seen = bench.round(&mut samples, counter.as_deref_mut(), self.status);
+            bench.round(&mut round, counter.as_deref_mut(), self.status);
             longest = longest.max(started.elapsed());
-            self.channel.send(&Message::Round {
-                situation: situation.index,
-                round,
-                multiplier: seen.multiplier,
-                samples: samples.clone(),
-                null_ticks: seen.null_ticks,
-                ticks_per_cycle: seen.ticks_per_cycle,
-                counted: seen.counted,
-            });
+            self.channel.send(&Message::Round { situation: situation.index, round: round.clone() });
         }
         let wrong = bench.recheck(self.status);
         self.channel.send(&Message::End { situation: situation.index, observed: bench.observed(), wrong });

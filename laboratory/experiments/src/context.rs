@@ -117,8 +117,8 @@ impl Context<'_> {
             first_replicate: 0,
             stop: &interrupt::requested,
         };
-        let outcome = measure::run(&plan, &unsupported, &ground, &mut |arrival| {
-            self.keeper.borrow_mut().keep(&arrival);
+        let outcome = measure::run(&plan, &unsupported, &ground, &mut |record| {
+            self.keeper.borrow_mut().keep(record);
         })?;
         let mut limits = outcome.limits.clone();
         limits::raise(&mut limits, &outcome.gathered);

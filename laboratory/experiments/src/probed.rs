@@ -9,7 +9,7 @@ use carryline_engine::protocol::{Job, Message, ProbeJob};
 use carryline_engine::supervise::End;
 use carryline_machine::process;
 use carryline_results::claims::Figure;
-use carryline_results::gather::RoundRecord;
+use carryline_results::round::{Round, RoundRecord};
 use carryline_statistics as statistics;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -96,12 +96,10 @@ impl Context<'_> {
                         Message::ProbeBegin { series, twins } => {
                             (found.series, found.twins) = (series, twins);
                         }
-                        Message::ProbeRound { round, samples, ticks_per_cycle } => {
-                            let samples: Vec<f64> =
-                                samples.into_iter().map(|sample| sample.unwrap_or(f64::NAN)).collect();
-                            self.keep(name, replicate, round, &samples, ticks_per_cycle);
-                            cycles.push(ticks_per_cycle);
-                            rounds.push(samples);
+                        Message::ProbeRound(round) => {
+                            cycles.push(round.ticks_per_cycle);
+                            rounds.push(round.samples.clone());
+                            self.keep(name, replicate, round);
                         }
                         Message::ProbeEnd { facts } => found.facts.push(facts),
                         Message::ProbeImpossible { reason: why } => reason = Some(why),
@@ -133,17 +131,9 @@ impl Context<'_> {
         Ok(found)
     }
 
-    fn keep(&self, name: &str, replicate: u32, round: u32, samples: &[f64], ticks_per_cycle: f64) {
-        let samples = samples.iter().enumerate().map(|(place, sample)| (place as u32, *sample)).collect();
-        self.keeper.borrow_mut().keep_record(&RoundRecord {
-            replicate,
-            situation: format!("{}: special {name}", self.id),
-            round,
-            multiplier: 1,
-            samples,
-            null_ticks: 0.0,
-            ticks_per_cycle,
-        });
+    fn keep(&self, name: &str, replicate: u32, round: Round) {
+        let situation = format!("{}: special {name}", self.id);
+        self.keeper.borrow_mut().keep(&RoundRecord { situation, replicate, round });
     }
 }
 

@@ -186,7 +186,8 @@ pub fn noise_floor(summaries: &[(String, Summary)]) -> Option<NoiseFloor> {
 mod tests {
     use super::*;
     use crate::Observed;
-    use crate::gather::{Replicate, Round, Situation};
+    use crate::gather::{Replicate, Situation};
+    use crate::round::Round;
     use carryline_conditions::Condition;
 
     /// Five replicates of ten rounds; subject k takes `times[k]` ticks with a small deterministic wobble that hits all
@@ -214,6 +215,7 @@ mod tests {
                         times.iter().enumerate().map(|(k, t)| t * common * own(k)).collect();
                     samples.push(times[0] * common * own(times.len()));
                     Round {
+                        number: 0,
                         multiplier: 1 + round % 2,
                         samples,
                         null_ticks: 4.0 * common,
@@ -294,6 +296,7 @@ mod tests {
                 if replicate % 2 == kind { times * level } else { f64::NAN }
             };
             let round = Round {
+                number: 0,
                 multiplier: 1,
                 samples: vec![
                     here(as_installed, 0),

@@ -1,6 +1,7 @@
 //! Raw samples of a run, by situation, replicate and round, as they come from the workers or out of the store.
 
 use crate::Observed;
+use crate::round::{Round, RoundRecord};
 use carryline_conditions::Condition;
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
@@ -40,40 +41,6 @@ impl Situation {
     pub fn places(&self) -> usize {
         self.subjects.len() + self.twins.len()
     }
-}
-
-/// One round of one replicate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Round {
-    /// How many times the usual number of calls a batch had.
-    pub multiplier: u32,
-    /// Gross ticks per call by place (see [`Situation::places`]); NaN where there is none.
-    pub samples: Vec<f64>,
-    /// Gross ticks per null call.
-    pub null_ticks: f64,
-    /// Ticks per core cycle; 0 where unknown.
-    pub ticks_per_cycle: f64,
-    /// True if cycles were counted, not estimated.
-    pub counted: bool,
-}
-
-/// What one round of one situation measured in one replicate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoundRecord {
-    /// Index of the worker process.
-    pub replicate: u32,
-    /// Name of the situation; up to 65,535 bytes.
-    pub situation: String,
-    /// Index of the round within the replicate.
-    pub round: u32,
-    /// Batches hold this many times N calls: 1 or 2.
-    pub multiplier: u32,
-    /// Index of the cell and its gross ticks per call, in the order in which they ran.
-    pub samples: Vec<(u32, f64)>,
-    /// The null call's ticks in the same round.
-    pub null_ticks: f64,
-    /// TSC ticks per core cycle, calibrated beside the round.
-    pub ticks_per_cycle: f64,
 }
 
 /// What one worker process measured of a situation.
@@ -118,19 +85,9 @@ impl Gathered {
             if of.replicates.len() <= replicate {
                 of.replicates.resize_with(replicate + 1, Replicate::default);
             }
-            let mut samples = vec![f64::NAN; of.situation.places()];
-            for (place, sample) in &record.samples {
-                if let Some(slot) = samples.get_mut(*place as usize) {
-                    *slot = *sample;
-                }
-            }
-            of.replicates[replicate].rounds.push(Round {
-                multiplier: record.multiplier,
-                samples,
-                null_ticks: record.null_ticks,
-                ticks_per_cycle: record.ticks_per_cycle,
-                counted: false,
-            });
+            let mut round = record.round.clone();
+            round.samples.resize(of.situation.places(), f64::NAN);
+            of.replicates[replicate].rounds.push(round);
         }
         gathered
     }

@@ -4,6 +4,7 @@ pub mod cells;
 pub mod claims;
 pub mod gather;
 pub mod limits;
+pub mod round;
 
 use crate::claims::ExperimentResult;
 use carryline_conditions::Condition;

@@ -88,7 +88,8 @@ pub(crate) fn bytes_ticks(limits: &[Limit], throughput: &Throughput) -> Option<f
 mod tests {
     use super::*;
     use crate::Observed;
-    use crate::gather::{Replicate, Round, Situation};
+    use crate::gather::{Replicate, Situation};
+    use crate::round::Round;
     use carryline_conditions::Condition;
 
     fn gathered(family: Family, level: &str, between: bool, ticks: &[f64]) -> Gathered {
@@ -104,6 +105,7 @@ mod tests {
         let observed =
             Observed { size_mean: 1000.0, level: level.to_owned(), between, ..Observed::default() };
         let round = Round {
+            number: 0,
             multiplier: 1,
             samples: ticks.to_vec(),
             null_ticks: 4.0,

@@ -19,6 +19,7 @@ mod workload;
 
 pub use buffers::Buffers;
 use carryline_machine::environment::CacheSizes;
+use carryline_results::round::Round;
 pub use loops::Call;
 pub use loops::{PLACEMENTS, place};
 pub use prepare::{flush, touch};
@@ -108,20 +109,6 @@ struct Member {
     subject: u64,
     /// What it is made for.
     lengths: Lengths,
-}
-
-/// What a round found besides the samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Round {
-    /// 1, or 2 where every batch had twice the calls.
-    pub multiplier: u32,
-    /// Gross ticks per null call.
-    pub null_ticks: f64,
-    /// Ticks per core cycle: from the hardware counter over the round's batches where there is one, else from a
-    /// chain of dependent additions around them; 0 where neither exists.
-    pub ticks_per_cycle: f64,
-    /// True if the cycles were counted.
-    pub counted: bool,
 }
 
 impl<'a> Bench<'a> {
@@ -320,18 +307,13 @@ impl<'a> Bench<'a> {
         false
     }
 
-    /// One round: a batch of every member in random order. `samples` receives the gross ticks per call of each member.
-    /// Every second round has batches of twice the calls.
+    /// One round, filled in: a batch of every member in random order. Every second round has batches of twice the calls.
     ///
     /// # Panics
-    /// If `samples` has not [`Bench::members`] places.
-    pub fn round(
-        &mut self,
-        samples: &mut [f64],
-        counter: Option<&mut CycleCounter>,
-        status: &StatusPage,
-    ) -> Round {
-        assert_eq!(samples.len(), self.members(), "a place for every member");
+    /// If `round` has not [`Bench::members`] samples.
+    pub fn round(&mut self, round: &mut Round, counter: Option<&mut CycleCounter>, status: &StatusPage) {
+        assert_eq!(round.samples.len(), self.members(), "a place for every member");
+        round.number = self.rounds;
         let multiplier = if self.rounds % 2 == 1 && self.layout.doubles { 2 } else { 1 };
         self.rounds += 1;
         let mut counter = counter;
@@ -361,17 +343,17 @@ impl<'a> Bench<'a> {
             }
             match member {
                 0 => null_ticks = gross,
-                _ => samples[member - 1] = gross,
+                _ => round.samples[member - 1] = gross,
             }
         }
         let after = clock::ticks_per_cycle();
         let counted = counted_cycles > 0;
-        let ticks_per_cycle = match (before, after) {
+        round.ticks_per_cycle = match (before, after) {
             _ if counted => counted_ticks as f64 / counted_cycles as f64,
             (Some(before), Some(after)) => f64::midpoint(before, after),
             _ => 0.0,
         };
-        Round { multiplier, null_ticks, ticks_per_cycle, counted }
+        (round.multiplier, round.null_ticks, round.counted) = (multiplier, null_ticks, counted);
     }
 }
 

@@ -40,7 +40,7 @@ fn a_child_does_not_outlive_the_batch() {
     let mut bench =
         Bench::new(Family::Zero, &condition, &members, &mut buffers, &caches, 1).expect("a bench");
     CHILD.store(TIMED, Ordering::Relaxed);
-    bench.round(&mut [0.0], None, &status);
+    bench.round(&mut Round::of(1), None, &status);
     let child = CHILD.load(Ordering::Relaxed);
     if child == 0 {
         // SAFETY: the child has come too far, and ends.

@@ -2,6 +2,7 @@
 
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
+use carryline_results::round::Round;
 use carryline_sampler::{Bench, Buffers};
 use carryline_variants::{Family, Role, of};
 use carryline_verification::status::StatusPage;
@@ -77,14 +78,14 @@ fn a_round_allocates_nothing() {
             let mut bench =
                 Bench::new(family, &condition, &members, &mut buffers, &caches, 5).expect("memory");
             bench.calibrate(Duration::from_millis(20), 1.0, &status);
-            let mut samples = vec![0.0; bench.members()];
+            let mut round = Round::of(bench.members());
             let before = ALLOCATIONS.with(Cell::get);
             for _ in 0..4 {
-                bench.round(&mut samples, None, &status);
+                bench.round(&mut round, None, &status);
             }
             let made = ALLOCATIONS.with(Cell::get) - before;
             assert_eq!(made, 0, "{family} {sizes} {offsets} {cache} {dependence}");
-            assert!(samples.iter().all(|ticks| ticks.is_finite() && *ticks > 0.0), "{samples:?}");
+            assert!(round.samples.iter().all(|ticks| ticks.is_finite() && *ticks > 0.0), "{round:?}");
             assert!(bench.recheck(&status).is_empty());
         }
     }

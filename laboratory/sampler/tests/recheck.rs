@@ -3,6 +3,7 @@
 use carryline::internals::cpu::Features;
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
+use carryline_results::round::Round;
 use carryline_sampler::{Bench, Buffers};
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Routine, find};
@@ -53,8 +54,7 @@ fn what_was_proved_and_then_corrupted_is_reported() {
         let mut bench =
             Bench::new(Family::Checksum, &condition, &members, &mut buffers, &caches, 2).expect("memory");
         bench.calibrate(Duration::from_millis(5), 1.0, &status);
-        let mut samples = vec![0.0; bench.members()];
-        bench.round(&mut samples, None, &status);
+        bench.round(&mut Round::of(bench.members()), None, &status);
         assert!(bench.recheck(&status).is_empty(), "{name}");
         CORRUPT.store(true, Ordering::Relaxed);
         assert_eq!(bench.recheck(&status), [1], "{name}");

@@ -4,11 +4,16 @@
 //! the future, must stay as it is, so the first look reads the header with plain reads.
 
 use super::StoreError;
-use super::schema::{APPLICATION_ID, SCHEMA};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The schema's version, kept as `PRAGMA user_version`.
+pub(super) const SCHEMA: i32 = 1;
+
+/// "CLin", kept as `PRAGMA application_id`.
+pub(super) const APPLICATION_ID: u32 = 0x434c_696e;
 
 const HEADER_BYTES: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";

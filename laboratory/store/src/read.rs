@@ -7,7 +7,7 @@ use super::runs::{
 use super::schema::runs_counted;
 use super::{Store, StoreError};
 use carryline_results::RunResult;
-use carryline_results::gather::RoundRecord;
+use carryline_results::round::RoundRecord;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use std::collections::HashSet;
 
@@ -48,10 +48,11 @@ impl Store {
             _ => {
                 let rounds = self.rounds_of(run)?;
                 let situations: HashSet<&str> = rounds.iter().map(|round| &*round.situation).collect();
-                let cells_of = |round: &RoundRecord| -> Vec<(String, u32)> {
-                    round.samples.iter().map(|(cell, _)| (round.situation.clone(), *cell)).collect()
+                let cells_of = |record: &RoundRecord| -> Vec<(String, usize)> {
+                    let places = 0..record.round.samples.len();
+                    places.map(|place| (record.situation.clone(), place)).collect()
                 };
-                let cells: HashSet<(String, u32)> = rounds.iter().flat_map(cells_of).collect();
+                let cells: HashSet<(String, usize)> = rounds.iter().flat_map(cells_of).collect();
                 (RunStatus::Incomplete, situations.len() as u64, cells.len() as u64)
             }
         };

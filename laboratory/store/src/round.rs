@@ -18,29 +18,30 @@
 //! Run and sequence stand in the table's key too: a blob that a damaged key leads to does not pass for another.
 
 use super::crc32::Crc32;
-use carryline_results::gather::RoundRecord;
+use carryline_results::round::{Round, RoundRecord};
 
 const FORMAT: u8 = 1;
 
 /// The record as a blob; `None` when the situation's name is too long for the format.
 pub(super) fn encode(record: &RoundRecord, run: i64, sequence: i64) -> Option<Vec<u8>> {
     let name = record.situation.as_bytes();
-    let mut blob = Vec::with_capacity(64 + name.len() + 10 * record.samples.len());
+    let mut blob = Vec::with_capacity(64 + name.len() + 10 * record.round.samples.len());
     blob.push(FORMAT);
     blob.extend(run.to_le_bytes());
     blob.extend(sequence.to_le_bytes());
-    for number in [record.replicate, record.round, record.multiplier] {
+    let Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted: _ } = &record.round;
+    for number in [record.replicate, *number, *multiplier] {
         blob.extend(number.to_le_bytes());
     }
-    blob.extend(record.null_ticks.to_le_bytes());
-    blob.extend(record.ticks_per_cycle.to_le_bytes());
+    blob.extend(null_ticks.to_le_bytes());
+    blob.extend(ticks_per_cycle.to_le_bytes());
     blob.extend(u16::try_from(name.len()).ok()?.to_le_bytes());
     blob.extend(name);
-    blob.extend(u32::try_from(record.samples.len()).ok()?.to_le_bytes());
-    for (cell, _) in &record.samples {
-        put_leb128(&mut blob, *cell);
+    blob.extend(u32::try_from(samples.len()).ok()?.to_le_bytes());
+    for place in 0..samples.len() {
+        put_leb128(&mut blob, u32::try_from(place).ok()?);
     }
-    for (_, ticks) in &record.samples {
+    for ticks in samples {
         blob.extend(ticks.to_le_bytes());
     }
     let sum = Crc32::new().bytes(&blob).sum();
@@ -68,7 +69,7 @@ fn fields(reader: &mut Reader<'_>, run: i64, sequence: i64) -> Option<RoundRecor
         return None;
     }
     let replicate = u32::from_le_bytes(reader.take()?);
-    let round = u32::from_le_bytes(reader.take()?);
+    let number = u32::from_le_bytes(reader.take()?);
     let multiplier = u32::from_le_bytes(reader.take()?);
     let null_ticks = f64::from_le_bytes(reader.take()?);
     let ticks_per_cycle = f64::from_le_bytes(reader.take()?);
@@ -81,10 +82,13 @@ fn fields(reader: &mut Reader<'_>, run: i64, sequence: i64) -> Option<RoundRecor
     }
     let cells = (0..count).map(|_| reader.leb128()).collect::<Option<Vec<u32>>>()?;
     let ticks = (0..count).map(|_| reader.take().map(f64::from_le_bytes)).collect::<Option<Vec<f64>>>()?;
-    let samples = cells.into_iter().zip(ticks).collect();
-    let record =
-        RoundRecord { replicate, situation, round, multiplier, samples, null_ticks, ticks_per_cycle };
-    reader.0.is_empty().then_some(record)
+    let mut samples = vec![f64::NAN; count];
+    for (cell, ticks) in cells.into_iter().zip(ticks) {
+        // The indices are the places from 0 on: every version has written them so.
+        *samples.get_mut(cell as usize)? = ticks;
+    }
+    let round = Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted: false };
+    reader.0.is_empty().then_some(RoundRecord { situation, replicate, round })
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -128,37 +132,45 @@ mod tests {
     use super::*;
 
     fn record() -> RoundRecord {
+        let samples = (0..130).map(|place| [4.25, 1e-300, 0.1, 3e9][place % 4]).collect();
         RoundRecord {
-            replicate: 3,
             situation: "packets, cold ü".to_owned(),
-            round: 17,
-            multiplier: 2,
-            samples: vec![(0, 4.25), (127, 1e-300), (128, 0.1), (u32::MAX, 3e9)],
-            null_ticks: 4.06,
-            ticks_per_cycle: 0.59,
+            replicate: 3,
+            round: Round {
+                number: 17,
+                multiplier: 2,
+                samples,
+                null_ticks: 4.06,
+                ticks_per_cycle: 0.59,
+                counted: false,
+            },
         }
+    }
+
+    fn with_samples(samples: Vec<f64>) -> RoundRecord {
+        RoundRecord { round: Round { samples, ..record().round }, ..record() }
     }
 
     #[test]
     fn what_goes_in_comes_out_bit_for_bit() {
         let blob = encode(&record(), 9, 4).expect("a short name");
         assert_eq!(decode(&blob, 9, 4), Ok(record()));
-        let mut gap = record();
-        gap.samples = vec![(1, f64::NAN), (2, f64::INFINITY), (3, -0.0)];
+        let gap = with_samples(vec![f64::NAN, f64::INFINITY, -0.0]);
         let back = decode(&encode(&gap, 9, 4).expect("a short name"), 9, 4).expect("intact");
-        let bits = |r: &RoundRecord| r.samples.iter().map(|(c, t)| (*c, t.to_bits())).collect::<Vec<_>>();
+        let bits = |r: &RoundRecord| r.round.samples.iter().map(|ticks| ticks.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&back), bits(&gap));
-        let empty = RoundRecord { situation: String::new(), samples: vec![], ..record() };
+        let empty = RoundRecord { situation: String::new(), ..with_samples(vec![]) };
         assert_eq!(decode(&encode(&empty, 1, 0).expect("no name"), 1, 0), Ok(empty));
     }
 
     #[test]
     fn the_layout_is_as_documented() {
-        let small = RoundRecord { situation: "s".to_owned(), samples: vec![(300, 1.0)], ..record() };
+        let small = RoundRecord { situation: "s".to_owned(), ..with_samples(vec![1.0; 129]) };
         let blob = encode(&small, 1, 2).expect("a short name");
-        assert_eq!(blob.len(), 1 + 8 + 8 + 12 + 16 + 2 + 1 + 4 + 2 + 8 + 4);
+        assert_eq!(blob.len(), 1 + 8 + 8 + 12 + 16 + 2 + 1 + 4 + 130 + 129 * 8 + 4);
         assert_eq!(blob[..17], [1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(blob[45..54], [1, 0, b's', 1, 0, 0, 0, 0xac, 0x02]);
+        assert_eq!(blob[45..54], [1, 0, b's', 129, 0, 0, 0, 0, 1]);
+        assert_eq!(blob[52 + 127..52 + 130], [127, 0x80, 0x01], "the last index takes two bytes");
     }
 
     #[test]
@@ -187,6 +199,17 @@ mod tests {
         body.truncate(body.len() - 4);
         let count_at = 45 + 2 + record().situation.len();
         body[count_at..count_at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        let sum = Crc32::new().bytes(&body).sum();
+        body.extend(sum.to_le_bytes());
+        assert!(decode(&body, 9, 4).is_err());
+    }
+
+    #[test]
+    fn an_index_beyond_the_samples_is_refused() {
+        let mut body = encode(&with_samples(vec![1.0]), 9, 4).expect("a short name");
+        body.truncate(body.len() - 4);
+        let index_at = body.len() - 9;
+        body[index_at] = 1;
         let sum = Crc32::new().bytes(&body).sum();
         body.extend(sum.to_le_bytes());
         assert!(decode(&body, 9, 4).is_err());

@@ -7,15 +7,9 @@
 use super::StoreError;
 use super::crc32::Crc32;
 use super::error::about;
-use super::file::known;
+use super::file::{APPLICATION_ID, SCHEMA, known};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::Path;
-
-/// The schema's version, kept as `PRAGMA user_version`.
-pub(super) const SCHEMA: i32 = 1;
-
-/// "CLin", kept as `PRAGMA application_id`.
-pub(super) const APPLICATION_ID: u32 = 0x434c_696e;
 
 /// Name and definition of each table, as SQLite keeps them.
 const TABLES: &[(&str, &str)] = &[

@@ -5,7 +5,7 @@ use super::runs::{Progress, RUNNING, RunHeader, RunId, chained, header_crc, resu
 use super::schema::{runs_counted, set_ledger};
 use super::{Store, StoreError};
 use carryline_results::RunResult;
-use carryline_results::gather::RoundRecord;
+use carryline_results::round::RoundRecord;
 use rusqlite::{Transaction, TransactionBehavior};
 use serde::Deserialize;
 use std::collections::HashSet;

@@ -11,9 +11,9 @@
 use super::bench::{Mismatch, ill_mismatch};
 use super::call::{Call, Caller, Ill};
 use super::counterexample::{Kind, Stage};
-use super::ground::Stop;
+use super::ground::{Stop, caught_around};
 use super::memory::Region;
-use super::places::{caught_around, note};
+use super::places::note;
 use super::signals::SignalStack;
 use super::sweep::Proof;
 use carryline_variants::Lengths;

@@ -7,11 +7,10 @@ use super::Depth;
 use super::bench::{Mismatch, ill_mismatch};
 use super::call::Call;
 use super::counterexample::{Kind, Note, Spot, Stage, sums};
-use super::ground::Stop;
+use super::ground::{Stop, caught_around};
 use super::images::{checksum_of, fold};
 use super::memory::Region;
 use super::patterns::{self, index};
-use super::places::caught_around;
 use super::sweep::Proof;
 use carryline_variants::Family;
 

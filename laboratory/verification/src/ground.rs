@@ -192,6 +192,12 @@ pub(super) enum Stop {
     Memory(MapError),
 }
 
+/// A failure that cannot be made again by a plain call on a buffer.
+pub(super) fn caught_around(mismatch: Mismatch, call: Call, note: Note) -> Stop {
+    let (data, prefill) = (Vec::new(), Vec::new());
+    Stop::Caught(Box::new(Caught { mismatch, call, note, data, prefill, reducible: false }))
+}
+
 impl From<MapError> for Stop {
     fn from(error: MapError) -> Stop {
         Stop::Memory(error)

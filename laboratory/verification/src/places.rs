@@ -8,7 +8,7 @@ use super::Depth;
 use super::bench::{Mismatch, Prefill, Trial, ill_mismatch};
 use super::call::Call;
 use super::counterexample::{Kind, Note, Spot, Stage, sums};
-use super::ground::{Caught, Field, Stop};
+use super::ground::{Caught, Field, Stop, caught_around};
 use super::images::{Image, fold};
 use super::memory::Region;
 use super::patterns::{SEEDS, index};
@@ -160,10 +160,4 @@ impl Proof<'_> {
         }
         Ok(())
     }
-}
-
-/// A failure that cannot be made again by a plain call on a buffer.
-pub(super) fn caught_around(mismatch: Mismatch, call: Call, note: Note) -> Stop {
-    let (data, prefill) = (Vec::new(), Vec::new());
-    Stop::Caught(Box::new(Caught { mismatch, call, note, data, prefill, reducible: false }))
 }

@@ -8,10 +8,9 @@
 use super::Depth;
 use super::bench::{Bench, Prefill, ill_mismatch};
 use super::counterexample::{Spot, Stage, sums};
-use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
+use super::ground::{Caught, Destination, Field, Pick, Source, Stop, caught_around};
 use super::images::Album;
 use super::patterns::{PATTERNS, Random, SEEDS, index};
-use super::places::caught_around;
 use carryline_variants::{Family, Lengths};
 
 /// What all stages of one proof share.

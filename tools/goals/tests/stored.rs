@@ -7,7 +7,8 @@ use carryline_goals::judge::{Finding, Verdict, judge};
 use carryline_goals::stored::Stored;
 use carryline_goals::tier::Tier;
 use carryline_results::cells::{noise_floor, summarise};
-use carryline_results::gather::{Gathered, RoundRecord};
+use carryline_results::gather::Gathered;
+use carryline_results::round::{Round, RoundRecord};
 use carryline_results::{RunResult, SCHEMA_VERSION};
 use carryline_store::{RunHeader, Store};
 use carryline_variants::Family;
@@ -31,15 +32,10 @@ fn keep_on(store: &mut Store, command: &str, all: &[Gathered], killed: bool, env
     for of in all {
         for (replicate, measured) in of.replicates.iter().enumerate() {
             for (number, round) in measured.rounds.iter().enumerate() {
-                let samples = round.samples.iter().enumerate();
                 let record = RoundRecord {
-                    replicate: replicate as u32,
                     situation: of.situation.name.clone(),
-                    round: number as u32,
-                    multiplier: round.multiplier,
-                    samples: samples.map(|(place, sample)| (place as u32, *sample)).collect(),
-                    null_ticks: round.null_ticks,
-                    ticks_per_cycle: round.ticks_per_cycle,
+                    replicate: replicate as u32,
+                    round: Round { number: number as u32, ..round.clone() },
                 };
                 store.add_round(id, &record).expect("kept");
             }

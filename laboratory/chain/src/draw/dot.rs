@@ -1,6 +1,6 @@
 //! The picture as text for Graphviz.
 
-use crate::draw::picture::{Arrow, Kind, Node, Picture};
+use crate::draw::parts::{Arrow, Kind, Node, Picture};
 use std::fmt::Write;
 
 /// The picture in the DOT language: groups as clusters, the critical chain bold.

@@ -5,7 +5,7 @@
 //! boxes and not through them. The order within layers and the places across come from Sugiyama's algorithm (the
 //! `rust-sugiyama` crate).
 
-use crate::draw::picture::{Kind, Picture};
+use crate::draw::parts::{Kind, Picture};
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
 use std::collections::HashMap;
 

@@ -2,12 +2,14 @@
 
 pub mod dot;
 pub mod layout;
+pub mod parts;
 pub mod picture;
 mod steps;
 pub mod svg;
 
 pub use dot::to_dot;
-pub use picture::{Picture, of_analysis, of_loop};
+pub use parts::Picture;
+pub use picture::{of_analysis, of_loop};
 pub use svg::to_svg;
 
 /// Boxes that can be drawn so that a person can read them.

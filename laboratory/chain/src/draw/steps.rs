@@ -6,7 +6,7 @@
 
 use crate::class::{Class, classes};
 use crate::decode::Function;
-use crate::draw::picture::{Kind, Picture};
+use crate::draw::parts::{Kind, Picture};
 use crate::effects::Effects;
 use crate::form::Operand;
 use iced_x86::{Instruction, Mnemonic};

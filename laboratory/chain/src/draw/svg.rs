@@ -4,7 +4,7 @@
 //! are led along the bends that the layout found.
 
 use crate::draw::layout::{BOX_HEIGHT, CHARACTER, Layout, Point, Rectangle, lay_out};
-use crate::draw::picture::{Arrow, Kind, Node, Picture};
+use crate::draw::parts::{Arrow, Kind, Node, Picture};
 use std::fmt::Write;
 
 const STYLE: &str = "

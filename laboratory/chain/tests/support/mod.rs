@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use carryline_chain::analysis::{self, Analysis, Options};
-use carryline_chain::latency::Latencies;
+use carryline_chain::latencies::Latencies;
 use carryline_chain::{Image, Signature, decode, table};
 use iced_x86::code_asm::{CodeAssembler, IcedError};
 

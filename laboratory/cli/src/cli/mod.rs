@@ -4,6 +4,7 @@ mod critical;
 mod inlining;
 mod real;
 mod reproduce;
+mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use critical::{Critical, Drawing, Moves};
@@ -11,6 +12,7 @@ pub use inlining::Inlining;
 pub use real::Real;
 pub use reproduce::Reproduce;
 use std::path::PathBuf;
+pub use watch::Watch;
 
 /// Which way to zero, copy or checksum memory is fastest here: proved, measured, ranked.
 ///
@@ -73,7 +75,7 @@ pub enum Command {
     /// Measure a matrix of your own
     Measure(Measure),
     /// Watch variants live, with keys to change what is measured
-    Watch(crate::watch::args::Watch),
+    Watch(Watch),
     /// Run the seeds' experiments again, each with a verdict on its claims
     Reproduce(Reproduce),
     /// Run a program with its memory functions replaced and without, and compare

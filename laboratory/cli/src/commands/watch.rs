@@ -2,10 +2,9 @@
 
 use super::measure::words;
 use super::run::{conclude, read_sizes};
-use crate::cli::Common;
+use crate::cli::{Common, Watch};
 use crate::output;
 use crate::prepared::Prepared;
-use crate::watch::args::Watch;
 use crate::watch::choice::{Choice, Ladder, usual_caches, usual_offsets, usual_sizes};
 use crate::watch::plain;
 use crate::watch::show::{BUDGET, Watching};

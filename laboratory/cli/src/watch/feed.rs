@@ -15,7 +15,7 @@ use carryline_engine::prove::{self, Proof};
 use carryline_engine::session::{self, Finished, Keeper};
 use carryline_engine::thresholds::{Needs, Schedule};
 use carryline_report::units::Factors;
-use carryline_results::gather::Round;
+use carryline_results::round::Round;
 use carryline_results::{Status, Warning, cells};
 use carryline_statistics as statistics;
 use std::path::Path;
@@ -133,14 +133,14 @@ impl Feed<'_> {
                 first_replicate: number * each,
                 stop: &stop,
             };
-            let outcome = measure::run(&plan, &proofs, &ground, &mut |arrival| {
-                let column = self.plan.situations.iter().position(|s| s.name == arrival.situation);
+            let outcome = measure::run(&plan, &proofs, &ground, &mut |record| {
+                let column = self.plan.situations.iter().position(|s| s.name == record.situation);
                 rounds += 1;
                 if kept {
-                    keeper.get_or_insert_with(|| self.begin(&environment, &tell)).keep(&arrival);
+                    keeper.get_or_insert_with(|| self.begin(&environment, &tell)).keep(record);
                 }
                 if let Some(column) = column {
-                    tell(Event::Round(column, arrival.round.clone()));
+                    tell(Event::Round(column, record.round.clone()));
                 }
             })?;
             let stopped = stop();

@@ -4,7 +4,6 @@
 //! them (`decay`); `screen` and `plain` print the state and do nothing else; `keys` says what keys do to it; `choice` is
 //! what they choose among; `show` brings all of them together; `terminal` makes the terminal a screen and gives it back, whatever happens.
 
-pub mod args;
 pub mod choice;
 pub mod decay;
 pub mod feed;

@@ -4,14 +4,13 @@
 //! One thread shows, another measures ([`Feed`]); what is measured next begins when what was has ended, and when keys
 //! have rested for a moment.
 
-use super::args::Watch;
 use super::choice::Choice;
 use super::feed::{Control, Event, Feed};
 use super::keys::{self, Effect};
 use super::plain;
 use super::state::State;
 use super::terminal::{Input, Screen};
-use crate::cli::{Common, Format};
+use crate::cli::{Common, Format, Watch};
 use crate::output;
 use crate::prepared::Prepared;
 use carryline_engine::failure::Failure;

@@ -3,7 +3,8 @@
 use super::choice::Choice;
 use super::decay::Series;
 use carryline_report::units::{Factors, Unit};
-use carryline_results::gather::{Round, Situation};
+use carryline_results::gather::Situation;
+use carryline_results::round::Round;
 use std::collections::BTreeMap;
 
 /// The order of the rows.
@@ -254,6 +255,7 @@ pub mod tests {
                 let slow = 20.0 + 10.0 * f64::from(column / 2) + f64::from(column % 2);
                 let twin = slow * (1.0 + 0.002 * f64::from(second % 3));
                 let round = Round {
+                    number: 0,
                     multiplier: 1,
                     samples: vec![slow, slow / 2.0, f64::NAN, twin],
                     null_ticks: 4.0,
@@ -292,7 +294,14 @@ pub mod tests {
             let samples = vec![10.01, 10.0, f64::NAN, 10.03];
             live.absorb(
                 column,
-                &Round { multiplier: 1, samples, null_ticks: 4.0, ticks_per_cycle: 0.8, counted: false },
+                &Round {
+                    number: 0,
+                    multiplier: 1,
+                    samples,
+                    null_ticks: 4.0,
+                    ticks_per_cycle: 0.8,
+                    counted: false,
+                },
             );
             state.live = live;
         }
@@ -320,6 +329,7 @@ pub mod tests {
         let mut state = state();
         let before = state.live.rounds.clone();
         let round = Round {
+            number: 0,
             multiplier: 1,
             samples: Vec::new(),
             null_ticks: 1.0,

@@ -1,6 +1,7 @@
 //! Whether all runs print the same and end the same way.
 
-use super::child::{Exit, STDERR, STDOUT};
+use super::child::Exit;
+use super::{STDERR, STDOUT};
 use carryline_report::text::safe;
 use serde::Serialize;
 use std::fs::{self, File};

@@ -1,6 +1,7 @@
 //! One run of the command: started, waited for, its use of the machine taken from the kernel.
 
 use super::preload::{Form, Interposer};
+use super::{STDERR, STDOUT};
 use crate::failure::{Failure, usage};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -57,11 +58,6 @@ pub struct Run {
     pub exit: Exit,
     pub elapsed: Duration,
 }
-
-/// The files in the folder of outputs that a run writes.
-pub const STDOUT: &str = "stdout";
-/// As [`STDOUT`].
-pub const STDERR: &str = "stderr";
 
 /// Runs the command once; its outputs are files in `outputs`.
 pub fn run(

@@ -39,6 +39,11 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::time::Duration;
 
+/// The files in the folder of outputs that a run writes.
+const STDOUT: &str = "stdout";
+/// As [`STDOUT`].
+const STDERR: &str = "stderr";
+
 /// What to compare.
 pub struct Job {
     /// The program and its arguments; not empty.

@@ -1,6 +1,6 @@
 //! Where the interposer is, what it is told, and how a run is dressed with it.
 
-use super::child::STDERR;
+use super::STDERR;
 use crate::failure::{Failure, usage};
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_variants::{Family, Variant};

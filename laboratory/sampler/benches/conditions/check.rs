@@ -6,6 +6,7 @@ use carryline_conditions::Condition;
 use carryline_conditions::sizes::Sizes;
 use carryline_machine::clock;
 use carryline_machine::environment::{CacheSizes, Environment};
+use carryline_results::round::Round;
 use carryline_sampler::{Bench, Buffers};
 use carryline_variants::{Family, find};
 use carryline_verification::status::StatusPage;
@@ -28,9 +29,9 @@ fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &C
     let begin = Instant::now();
     let mut all = Vec::new();
     while all.len() < 5 || (all.len() < SAMPLES && begin.elapsed() < TIME) {
-        let mut sample = [0.0];
-        bench.round(&mut sample, None, &status);
-        all.push(sample[0]);
+        let mut round = Round::of(1);
+        bench.round(&mut round, None, &status);
+        all.push(round.samples[0]);
     }
     if let (Some(before), Some(after)) = (company, bench.observed().beside_bytes) {
         let moved = (after - before) as f64 / whole.elapsed().as_nanos() as f64;

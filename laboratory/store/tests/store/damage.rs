@@ -2,7 +2,7 @@
 
 use super::{header, place, record, result};
 use carryline_results::RunResult;
-use carryline_results::gather::RoundRecord;
+use carryline_results::round::RoundRecord;
 use carryline_store::{RunHeader, RunId, RunStatus, RunSummary, Store, StoreError};
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,7 @@ mod life;
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Beside, Cache, Condition, Dependence, Offsets, Then};
 use carryline_machine::arena::Pages;
-use carryline_results::gather::RoundRecord;
+use carryline_results::round::{Round, RoundRecord};
 use carryline_results::{Cell, Limit, NoiseFloor, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 use carryline_store::RunHeader;
@@ -28,13 +28,16 @@ fn header(seed: u64) -> RunHeader {
 /// A record that tells which it is by every field.
 fn record(index: u32) -> RoundRecord {
     RoundRecord {
-        replicate: index / 10,
         situation: if index.is_multiple_of(3) { "packets".to_owned() } else { "pages".to_owned() },
-        round: index % 10,
-        multiplier: 1 + index % 2,
-        samples: (0..6).map(|cell| (cell, f64::from(index) + f64::from(cell) / 7.0)).collect(),
-        null_ticks: 4.06 + f64::from(index) / 1000.0,
-        ticks_per_cycle: 0.59,
+        replicate: index / 10,
+        round: Round {
+            number: index % 10,
+            multiplier: 1 + index % 2,
+            samples: (0..6).map(|place| f64::from(index) + f64::from(place) / 7.0).collect(),
+            null_ticks: 4.06 + f64::from(index) / 1000.0,
+            ticks_per_cycle: 0.59,
+            counted: false,
+        },
     }
 }
 

@@ -2,7 +2,8 @@
 
 use carryline_conditions::Condition;
 use carryline_conditions::sizes::Sizes;
-use carryline_results::gather::{Gathered, Replicate, Round, Situation};
+use carryline_results::gather::{Gathered, Replicate, Situation};
+use carryline_results::round::Round;
 use carryline_results::{Limit, Observed};
 use carryline_variants::Family;
 
@@ -43,7 +44,14 @@ pub fn gathered(family: Family, size: &str, times: &[(&str, f64)]) -> Gathered {
         let mut samples: Vec<f64> =
             times.iter().enumerate().map(|(at, (_, ticks))| ticks * wobble(at)).collect();
         samples.push(times[0].1 * wobble(times.len()));
-        let round = Round { multiplier: 1, samples, null_ticks: 4.0, ticks_per_cycle: 0.6, counted: false };
+        let round = Round {
+            number: 0,
+            multiplier: 1,
+            samples,
+            null_ticks: 4.0,
+            ticks_per_cycle: 0.6,
+            counted: false,
+        };
         let observed = Observed { size_mean: bytes, level: "L1".to_owned(), ..Observed::default() };
         let rounds = vec![round; 4];
         gathered.replicates.push(Replicate { rounds, observed: Some(observed), steady: true });

@@ -1,6 +1,6 @@
 //! The options of `carryline watch`.
 
-use crate::cli::{Effort, Subjects, parse_duration};
+use super::{Effort, Subjects, parse_duration};
 use clap::Args;
 use std::time::Duration;
 

@@ -1,0 +1,144 @@
+//! How long each input of an instruction takes to each of its outputs, and where that number comes from.
+//!
+//! A latency is of a [`Key`]: the [`Form`] of the instruction, the input and the output, for example `adc r64, r64:
+//! flags -> r64` or `adc r64, m64: address -> r64`. [`Latencies::of`] answers for every key: with
+//!
+//! 1. what was measured on this machine;
+//! 2. else what the [`Table`] of the microarchitecture says, with its citation;
+//! 3. for an instruction with a memory operand, the latency of the load plus that of the same instruction between
+//!    registers;
+//! 4. else an assumption, which says that it is one.
+//!
+//! # How a measurement plugs in
+//! Whoever measures calls [`Latencies::overlay`] with pairs of `Key` and cycles; from then on they win over the
+//! table, and [`Source::Measured`] says so in every output. The keys that a piece of code needs are in
+//! [`Analysis::latencies`](crate::Analysis::latencies), each with the latency that was used; a `Key` is plain data,
+//! from which the instruction can be assembled again (`key.form.mnemonic`, `key.form.operands`). So a calibration
+//! is a function `fn(&[Key]) -> Vec<(Key, f64)>`, and it need not know of tables, nor this module of executable
+//! mappings.
+//!
+//! Conventions that a measurement must keep:
+//! - `address -> X` is from the register that an address is made of to the result: load-to-use, and with it the
+//!   operation that takes the loaded value.
+//! - `X -> memory`, of an instruction that stores, is the whole way from the register through a forwarded store to
+//!   the register of a plain load of the same width: forwarding is charged to the store, and `memory -> X` of a
+//!   plain load is 0.
+//! - `flags` is any one flag; where flags differ in latency the key names the carry and the others alike.
+//! - An eliminated move, a zero idiom, a call and whatever is not modelled are not asked for at all: the graph
+//!   knows them.
+
+use crate::form::{Form, Masking, Operand};
+use crate::latency::{Key, Latency, Port, Source};
+use crate::table::Table;
+use iced_x86::Mnemonic;
+use std::collections::HashMap;
+
+/// Every latency: what was measured, over a table.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    table: &'static Table,
+    measured: HashMap<Key, f64>,
+}
+
+impl Latencies {
+    /// The table alone.
+    #[must_use]
+    pub fn of_table(table: &'static Table) -> Latencies {
+        Latencies { table, measured: HashMap::new() }
+    }
+
+    /// The table below the measurements.
+    #[must_use]
+    pub fn table(&self) -> &'static Table {
+        self.table
+    }
+
+    /// Puts measured latencies, in core cycles, over the table.
+    pub fn overlay(&mut self, measured: impl IntoIterator<Item = (Key, f64)>) {
+        self.measured.extend(measured);
+    }
+
+    /// How many latencies were measured.
+    #[must_use]
+    pub fn measured_count(&self) -> usize {
+        self.measured.len()
+    }
+
+    /// The latency of a key.
+    #[must_use]
+    pub fn of(&self, key: &Key) -> Latency {
+        self.known(key).or_else(|| self.composed(key)).unwrap_or_else(|| self.table.assumed(key))
+    }
+
+    fn known(&self, key: &Key) -> Option<Latency> {
+        match self.measured.get(key) {
+            Some(cycles) => Some(Latency { cycles: *cycles, source: Source::Measured }),
+            None => self.table.find(key),
+        }
+    }
+
+    /// An instruction with a memory operand does what a load, the same instruction between registers and, if it
+    /// writes memory, a store do.
+    fn composed(&self, key: &Key) -> Option<Latency> {
+        let memory = key.form.memory()?;
+        let register = loaded_into(&key.form, memory);
+        let load = load_key(register, key.form.operands[memory]);
+        let store = store_key(register, key.form.operands[memory]);
+        if load == *key || key.form.operands.len() == 2 && memory == 0 && is_move(&key.form) {
+            return None;
+        }
+        let mut form = key.form.clone();
+        form.operands[memory] = register;
+        let place = Port::Operand(memory as u8);
+        let (from, loads) = match key.from {
+            Port::Address => (place, Some(load)),
+            Port::Memory => (place, None),
+            from => (from, None),
+        };
+        let (to, stores) = if key.to == Port::Memory { (place, Some(store)) } else { (key.to, None) };
+        let operation = self.of(&Key { form, from, to });
+        Some(loads.into_iter().chain(stores).map(|part| self.of(&part)).fold(operation, |sum, part| {
+            Latency {
+                cycles: sum.cycles + part.cycles,
+                source: Source::Sum(Box::new([part.source, sum.source])),
+            }
+        }))
+    }
+}
+
+/// The register that a memory source is loaded into before the operation.
+fn loaded_into(form: &Form, memory: usize) -> Operand {
+    let beside = form.operands.iter().enumerate().filter(|(index, _)| *index != memory).map(|(_, o)| *o);
+    let widest = beside.clone().filter(|o| matches!(o, Operand::Vector(_))).max();
+    let Operand::Memory(bits) = form.operands[memory] else { return Operand::General(64) };
+    match widest {
+        Some(vector) => vector,
+        None if bits > 64 => Operand::Vector(bits),
+        None => Operand::General(if bits == 0 { 64 } else { bits }),
+    }
+}
+
+/// The plain load into such a register.
+fn load_key(register: Operand, memory: Operand) -> Key {
+    let mnemonic = match (register, memory) {
+        (Operand::Vector(_), Operand::Memory(32)) => Mnemonic::Vmovd,
+        (Operand::Vector(_), Operand::Memory(64)) => Mnemonic::Vmovq,
+        (Operand::Vector(_), _) => Mnemonic::Vmovdqu,
+        _ => Mnemonic::Mov,
+    };
+    let form = Form { mnemonic, operands: vec![register, memory], masking: Masking::None };
+    Key { form, from: Port::Address, to: Port::Operand(0) }
+}
+
+/// The plain store of such a register.
+fn store_key(register: Operand, memory: Operand) -> Key {
+    let mut key = load_key(register, memory);
+    key.form.operands.reverse();
+    Key { form: key.form, from: Port::Operand(1), to: Port::Memory }
+}
+
+/// True for an instruction that only moves.
+fn is_move(form: &Form) -> bool {
+    let name = form.mnemonic_name();
+    name.starts_with("mov") || name.starts_with("vmov") || name.starts_with("kmov")
+}
