@@ -1,7 +1,8 @@
 //! Copying with 64-byte moves, masked up to 64 bytes only: for CPUs on which a masked move that reaches into a second line
 //! costs more than a branch.
 //!
-//! On Sapphire Rapids, ticks a call at random offsets: 40 bytes 5.5 here and 8.1 by [`avx512`](super::avx512), 100 bytes 5.5 and
+//! On Sapphire Rapids, ticks a call of prototypes of both at random offsets, that of [`avx512`](super::avx512) with a branch for
+//! the end of a page: 40 bytes 5.5 here and 8.1 by [`avx512`](super::avx512), 100 bytes 5.5 and
 //! 8.2; sizes of the fleet's memcpy sets that no predictor can learn 19.6 / 18.3 / 27.9 / 11.9 / 16.8 / 9.1 here and 18.8 / 15.8
 //! / 26.0 / 12.5 / 14.7 / 10.7 there.
 

@@ -1,7 +1,8 @@
 //! Zeroing with 64-byte stores, masked up to 64 bytes only: for CPUs on which a masked store that reaches into a second line
 //! costs more than a branch.
 //!
-//! On Sapphire Rapids, ticks a call at random offsets: 40 bytes 4.9 here and 14.6 by [`avx512`](super::avx512), 100 bytes 4.9 and
+//! On Sapphire Rapids, ticks a call of prototypes of both at random offsets, that of [`avx512`](super::avx512) with a branch for
+//! the end of a page: 40 bytes 4.9 here and 14.6 by [`avx512`](super::avx512), 100 bytes 4.9 and
 //! 13.7, 200 bytes 8.3 and 13.7; sizes of the fleet's memset sets that no predictor can learn 14.6 / 9.8 / 28.0 / 13.2 / 21.2 /
 //! 17.9 here and 12.1 / 12.5 / 21.1 / 11.7 / 16.5 / 14.4 there.
 
