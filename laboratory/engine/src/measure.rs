@@ -6,7 +6,7 @@ use super::prove::{self, Proof, Verdict};
 use super::thresholds::{Needs, Schedule, id_in};
 use crate::interrupt;
 use crate::protocol::{Job, MeasureJob, Message, SituationJob};
-use crate::supervise::{End, SpawnError, Supervisor};
+use crate::supervise::{End, SuperviseError, Supervisor};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::process;
 use carryline_results::gather::{Gathered, Replicate, Situation};
@@ -103,7 +103,7 @@ pub fn run(
     proofs: &[Proof],
     ground: &Ground<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
-) -> Result<Outcome, SpawnError> {
+) -> Result<Outcome, SuperviseError> {
     let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
     let outcome = Outcome { gathered, ..Outcome::default() };
     let out =
@@ -170,7 +170,7 @@ impl Run<'_> {
         seed: u64,
         time: Duration,
         arrived: &mut dyn FnMut(&RoundRecord),
-    ) -> Result<(), SpawnError> {
+    ) -> Result<(), SuperviseError> {
         let deadline = Instant::now() + time;
         let mut finished = vec![false; self.plan.situations.len()];
         // Every lost worker costs a subject, so this ends.

@@ -2,7 +2,7 @@
 //!
 //! A worker gets one [`Job`] as JSON on its standard input and answers with lines on a descriptor of its own: the
 //! run's token, a space, a [`Message`] as JSON. Standard output and error lead nowhere, for a routine under test may
-//! print what it likes; a line without the token is not the worker's and is ignored.
+//! print what it likes; a line without the token is not the worker's and is ignored; one with it that is no message is an error.
 
 use crate::probe::Series;
 use carryline_conditions::Condition;
@@ -14,6 +14,7 @@ use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
 use carryline_verification::{Counterexample, ProofSummary};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The environment variable with the number of the descriptor that messages go to.
 pub const CHANNEL_VARIABLE: &str = "CARRYLINE_WORKER_CHANNEL";
@@ -58,6 +59,20 @@ pub enum Job {
     Measure(MeasureJob),
     /// Time the loops of a shared object.
     Loops(LoopsJob),
+}
+
+/// What is being done, in a few words.
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Job::Load { plugin } => write!(f, "load {plugin}"),
+            Job::Probe(job) => write!(f, "probe {}, replicate {}", job.name, job.replicate),
+            Job::Prove { subject, .. } => write!(f, "prove {subject}"),
+            Job::Trace { subject, len } => write!(f, "trace {subject} at {len} bytes"),
+            Job::Measure(job) => write!(f, "measure, replicate {}", job.replicate),
+            Job::Loops(job) => write!(f, "time the loops of {}", job.file.display()),
+        }
+    }
 }
 
 /// One replicate's work.

@@ -4,7 +4,7 @@ use super::progress::Progress;
 use super::thresholds;
 use crate::interrupt;
 use crate::protocol::{Job, Message};
-use crate::supervise::{End, SpawnError, Supervisor};
+use crate::supervise::{End, SuperviseError, Supervisor};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
 use carryline_verification::status::Now;
@@ -46,7 +46,7 @@ pub fn all(
     subjects: &[SubjectId],
     seed: u64,
     progress: &Progress,
-) -> Result<Vec<Proof>, SpawnError> {
+) -> Result<Vec<Proof>, SuperviseError> {
     let next = AtomicUsize::new(0);
     let proofs = Mutex::new(Vec::new());
     let failure = Mutex::new(None);
@@ -91,7 +91,7 @@ fn one(
     plugins: &[String],
     subject: &SubjectId,
     seed: u64,
-) -> Result<Option<Verdict>, SpawnError> {
+) -> Result<Option<Verdict>, SuperviseError> {
     let family = Family::from_name(&subject.family);
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
