@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::thresholds;
 use crate::interrupt;
-use crate::protocol::{Job, Message};
+use crate::protocol::{ProveAnswer, ProveJob};
 use crate::supervise::{End, SuperviseError, Supervisor};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
@@ -96,18 +96,15 @@ fn one(
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
     }
-    let job = Job::Prove { plugins: plugins.to_vec(), subject: subject.clone(), seed };
+    let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed };
     let mut verdict = None;
-    let mut said = String::new();
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
-    let end = supervisor.run_with(started, &job, 0, &interrupt::requested, &mut |message| match message {
-        Message::Proved { summary, .. } => verdict = Some(Verdict::Proved(summary)),
-        Message::Disproved { counterexample, .. } => verdict = Some(failed(counterexample)),
-        Message::LoadFailed { reason, .. } | Message::Unproved { reason, .. } => {
-            verdict = Some(Verdict::NotProved(reason))
-        }
-        Message::Panicked(text) => said = text,
-        _ => {}
+    let end = supervisor.run_with(started, job, 0, &interrupt::requested, &mut |answer| {
+        verdict = Some(match answer {
+            ProveAnswer::Proved(summary) => Verdict::Proved(summary),
+            ProveAnswer::Disproved(counterexample) => failed(counterexample),
+            ProveAnswer::Unproved { reason } => Verdict::NotProved(reason),
+        });
     })?;
     let family = family.unwrap_or(Family::Zero);
     Ok(match (&end, verdict) {
@@ -117,7 +114,9 @@ fn one(
         (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
             Some(verdict)
         }
-        _ if !said.is_empty() => Some(Verdict::NotProved(format!("the worker process gave up: {said}"))),
+        (End::Exited { panic: Some(text), .. }, _) => {
+            Some(Verdict::NotProved(format!("the worker process gave up: {text}")))
+        }
         (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
         _ => loss(&end, family, seed),
     })
@@ -154,7 +153,7 @@ pub fn loss(end: &End, family: Family, seed: u64) -> Option<Verdict> {
     Some(match end {
         End::Done | End::Stopped => return None,
         End::Crashed { signal, now } => Verdict::Crashed(at(now, Ending::Signal(*signal))),
-        End::Exited { code, now } => Verdict::Crashed(at(now, Ending::Exit(*code))),
+        End::Exited { code, now, .. } => Verdict::Crashed(at(now, Ending::Exit(*code))),
         End::TimedOut { now } => Verdict::TimedOut(at(now, Ending::TimedOut)),
     })
 }

@@ -6,6 +6,7 @@
 
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, Message, PADDING_VARIABLE, STATUS_VARIABLE, THRESHOLDS_VARIABLE, TOKEN_VARIABLE,
+    Task,
 };
 use carryline_machine::c_library::{self, TUNABLES_VARIABLE};
 use carryline_variants::c_library::Thresholds;
@@ -13,6 +14,7 @@ use carryline_verification::status::{Now, StatusPage};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -118,6 +120,8 @@ pub enum End {
         code: i32,
         /// What it was doing.
         now: Now,
+        /// What the worker's own code said when it gave up, if it did.
+        panic: Option<String>,
     },
     /// It was killed because nothing moved.
     TimedOut {
@@ -138,61 +142,64 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts a worker on a job, hands over its messages as they come, and returns when it has ended. `stop` is asked
+    /// Starts a worker on a job, hands over its answers as they come, and returns when it has ended. `stop` is asked
     /// about twenty times a second. `padding` shifts the worker's stack. Its C library is as installed.
     ///
     /// # Errors
     /// When the process cannot be started, or sends a line that cannot be read.
-    pub fn run(
+    pub fn run<T: Task>(
         &self,
-        job: &Job,
+        task: T,
         padding: usize,
         stop: &dyn Fn() -> bool,
-        on_message: &mut dyn FnMut(Message),
+        on_answer: &mut dyn FnMut(T::Answer),
     ) -> Result<End, SuperviseError> {
-        self.run_with(Thresholds::AsInstalled, job, padding, stop, on_message)
+        self.run_with(Thresholds::AsInstalled, task, padding, stop, on_answer)
     }
 
     /// The same in a worker whose C library has those thresholds.
     ///
     /// # Errors
     /// As [`Supervisor::run`].
-    pub fn run_with(
+    pub fn run_with<T: Task>(
         &self,
         thresholds: Thresholds,
-        job: &Job,
+        task: T,
         padding: usize,
         stop: &dyn Fn() -> bool,
-        on_message: &mut dyn FnMut(Message),
+        on_answer: &mut dyn FnMut(T::Answer),
     ) -> Result<End, SuperviseError> {
+        let job = task.into();
         let status = StatusPage::create()?;
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
         let token = format!(
             "{:016x}",
             u64::from(std::process::id()) << 32 | u64::from(reader.as_raw_fd().unsigned_abs())
         );
-        let child = self.spawn(thresholds, job, padding, &token, &status, &writer)?;
+        let child = self.spawn(thresholds, &job, padding, &token, &status, &writer)?;
         drop(writer);
         let mut guard = Guard { child };
         let mut lines = Lines { reader: File::from(reader), token, pending: Vec::new(), open: true };
-        let mut done = false;
+        let (mut done, mut panic) = (false, None);
+        let mut take = |message| match message {
+            Message::Answer(answer) => on_answer(answer),
+            Message::Panicked(text) => panic = Some(text),
+            Message::Done => done = true,
+        };
         let mut beat = (status.now().beat, Instant::now());
         let outcome = loop {
             lines.wait(POLL)?;
             let mut silent = true;
-            while let Some(message) = lines.next().map_err(|error| error.during(job))? {
+            while let Some(message) = lines.next().map_err(|error| error.during(&job))? {
                 silent = false;
-                done |= matches!(message, Message::Done);
-                on_message(message);
+                take(message);
             }
             if let Some(exit) = guard.child.try_wait()? {
                 // What it had written before it ended is still in the pipe.
-                let mut last = |message| {
-                    done |= matches!(message, Message::Done);
-                    on_message(message);
-                };
-                lines.drain(&mut last).map_err(|error| error.during(job))?;
-                break ended(exit, done, status.now());
+                while let Some(message) = lines.next().map_err(|error| error.during(&job))? {
+                    take(message);
+                }
+                break ended(exit, done, panic, status.now());
             }
             if stop() {
                 break End::Stopped;
@@ -259,11 +266,11 @@ impl Supervisor {
     }
 }
 
-fn ended(exit: ExitStatus, done: bool, now: Now) -> End {
+fn ended(exit: ExitStatus, done: bool, panic: Option<String>, now: Now) -> End {
     match (exit.signal(), exit.code()) {
         (None, Some(0)) if done => End::Done,
         (Some(signal), _) => End::Crashed { signal, now },
-        (None, code) => End::Exited { code: code.unwrap_or(-1), now },
+        (None, code) => End::Exited { code: code.unwrap_or(-1), now, panic },
     }
 }
 
@@ -334,7 +341,7 @@ impl Lines {
     }
 
     /// The next message that has arrived in full.
-    fn next(&mut self) -> Result<Option<Message>, ReadError> {
+    fn next<A: DeserializeOwned>(&mut self) -> Result<Option<Message<A>>, ReadError> {
         loop {
             while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();
@@ -347,17 +354,10 @@ impl Lines {
             }
         }
     }
-
-    fn drain(&mut self, on_message: &mut dyn FnMut(Message)) -> Result<(), ReadError> {
-        while let Some(message) = self.next()? {
-            on_message(message);
-        }
-        Ok(())
-    }
 }
 
 /// A line's message; `None` if the line is not the worker's. Garbage may stand before the token on the same line.
-fn parse(line: &[u8], token: &str) -> Result<Option<Message>, UnreadableLine> {
+fn parse<A: DeserializeOwned>(line: &[u8], token: &str) -> Result<Option<Message<A>>, UnreadableLine> {
     let text = String::from_utf8_lossy(line);
     let Some((_, ours)) = text.split_once(token) else { return Ok(None) };
     let ours = ours.trim();
@@ -367,13 +367,18 @@ fn parse(line: &[u8], token: &str) -> Result<Option<Message>, UnreadableLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::{LoadAnswer, LoadJob, ProbeAnswer};
+
+    fn parsed(line: &[u8]) -> Option<Message<LoadAnswer>> {
+        parse(line, "abc").expect("readable, or not the worker's")
+    }
 
     #[test]
     fn only_the_workers_own_lines_count() {
-        assert!(matches!(parse(b"abc \"done\"\n", "abc"), Ok(Some(Message::Done))));
-        assert!(matches!(parse(b"printed without end abc \"done\"\n", "abc"), Ok(Some(Message::Done))));
-        assert!(matches!(parse(b"\"done\"\n", "abc"), Ok(None)));
-        assert!(matches!(parse(b"\xff\xfe\n", "abc"), Ok(None)));
+        assert!(matches!(parsed(b"abc \"done\"\n"), Some(Message::Done)));
+        assert!(matches!(parsed(b"printed without end abc \"done\"\n"), Some(Message::Done)));
+        assert!(parsed(b"\"done\"\n").is_none());
+        assert!(parsed(b"\xff\xfe\n").is_none());
     }
 
     /// Lines of a worker that has ended.
@@ -386,26 +391,35 @@ mod tests {
     #[test]
     fn a_line_of_the_worker_that_cannot_be_read_is_an_error_that_names_line_and_job() {
         // What JSON makes of a NaN.
-        let nan = "{\"setup\":{\"ticks_per_ns\":null,\"pin_error\":null,\"counter_error\":null}}";
+        let nan =
+            "{\"answer\":{\"setup\":{\"ticks_per_ns\":null,\"pin_error\":null,\"counter_error\":null}}}";
         let mut lines = said(format!("a routine prints\nabc {nan}\nabc \"done\"\n").as_bytes());
-        let error = lines.next().expect_err("not dropped");
-        let job = Job::Load { plugin: "f.so:sum:checksum".to_owned() };
-        let text = error.during(&job).to_string();
+        let error = lines.next::<ProbeAnswer>().expect_err("not dropped");
+        let job = LoadJob { plugin: "f.so:sum:checksum".to_owned() };
+        let text = error.during(&job.into()).to_string();
         assert!(text.contains("load f.so:sum:checksum"), "{text}");
         assert!(text.contains("null, expected f64"), "{text}");
         assert!(text.contains("pin_error"), "{text}");
     }
 
     #[test]
+    fn an_answer_to_another_job_is_an_error() {
+        let line = b"abc {\"answer\":\"loaded\"}\n";
+        assert!(matches!(said(line).next(), Ok(Some(Message::Answer(LoadAnswer::Loaded)))));
+        let text = said(line).next::<ProbeAnswer>().expect_err("probes load nothing").to_string();
+        assert!(text.contains("unknown variant `loaded`"), "{text}");
+    }
+
+    #[test]
     fn a_long_line_is_cut_where_it_is_named() {
         let line = format!("abc \"{}\n", "ü".repeat(5000));
-        let text = said(line.as_bytes()).next().expect_err("no end").to_string();
+        let text = said(line.as_bytes()).next::<LoadAnswer>().expect_err("no end").to_string();
         assert!(text.contains("(10001 bytes in all)"), "{text}");
         assert!(text.len() < 1000, "{}", text.len());
     }
 
     #[test]
     fn a_line_cut_off_by_the_workers_death_is_no_line() {
-        assert!(matches!(said(b"abc \"don").next(), Ok(None)));
+        assert!(matches!(said(b"abc \"don").next::<LoadAnswer>(), Ok(None)));
     }
 }
