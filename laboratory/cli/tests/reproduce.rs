@@ -3,7 +3,7 @@
 
 mod support;
 
-use carryline_engine::protocol::{Job, Message, ProbeJob};
+use carryline_engine::protocol::{ProbeAnswer, ProbeJob};
 use carryline_engine::supervise::{End, Supervisor};
 use carryline_machine::environment::CacheSizes;
 use serde_json::Value;
@@ -151,10 +151,10 @@ fn what_the_cpu_lacks_is_a_row_with_the_reason() {
 }
 
 /// What a planted probe says, and how its worker ends.
-fn planted(fate: &str) -> (Vec<Message>, End) {
+fn planted(fate: &str) -> (Vec<ProbeAnswer>, End) {
     let supervisor =
         Supervisor { program: env!("CARGO_BIN_EXE_carryline").into(), patience: Duration::from_secs(3) };
-    let job = Job::Probe(ProbeJob {
+    let job = ProbeJob {
         name: if fate == "unknown" { "no such special" } else { "planted" }.to_owned(),
         parameters: serde_json::json!({ "fate": [fate] }),
         replicate: 0,
@@ -162,31 +162,31 @@ fn planted(fate: &str) -> (Vec<Message>, End) {
         total_ms: 50,
         cpu: None,
         caches: CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
-    });
-    let mut messages = Vec::new();
-    let end = supervisor.run(&job, 0, &|| false, &mut |message| messages.push(message)).expect("a worker");
-    (messages, end)
+    };
+    let mut answers = Vec::new();
+    let end = supervisor.run(job, 0, &|| false, &mut |answer| answers.push(answer)).expect("a worker");
+    (answers, end)
 }
 
 #[test]
 fn a_special_measurement_that_dies_costs_a_reason_and_nothing_else() {
-    let rounds = |messages: &[Message]| {
-        messages.iter().filter(|message| matches!(message, Message::ProbeRound { .. })).count()
+    let rounds = |answers: &[ProbeAnswer]| {
+        answers.iter().filter(|answer| matches!(answer, ProbeAnswer::Round(_))).count()
     };
-    let (messages, end) = planted("good");
+    let (answers, end) = planted("good");
     assert_eq!(end, End::Done);
-    assert!(rounds(&messages) >= 3);
-    assert!(messages.iter().any(|m| matches!(m, Message::ProbeEnd { facts } if facts["rounds"].is_u64())));
-    let (messages, end) = planted("crash");
+    assert!(rounds(&answers) >= 3);
+    assert!(answers.iter().any(|m| matches!(m, ProbeAnswer::End { facts } if facts["rounds"].is_u64())));
+    let (answers, end) = planted("crash");
     assert!(matches!(end, End::Crashed { .. }), "{end:?}");
-    assert_eq!(rounds(&messages), 2);
-    let (messages, end) = planted("hang");
+    assert_eq!(rounds(&answers), 2);
+    let (answers, end) = planted("hang");
     assert!(matches!(end, End::TimedOut { .. }), "{end:?}");
-    assert_eq!(rounds(&messages), 2);
+    assert_eq!(rounds(&answers), 2);
     for (fate, reason) in [("impossible", "planted"), ("unknown", "no such special")] {
-        let (messages, end) = planted(fate);
+        let (answers, end) = planted(fate);
         assert_eq!(end, End::Done, "{fate}");
-        let said = |m: &Message| matches!(m, Message::ProbeImpossible { reason: r } if r.contains(reason));
-        assert!(messages.iter().any(said), "{fate}: {messages:?}");
+        let said = |m: &ProbeAnswer| matches!(m, ProbeAnswer::Impossible { reason: r } if r.contains(reason));
+        assert!(answers.iter().any(said), "{fate}: {answers:?}");
     }
 }

@@ -5,8 +5,8 @@ use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
 use super::thresholds::{Needs, Schedule, id_in};
 use crate::interrupt;
-use crate::protocol::{Job, MeasureJob, Message, SituationJob};
-use crate::supervise::{End, SpawnError, Supervisor};
+use crate::protocol::{Disturbed, MeasureAnswer, MeasureJob, ProcessSetup, SituationJob};
+use crate::supervise::{End, SuperviseError, Supervisor};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::process;
 use carryline_results::gather::{Gathered, Replicate, Situation};
@@ -103,7 +103,7 @@ pub fn run(
     proofs: &[Proof],
     ground: &Ground<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
-) -> Result<Outcome, SpawnError> {
+) -> Result<Outcome, SuperviseError> {
     let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
     let outcome = Outcome { gathered, ..Outcome::default() };
     let out =
@@ -170,7 +170,7 @@ impl Run<'_> {
         seed: u64,
         time: Duration,
         arrived: &mut dyn FnMut(&RoundRecord),
-    ) -> Result<(), SpawnError> {
+    ) -> Result<(), SuperviseError> {
         let deadline = Instant::now() + time;
         let mut finished = vec![false; self.plan.situations.len()];
         // Every lost worker costs a subject, so this ends.
@@ -186,28 +186,23 @@ impl Run<'_> {
             let Ground { supervisor, progress, stop, .. } = *self.ground;
             let (outcome, plan) = (&mut self.outcome, self.plan);
             let processes = self.processes;
-            let end = supervisor.run_with(kind, &Job::Measure(job), padding, stop, &mut |message| {
+            let end = supervisor.run_with(kind, job, padding, stop, &mut |answer| {
                 progress.tick();
-                match message {
-                    Message::Setup { ticks_per_ns, pin_error, counter_error } => {
+                match answer {
+                    MeasureAnswer::Setup(ProcessSetup { ticks_per_ns, pin_error, counter_error }) => {
                         outcome.ticks_per_ns.push(ticks_per_ns);
                         outcome.pin_error = pin_error;
                         outcome.counter_error = counter_error;
                     }
-                    Message::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
-                    Message::Disproved { subject, counterexample } => {
+                    MeasureAnswer::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
+                    MeasureAnswer::Disproved { subject, counterexample } => {
                         let verdict = prove::failed(counterexample);
                         lost.push((job_subjects[subject].clone(), verdict));
                     }
-                    Message::Unproved { subject, reason } => {
+                    MeasureAnswer::Unproved { subject, reason } => {
                         lost.push((job_subjects[subject].clone(), Verdict::NotProved(reason)));
                     }
-                    Message::LoadFailed { plugin, reason } => {
-                        if let Some((_, id)) = plan.plugins.iter().find(|(word, _)| *word == plugin) {
-                            lost.push((id.clone(), Verdict::NotProved(reason)));
-                        }
-                    }
-                    Message::Begin { situation, members, steady } => {
+                    MeasureAnswer::Begin { situation, members, steady } => {
                         let index = situation as usize;
                         let name = &plan.situations[index].name;
                         progress.say(match plan.replicates {
@@ -217,7 +212,7 @@ impl Run<'_> {
                         let order = place_members(&members, &places[&situation]);
                         partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
                     }
-                    Message::Round { situation, mut round } => {
+                    MeasureAnswer::Round { situation, mut round } => {
                         let Some((measured, order)) = partial.get_mut(&situation) else { return };
                         let planned = &plan.situations[situation as usize];
                         let mut by_place = vec![f64::NAN; planned.places()];
@@ -229,7 +224,7 @@ impl Run<'_> {
                         arrived(&record);
                         measured.rounds.push(record.round);
                     }
-                    Message::End { situation, observed, wrong } => {
+                    MeasureAnswer::End { situation, observed, wrong } => {
                         let index = situation as usize;
                         if let Some((mut measured, order)) = partial.remove(&situation) {
                             for member in wrong {
@@ -242,25 +237,17 @@ impl Run<'_> {
                         }
                         finished[index] = true;
                     }
-                    Message::Impossible { situation, reason } => {
+                    MeasureAnswer::Impossible { situation, reason } => {
                         let index = situation as usize;
                         finished[index] = true;
                         for place in 0..plan.situations[index].subjects.len() {
                             outcome.gathered[index].lose(place, Status::Unsupported, reason.clone());
                         }
                     }
-                    Message::Disturbance { involuntary_switches, stolen } => {
+                    MeasureAnswer::Disturbance(Disturbed { involuntary_switches, stolen }) => {
                         outcome.involuntary_switches += involuntary_switches;
                         outcome.stolen = outcome.stolen.max(stolen);
                     }
-                    // What other jobs say.
-                    Message::ProbeBegin { .. }
-                    | Message::ProbeRound(_)
-                    | Message::ProbeEnd { .. }
-                    | Message::ProbeImpossible { .. }
-                    | Message::Traced(_)
-                    | Message::Compared { .. } => {}
-                    Message::Loaded | Message::Proved { .. } | Message::Panicked(_) | Message::Done => {}
                 }
             })?;
             for (id, verdict) in lost {

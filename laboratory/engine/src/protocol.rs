@@ -1,8 +1,8 @@
 //! What the command and its worker processes say to each other.
 //!
 //! A worker gets one [`Job`] as JSON on its standard input and answers with lines on a descriptor of its own: the
-//! run's token, a space, a [`Message`] as JSON. Standard output and error lead nowhere, for a routine under test may
-//! print what it likes; a line without the token is not the worker's and is ignored.
+//! run's token, a space, a [`Message`] as JSON. Every job has answers of its own ([`Task`]). Standard output and error lead nowhere, for a routine under test may
+//! print what it likes; a line without the token is not the worker's and is ignored; one with it that is no message is an error.
 
 use crate::probe::Series;
 use carryline_conditions::Condition;
@@ -13,7 +13,9 @@ use carryline_sampler::object_loops::{Compared, LoopsJob};
 use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
 use carryline_verification::{Counterexample, ProofSummary};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The environment variable with the number of the descriptor that messages go to.
 pub const CHANNEL_VARIABLE: &str = "CARRYLINE_WORKER_CHANNEL";
@@ -32,32 +34,87 @@ pub const PADDING_VARIABLE: &str = "CARRYLINE_WORKER_PADDING";
 #[serde(rename_all = "snake_case")]
 pub enum Job {
     /// Load a plug-in and find its symbol.
-    Load {
-        /// As on the command line: `FILE.so:SYMBOL:FAMILY`.
-        plugin: String,
-    },
+    Load(LoadJob),
     /// A probe.
     Probe(ProbeJob),
     /// Prove one subject in full.
-    Prove {
-        /// Plug-ins to load first, as on the command line.
-        plugins: Vec<String>,
-        /// What to prove.
-        subject: SubjectId,
-        /// Decides the random part of the proof.
-        seed: u64,
-    },
+    Prove(ProveJob),
     /// Follow a call of one subject, instruction by instruction.
-    Trace {
-        /// What to call.
-        subject: SubjectId,
-        /// With how many bytes.
-        len: usize,
-    },
+    Trace(TraceJob),
     /// Be a replicate: prove, then measure.
     Measure(MeasureJob),
     /// Time the loops of a shared object.
     Loops(LoopsJob),
+}
+
+/// A job, and what can be answered to it.
+pub trait Task: Into<Job> {
+    /// What the worker says while it does the job.
+    type Answer: Serialize + DeserializeOwned;
+}
+
+macro_rules! tasks {
+    ($($job:ident: $task:ty => $answer:ty;)*) => {$(
+        impl From<$task> for Job {
+            fn from(task: $task) -> Job {
+                Job::$job(task)
+            }
+        }
+
+        impl Task for $task {
+            type Answer = $answer;
+        }
+    )*};
+}
+
+tasks! {
+    Load: LoadJob => LoadAnswer;
+    Probe: ProbeJob => ProbeAnswer;
+    Prove: ProveJob => ProveAnswer;
+    Trace: TraceJob => TraceAnswer;
+    Measure: MeasureJob => MeasureAnswer;
+    Loops: LoopsJob => LoopsAnswer;
+}
+
+/// What is being done, in a few words.
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Job::Load(job) => write!(f, "load {}", job.plugin),
+            Job::Probe(job) => write!(f, "probe {}, replicate {}", job.name, job.replicate),
+            Job::Prove(job) => write!(f, "prove {}", job.subject),
+            Job::Trace(job) => write!(f, "trace {} at {} bytes", job.subject, job.len),
+            Job::Measure(job) => write!(f, "measure, replicate {}", job.replicate),
+            Job::Loops(job) => write!(f, "time the loops of {}", job.file.display()),
+        }
+    }
+}
+
+/// Loading a plug-in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LoadJob {
+    /// As on the command line: `FILE.so:SYMBOL:FAMILY`.
+    pub plugin: String,
+}
+
+/// A full proof.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProveJob {
+    /// Plug-ins to load first, as on the command line.
+    pub plugins: Vec<String>,
+    /// What to prove.
+    pub subject: SubjectId,
+    /// Decides the random part of the proof.
+    pub seed: u64,
+}
+
+/// One call, followed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TraceJob {
+    /// What to call.
+    pub subject: SubjectId,
+    /// With how many bytes.
+    pub len: usize,
 }
 
 /// One replicate's work.
@@ -120,23 +177,63 @@ pub struct SituationJob {
 /// What a worker says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Message {
-    /// The plug-in is there.
+pub enum Message<A> {
+    /// To its job.
+    Answer(A),
+    /// The worker's own code gave up.
+    Panicked(String),
+    /// Everything asked for has been done.
+    Done,
+}
+
+/// Whether a plug-in can be loaded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadAnswer {
+    /// It is there.
     Loaded,
-    /// A plug-in cannot be loaded.
-    LoadFailed {
-        /// As on the command line.
-        plugin: String,
+    /// It cannot be loaded.
+    Failed {
         /// Why.
         reason: String,
     },
-    /// A subject is proved.
-    Proved {
-        /// Its index in the job (0 in a proof of one).
-        subject: usize,
-        /// What was done.
-        summary: ProofSummary,
+}
+
+/// What came of a proof.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProveAnswer {
+    /// The subject is proved; what was done.
+    Proved(ProofSummary),
+    /// The subject is wrong; the input that shows it.
+    Disproved(Box<Counterexample>),
+    /// Nothing is known about the subject: it cannot be loaded, the CPU lacks what it needs, or there was no memory for
+    /// the proof.
+    Unproved {
+        /// Why.
+        reason: String,
     },
+}
+
+/// What came of following a call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceAnswer {
+    /// What the call executed.
+    Traced(Executed),
+    /// It cannot be followed.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a replicate says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MeasureAnswer {
+    /// What is to be known of the process itself.
+    Setup(ProcessSetup),
     /// A subject is wrong.
     Disproved {
         /// Its index in the job.
@@ -144,26 +241,16 @@ pub enum Message {
         /// The input that shows it.
         counterexample: Box<Counterexample>,
     },
-    /// Nothing is known about a subject: the CPU lacks what it needs, or there was no memory for the proof.
+    /// Nothing is known about a subject: it cannot be loaded, the CPU lacks what it needs, or there was no memory for
+    /// the proof.
     Unproved {
         /// Its index in the job.
         subject: usize,
         /// Why.
         reason: String,
     },
-    /// What a call executed.
-    Traced(Executed),
     /// The machine's limits.
     Limits(Vec<Limit>),
-    /// What is to be known of the process itself.
-    Setup {
-        /// TSC ticks per nanosecond.
-        ticks_per_ns: f64,
-        /// Why it could not stay on its CPU, if so.
-        pin_error: Option<String>,
-        /// Why cycles are not counted, if so.
-        counter_error: Option<String>,
-    },
     /// A situation begins.
     Begin {
         /// Its index in the plan.
@@ -196,41 +283,64 @@ pub enum Message {
         /// Why.
         reason: String,
     },
-    /// A probe has been set up.
-    ProbeBegin {
+    /// What disturbed the process.
+    Disturbance(Disturbed),
+}
+
+/// What a replicate of a probe says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeAnswer {
+    /// What is to be known of the process itself.
+    Setup(ProcessSetup),
+    /// The probe has been set up.
+    Begin {
         /// What each round samples.
         series: Vec<Series>,
         /// Indices of series that measure the same thing.
         twins: Vec<(usize, usize)>,
     },
-    /// A round of a probe is finished.
-    ProbeRound(Round),
-    /// A probe is finished.
-    ProbeEnd {
+    /// A round is finished.
+    Round(Round),
+    /// The probe is finished.
+    End {
         /// What it established besides.
         facts: serde_json::Value,
     },
-    /// A probe cannot run on this machine.
-    ProbeImpossible {
+    /// The probe cannot run on this machine.
+    Impossible {
         /// Why.
         reason: String,
     },
-    /// Loops of a shared object were compared, or refused.
-    Compared {
-        /// The comparison's index in the job.
-        comparison: usize,
-        /// What came of it.
-        compared: Compared,
-    },
     /// What disturbed the process.
-    Disturbance {
-        /// Times the kernel took the CPU away.
-        involuntary_switches: u64,
-        /// Share of the machine's time that the hypervisor took meanwhile, 0 to 1.
-        stolen: f64,
-    },
-    /// The worker's own code gave up.
-    Panicked(String),
-    /// Everything asked for has been done.
-    Done,
+    Disturbance(Disturbed),
+}
+
+/// Loops of a shared object were compared, or refused.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LoopsAnswer {
+    /// The comparison's index in the job.
+    pub comparison: usize,
+    /// What came of it.
+    pub compared: Compared,
+}
+
+/// What is to be known of a worker process that measures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProcessSetup {
+    /// TSC ticks per nanosecond.
+    pub ticks_per_ns: f64,
+    /// Why it could not stay on its CPU, if so.
+    pub pin_error: Option<String>,
+    /// Why cycles are not counted, if so.
+    pub counter_error: Option<String>,
+}
+
+/// What disturbed a worker process.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Disturbed {
+    /// Times the kernel took the CPU away.
+    pub involuntary_switches: u64,
+    /// Share of the machine's time that the hypervisor took meanwhile, 0 to 1.
+    pub stolen: f64,
 }

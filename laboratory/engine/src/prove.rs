@@ -3,8 +3,8 @@
 use super::progress::Progress;
 use super::thresholds;
 use crate::interrupt;
-use crate::protocol::{Job, Message};
-use crate::supervise::{End, SpawnError, Supervisor};
+use crate::protocol::{ProveAnswer, ProveJob};
+use crate::supervise::{End, SuperviseError, Supervisor};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
 use carryline_verification::status::Now;
@@ -46,7 +46,7 @@ pub fn all(
     subjects: &[SubjectId],
     seed: u64,
     progress: &Progress,
-) -> Result<Vec<Proof>, SpawnError> {
+) -> Result<Vec<Proof>, SuperviseError> {
     let next = AtomicUsize::new(0);
     let proofs = Mutex::new(Vec::new());
     let failure = Mutex::new(None);
@@ -91,23 +91,20 @@ fn one(
     plugins: &[String],
     subject: &SubjectId,
     seed: u64,
-) -> Result<Option<Verdict>, SpawnError> {
+) -> Result<Option<Verdict>, SuperviseError> {
     let family = Family::from_name(&subject.family);
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
     }
-    let job = Job::Prove { plugins: plugins.to_vec(), subject: subject.clone(), seed };
+    let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed };
     let mut verdict = None;
-    let mut said = String::new();
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
-    let end = supervisor.run_with(started, &job, 0, &interrupt::requested, &mut |message| match message {
-        Message::Proved { summary, .. } => verdict = Some(Verdict::Proved(summary)),
-        Message::Disproved { counterexample, .. } => verdict = Some(failed(counterexample)),
-        Message::LoadFailed { reason, .. } | Message::Unproved { reason, .. } => {
-            verdict = Some(Verdict::NotProved(reason))
-        }
-        Message::Panicked(text) => said = text,
-        _ => {}
+    let end = supervisor.run_with(started, job, 0, &interrupt::requested, &mut |answer| {
+        verdict = Some(match answer {
+            ProveAnswer::Proved(summary) => Verdict::Proved(summary),
+            ProveAnswer::Disproved(counterexample) => failed(counterexample),
+            ProveAnswer::Unproved { reason } => Verdict::NotProved(reason),
+        });
     })?;
     let family = family.unwrap_or(Family::Zero);
     Ok(match (&end, verdict) {
@@ -117,7 +114,9 @@ fn one(
         (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
             Some(verdict)
         }
-        _ if !said.is_empty() => Some(Verdict::NotProved(format!("the worker process gave up: {said}"))),
+        (End::Exited { panic: Some(text), .. }, _) => {
+            Some(Verdict::NotProved(format!("the worker process gave up: {text}")))
+        }
         (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
         _ => loss(&end, family, seed),
     })
@@ -154,7 +153,7 @@ pub fn loss(end: &End, family: Family, seed: u64) -> Option<Verdict> {
     Some(match end {
         End::Done | End::Stopped => return None,
         End::Crashed { signal, now } => Verdict::Crashed(at(now, Ending::Signal(*signal))),
-        End::Exited { code, now } => Verdict::Crashed(at(now, Ending::Exit(*code))),
+        End::Exited { code, now, .. } => Verdict::Crashed(at(now, Ending::Exit(*code))),
         End::TimedOut { now } => Verdict::TimedOut(at(now, Ending::TimedOut)),
     })
 }

@@ -1,7 +1,7 @@
 //! Which subjects take part: by family, by name, and the user's own plug-ins.
 
 use crate::failure::{Failure, usage};
-use crate::protocol::{Job, Message};
+use crate::protocol::{LoadAnswer, LoadJob};
 use crate::supervise::{End, Supervisor};
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_variants::{Family, Role, Variant};
@@ -77,11 +77,10 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
     for word in words {
         let spec = PluginSpec::parse(word).map_err(|error| usage(error.to_string()))?;
         let mut reason = None;
-        let job = Job::Load { plugin: word.clone() };
-        let end = supervisor.run(&job, 0, &crate::interrupt::requested, &mut |message| {
-            if let Message::LoadFailed { reason: why, .. } = message {
-                reason = Some(why);
-            }
+        let job = LoadJob { plugin: word.clone() };
+        let end = supervisor.run(job, 0, &crate::interrupt::requested, &mut |answer| match answer {
+            LoadAnswer::Loaded => {}
+            LoadAnswer::Failed { reason: why } => reason = Some(why),
         })?;
         match (end, reason) {
             (_, Some(reason)) => return Err(usage(reason)),

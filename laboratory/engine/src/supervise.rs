@@ -6,6 +6,7 @@
 
 use crate::protocol::{
     CHANNEL_VARIABLE, Job, Message, PADDING_VARIABLE, STATUS_VARIABLE, THRESHOLDS_VARIABLE, TOKEN_VARIABLE,
+    Task,
 };
 use carryline_machine::c_library::{self, TUNABLES_VARIABLE};
 use carryline_variants::c_library::Thresholds;
@@ -13,6 +14,7 @@ use carryline_verification::status::{Now, StatusPage};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -28,16 +30,67 @@ const STATUS_FD: RawFd = 201;
 const LONGEST_LINE: usize = 16 << 20;
 /// What [`THRESHOLDS_VARIABLE`] says to a worker whose C library has raised thresholds.
 const RAISED: &str = "raised";
+/// Characters of an unreadable line that its error shows.
+const MOST_SHOWN: usize = 200;
 const POLL: Duration = Duration::from_millis(50);
 
-/// A worker cannot be started.
+/// A worker cannot be started or understood.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot start a worker process: {0}")]
-pub struct SpawnError(#[from] std::io::Error);
+pub enum SuperviseError {
+    /// It cannot be started, or its pipe cannot be read.
+    #[error("cannot start a worker process: {0}")]
+    Spawn(#[from] std::io::Error),
+    /// It said something that is no message: a fault of the program, or memory that a routine overwrote.
+    #[error("a worker process ({job}) sent a line that cannot be read: {line}")]
+    Line {
+        /// What it was to do.
+        job: String,
+        /// The line, and what is wrong with it.
+        line: UnreadableLine,
+    },
+}
 
-impl From<rustix::io::Errno> for SpawnError {
-    fn from(errno: rustix::io::Errno) -> SpawnError {
-        SpawnError(errno.into())
+impl From<rustix::io::Errno> for SuperviseError {
+    fn from(errno: rustix::io::Errno) -> SuperviseError {
+        SuperviseError::Spawn(errno.into())
+    }
+}
+
+/// A worker's own line that is no message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}: {excerpt}")]
+pub struct UnreadableLine {
+    /// What is wrong with it.
+    reason: String,
+    /// What follows the token, cut to a sensible length.
+    excerpt: String,
+}
+
+impl UnreadableLine {
+    fn new(reason: impl Into<String>, text: &str) -> UnreadableLine {
+        let mut shown: String = text.chars().take(MOST_SHOWN).collect();
+        if shown.len() < text.len() {
+            shown = format!("{shown}... ({} bytes in all)", text.len());
+        }
+        UnreadableLine { reason: reason.into(), excerpt: shown.escape_debug().to_string() }
+    }
+}
+
+/// Why no further message comes out of the pipe.
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error(transparent)]
+    Pipe(#[from] std::io::Error),
+    #[error(transparent)]
+    Line(#[from] UnreadableLine),
+}
+
+impl ReadError {
+    fn during(self, job: &Job) -> SuperviseError {
+        match self {
+            ReadError::Pipe(error) => SuperviseError::Spawn(error),
+            ReadError::Line(line) => SuperviseError::Line { job: job.to_string(), line },
+        }
     }
 }
 
@@ -67,6 +120,8 @@ pub enum End {
         code: i32,
         /// What it was doing.
         now: Now,
+        /// What the worker's own code said when it gave up, if it did.
+        panic: Option<String>,
     },
     /// It was killed because nothing moved.
     TimedOut {
@@ -87,60 +142,64 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts a worker on a job, hands over its messages as they come, and returns when it has ended. `stop` is asked
+    /// Starts a worker on a job, hands over its answers as they come, and returns when it has ended. `stop` is asked
     /// about twenty times a second. `padding` shifts the worker's stack. Its C library is as installed.
     ///
     /// # Errors
-    /// When the process cannot be started.
-    pub fn run(
+    /// When the process cannot be started, or sends a line that cannot be read.
+    pub fn run<T: Task>(
         &self,
-        job: &Job,
+        task: T,
         padding: usize,
         stop: &dyn Fn() -> bool,
-        on_message: &mut dyn FnMut(Message),
-    ) -> Result<End, SpawnError> {
-        self.run_with(Thresholds::AsInstalled, job, padding, stop, on_message)
+        on_answer: &mut dyn FnMut(T::Answer),
+    ) -> Result<End, SuperviseError> {
+        self.run_with(Thresholds::AsInstalled, task, padding, stop, on_answer)
     }
 
     /// The same in a worker whose C library has those thresholds.
     ///
     /// # Errors
-    /// When the process cannot be started.
-    pub fn run_with(
+    /// As [`Supervisor::run`].
+    pub fn run_with<T: Task>(
         &self,
         thresholds: Thresholds,
-        job: &Job,
+        task: T,
         padding: usize,
         stop: &dyn Fn() -> bool,
-        on_message: &mut dyn FnMut(Message),
-    ) -> Result<End, SpawnError> {
+        on_answer: &mut dyn FnMut(T::Answer),
+    ) -> Result<End, SuperviseError> {
+        let job = task.into();
         let status = StatusPage::create()?;
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
         let token = format!(
             "{:016x}",
             u64::from(std::process::id()) << 32 | u64::from(reader.as_raw_fd().unsigned_abs())
         );
-        let child = self.spawn(thresholds, job, padding, &token, &status, &writer)?;
+        let child = self.spawn(thresholds, &job, padding, &token, &status, &writer)?;
         drop(writer);
         let mut guard = Guard { child };
         let mut lines = Lines { reader: File::from(reader), token, pending: Vec::new(), open: true };
-        let mut done = false;
+        let (mut done, mut panic) = (false, None);
+        let mut take = |message| match message {
+            Message::Answer(answer) => on_answer(answer),
+            Message::Panicked(text) => panic = Some(text),
+            Message::Done => done = true,
+        };
         let mut beat = (status.now().beat, Instant::now());
         let outcome = loop {
             lines.wait(POLL)?;
             let mut silent = true;
-            while let Some(message) = lines.next()? {
+            while let Some(message) = lines.next().map_err(|error| error.during(&job))? {
                 silent = false;
-                done |= matches!(message, Message::Done);
-                on_message(message);
+                take(message);
             }
             if let Some(exit) = guard.child.try_wait()? {
                 // What it had written before it ended is still in the pipe.
-                lines.drain(&mut |message| {
-                    done |= matches!(message, Message::Done);
-                    on_message(message);
-                })?;
-                break ended(exit, done, status.now());
+                while let Some(message) = lines.next().map_err(|error| error.during(&job))? {
+                    take(message);
+                }
+                break ended(exit, done, panic, status.now());
             }
             if stop() {
                 break End::Stopped;
@@ -163,7 +222,7 @@ impl Supervisor {
         token: &str,
         status: &StatusPage,
         channel: &OwnedFd,
-    ) -> Result<Child, SpawnError> {
+    ) -> Result<Child, SuperviseError> {
         let mut input = File::from(memfd_create("carryline-job", MemfdFlags::CLOEXEC)?);
         input.write_all(&serde_json::to_vec(job).map_err(std::io::Error::from)?)?;
         input.seek(SeekFrom::Start(0))?;
@@ -207,11 +266,11 @@ impl Supervisor {
     }
 }
 
-fn ended(exit: ExitStatus, done: bool, now: Now) -> End {
+fn ended(exit: ExitStatus, done: bool, panic: Option<String>, now: Now) -> End {
     match (exit.signal(), exit.code()) {
         (None, Some(0)) if done => End::Done,
         (Some(signal), _) => End::Crashed { signal, now },
-        (None, code) => End::Exited { code: code.unwrap_or(-1), now },
+        (None, code) => End::Exited { code: code.unwrap_or(-1), now, panic },
     }
 }
 
@@ -242,7 +301,7 @@ struct Lines {
 
 impl Lines {
     /// Waits until something can be read or the time is over.
-    fn wait(&self, time: Duration) -> Result<(), SpawnError> {
+    fn wait(&self, time: Duration) -> Result<(), SuperviseError> {
         if !self.open {
             std::thread::sleep(time);
             return Ok(());
@@ -255,13 +314,13 @@ impl Lines {
     }
 
     /// Reads what is there, without waiting.
-    fn fill(&mut self) -> Result<bool, SpawnError> {
+    fn fill(&mut self) -> Result<bool, ReadError> {
         let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         let ready =
             match poll(&mut [PollFd::from_borrowed_fd(self.reader.as_fd(), PollFlags::IN)], Some(&now)) {
                 Ok(ready) => ready > 0,
                 Err(rustix::io::Errno::INTR) => false,
-                Err(errno) => return Err(errno.into()),
+                Err(errno) => return Err(std::io::Error::from(errno).into()),
             };
         if !self.open || !ready {
             return Ok(false);
@@ -271,17 +330,22 @@ impl Lines {
         self.open = read > 0;
         self.pending.extend_from_slice(&chunk[..read]);
         if self.pending.len() > LONGEST_LINE && !self.pending.contains(&b'\n') {
+            let text = String::from_utf8_lossy(&self.pending);
+            if let Some((_, ours)) = text.split_once(&self.token) {
+                let reason = format!("it has more than {} MiB", LONGEST_LINE >> 20);
+                return Err(UnreadableLine::new(reason, ours.trim()).into());
+            }
             self.pending.clear();
         }
         Ok(read > 0)
     }
 
     /// The next message that has arrived in full.
-    fn next(&mut self) -> Result<Option<Message>, SpawnError> {
+    fn next<A: DeserializeOwned>(&mut self) -> Result<Option<Message<A>>, ReadError> {
         loop {
             while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();
-                if let Some(message) = parse(&line, &self.token) {
+                if let Some(message) = parse(&line, &self.token)? {
                     return Ok(Some(message));
                 }
             }
@@ -290,32 +354,72 @@ impl Lines {
             }
         }
     }
-
-    fn drain(&mut self, on_message: &mut dyn FnMut(Message)) -> Result<(), SpawnError> {
-        while let Some(message) = self.next()? {
-            on_message(message);
-        }
-        Ok(())
-    }
 }
 
-/// A line's message, if the line is the worker's. Garbage may stand before the token on the same line.
-fn parse(line: &[u8], token: &str) -> Option<Message> {
+/// A line's message; `None` if the line is not the worker's. Garbage may stand before the token on the same line.
+fn parse<A: DeserializeOwned>(line: &[u8], token: &str) -> Result<Option<Message<A>>, UnreadableLine> {
     let text = String::from_utf8_lossy(line);
-    let at = text.find(token)?;
-    serde_json::from_str(text[at + token.len()..].trim()).ok()
+    let Some((_, ours)) = text.split_once(token) else { return Ok(None) };
+    let ours = ours.trim();
+    serde_json::from_str(ours).map(Some).map_err(|error| UnreadableLine::new(error.to_string(), ours))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::{LoadAnswer, LoadJob, ProbeAnswer};
+
+    fn parsed(line: &[u8]) -> Option<Message<LoadAnswer>> {
+        parse(line, "abc").expect("readable, or not the worker's")
+    }
 
     #[test]
     fn only_the_workers_own_lines_count() {
-        assert!(matches!(parse(b"abc \"done\"\n", "abc"), Some(Message::Done)));
-        assert!(matches!(parse(b"printed without end abc \"done\"\n", "abc"), Some(Message::Done)));
-        assert!(parse(b"\"done\"\n", "abc").is_none());
-        assert!(parse(b"abc \"don", "abc").is_none());
-        assert!(parse(b"\xff\xfe\n", "abc").is_none());
+        assert!(matches!(parsed(b"abc \"done\"\n"), Some(Message::Done)));
+        assert!(matches!(parsed(b"printed without end abc \"done\"\n"), Some(Message::Done)));
+        assert!(parsed(b"\"done\"\n").is_none());
+        assert!(parsed(b"\xff\xfe\n").is_none());
+    }
+
+    /// Lines of a worker that has ended.
+    fn said(bytes: &[u8]) -> Lines {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
+        File::from(writer).write_all(bytes).expect("it fits into the pipe");
+        Lines { reader: File::from(reader), token: "abc".to_owned(), pending: Vec::new(), open: true }
+    }
+
+    #[test]
+    fn a_line_of_the_worker_that_cannot_be_read_is_an_error_that_names_line_and_job() {
+        // What JSON makes of a NaN.
+        let nan =
+            "{\"answer\":{\"setup\":{\"ticks_per_ns\":null,\"pin_error\":null,\"counter_error\":null}}}";
+        let mut lines = said(format!("a routine prints\nabc {nan}\nabc \"done\"\n").as_bytes());
+        let error = lines.next::<ProbeAnswer>().expect_err("not dropped");
+        let job = LoadJob { plugin: "f.so:sum:checksum".to_owned() };
+        let text = error.during(&job.into()).to_string();
+        assert!(text.contains("load f.so:sum:checksum"), "{text}");
+        assert!(text.contains("null, expected f64"), "{text}");
+        assert!(text.contains("pin_error"), "{text}");
+    }
+
+    #[test]
+    fn an_answer_to_another_job_is_an_error() {
+        let line = b"abc {\"answer\":\"loaded\"}\n";
+        assert!(matches!(said(line).next(), Ok(Some(Message::Answer(LoadAnswer::Loaded)))));
+        let text = said(line).next::<ProbeAnswer>().expect_err("probes load nothing").to_string();
+        assert!(text.contains("unknown variant `loaded`"), "{text}");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_where_it_is_named() {
+        let line = format!("abc \"{}\n", "ü".repeat(5000));
+        let text = said(line.as_bytes()).next::<LoadAnswer>().expect_err("no end").to_string();
+        assert!(text.contains("(10001 bytes in all)"), "{text}");
+        assert!(text.len() < 1000, "{}", text.len());
+    }
+
+    #[test]
+    fn a_line_cut_off_by_the_workers_death_is_no_line() {
+        assert!(matches!(said(b"abc \"don").next::<LoadAnswer>(), Ok(None)));
     }
 }

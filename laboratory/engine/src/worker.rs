@@ -3,7 +3,9 @@
 
 use crate::probe::{Impossible, Probe, Setup};
 use crate::protocol::{
-    CHANNEL_VARIABLE, Job, MeasureJob, Message, ProbeJob, STATUS_VARIABLE, SituationJob, TOKEN_VARIABLE,
+    CHANNEL_VARIABLE, Disturbed, Job, LoadAnswer, LoadJob, LoopsAnswer, MeasureAnswer, MeasureJob, Message,
+    ProbeAnswer, ProbeJob, ProcessSetup, ProveAnswer, ProveJob, STATUS_VARIABLE, SituationJob,
+    TOKEN_VARIABLE, Task, TraceAnswer, TraceJob,
 };
 use crate::{planted, supervise};
 use carryline_conditions::Condition;
@@ -18,8 +20,10 @@ use carryline_verification::subject::{Subject, SubjectId};
 use carryline_verification::{self as verify, Depth, Failure, Verified, plugin};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::marker::PhantomData;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -43,19 +47,36 @@ struct Channel {
 }
 
 impl Channel {
-    fn send(&self, message: &Message) {
+    /// Where the answers to a job go.
+    fn answers<'c, T: Task>(&'c self, _to: &T) -> Answers<'c, T> {
+        Answers { channel: self, task: PhantomData }
+    }
+
+    fn send<A: Serialize>(&self, message: &Message<A>) {
         if std::process::id() != self.pid {
             // A routine under test has forked and its child came back here: it is not the worker.
             // SAFETY: ends this process at once.
             unsafe { libc::_exit(0) };
         }
-        let Ok(json) = serde_json::to_string(message) else { return };
+        let json = serde_json::to_string(message).expect("messages are structures of plain data");
         let line = format!("{} {json}\n", self.token);
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if file.write_all(line.as_bytes()).is_err() {
             // Nobody listens any more.
             std::process::exit(1);
         }
+    }
+}
+
+/// Where the answers to one job go; no other job's can be sent.
+struct Answers<'c, T> {
+    channel: &'c Channel,
+    task: PhantomData<T>,
+}
+
+impl<T: Task> Answers<'_, T> {
+    fn send(&self, answer: T::Answer) {
+        self.channel.send(&Message::Answer(answer));
     }
 }
 
@@ -83,32 +104,31 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     let job: Job = serde_json::from_str(&text).map_err(|error| WorkerError::Job(error.to_string()))?;
 
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
-        Job::Load { plugin } => load(plugin, &channel, &status).is_some(),
-        Job::Prove { plugins, subject, seed } => prove(plugins, subject, *seed, &channel, &status),
-        Job::Probe(job) => probe(job, probes, &channel, &status),
-        Job::Trace { subject, len } => trace(subject, *len, &channel, &status),
+        Job::Load(job) => load(job, &channel.answers(job), &status),
+        Job::Prove(job) => prove(job, &channel.answers(job), &status),
+        Job::Probe(job) => probe(job, probes, &channel.answers(job), &status),
+        Job::Trace(job) => trace(job, &channel.answers(job), &status),
         Job::Loops(job) => {
+            let answers = channel.answers(job);
             object_loops::run(job, &status, &mut |comparison, compared| {
-                channel.send(&Message::Compared { comparison, compared });
+                answers.send(LoopsAnswer { comparison, compared });
             });
-            true
         }
         Job::Measure(job) => {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
-            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel, &status))
+            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel.answers(job), &status));
         }
     }));
     match done {
-        Ok(true) => {
-            channel.send(&Message::Done);
+        Ok(()) => {
+            channel.send(&Message::<()>::Done);
             Ok(0)
         }
-        Ok(false) => Ok(1),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text =
                 text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
-            channel.send(&Message::Panicked(text.to_owned()));
+            channel.send(&Message::<()>::Panicked(text.to_owned()));
             Ok(1)
         }
     }
@@ -134,111 +154,104 @@ fn deeper<T>(frames: usize, action: &mut dyn FnMut() -> T) -> T {
     result
 }
 
-fn load(text: &str, channel: &Channel, status: &StatusPage) -> Option<Subject> {
+fn load(job: &LoadJob, answers: &Answers<'_, LoadJob>, status: &StatusPage) {
+    answers.send(match plugin_of(&job.plugin, status).1 {
+        Ok(_) => LoadAnswer::Loaded,
+        Err(reason) => LoadAnswer::Failed { reason },
+    });
+}
+
+/// A plug-in by its word on the command line: whose it is, as far as the word says, and the subject or why there is none.
+fn plugin_of(text: &str, status: &StatusPage) -> (Option<SubjectId>, Result<Subject, String>) {
     status.set(Now { phase: Phase::Load as u64, ..Now::default() });
-    let loaded = plugin::PluginSpec::parse(text)
-        .map_err(|e| e.to_string())
-        .and_then(|spec| plugin::load(&spec).map_err(|error| error.to_string()));
-    match loaded {
-        Ok(subject) => {
-            channel.send(&Message::Loaded);
-            Some(subject)
+    match plugin::PluginSpec::parse(text) {
+        Ok(spec) => {
+            let id = SubjectId { family: spec.family.clone(), name: spec.name() };
+            (Some(id), plugin::load(&spec).map_err(|error| error.to_string()))
         }
-        Err(reason) => {
-            channel.send(&Message::LoadFailed { plugin: text.to_owned(), reason });
-            None
-        }
+        Err(error) => (None, Err(error.to_string())),
     }
 }
 
-/// Finds subjects by name, in the collection and among the plug-ins. Plug-ins that fail to load are reported and left
-/// out.
-fn find(
-    ids: &[SubjectId],
-    plugins: &[String],
-    channel: &Channel,
-    status: &StatusPage,
-) -> Vec<Option<Subject>> {
-    let mut loaded: Vec<Subject> = plugins.iter().filter_map(|text| load(text, channel, status)).collect();
+/// Finds subjects by name, in the collection and among the plug-ins, or says why one is not there.
+fn find(ids: &[SubjectId], plugins: &[String], status: &StatusPage) -> Vec<Result<Subject, String>> {
+    let mut loaded: Vec<_> = plugins.iter().map(|text| plugin_of(text, status)).collect();
     let own = supervise::own_thresholds();
     ids.iter()
-        .enumerate()
-        .map(|(index, id)| {
-            let family = Family::from_name(&id.family)?;
-            if let Some(variant) = carryline_variants::find(family, &id.name) {
+        .map(|id| {
+            let family = Family::from_name(&id.family);
+            if let Some(variant) = family.and_then(|family| carryline_variants::find(family, &id.name)) {
                 if variant.thresholds().is_some_and(|thresholds| thresholds != own) {
-                    let reason = "this process was started with other thresholds of the C library".to_owned();
-                    channel.send(&Message::Unproved { subject: index, reason });
-                    return None;
+                    return Err("this process was started with other thresholds of the C library".to_owned());
                 }
-                return Some(Subject::of_variant(variant));
+                return Ok(Subject::of_variant(variant));
             }
-            match loaded.iter().position(|subject| subject.id() == *id) {
-                Some(place) => Some(loaded.swap_remove(place)),
-                None => planted::subject(id),
+            match loaded.iter().position(|(known, _)| known.as_ref() == Some(id)) {
+                Some(place) => loaded.swap_remove(place).1,
+                None => planted::subject(id).ok_or_else(|| format!("there is no variant {id}")),
             }
         })
         .collect()
 }
 
-fn prove(plugins: &[String], id: &SubjectId, seed: u64, channel: &Channel, status: &StatusPage) -> bool {
-    let subjects = find(std::slice::from_ref(id), plugins, channel, status);
-    let Some(Some(subject)) = subjects.into_iter().next() else { return false };
-    let _done = try_prove(&subject, 0, Depth::Full, seed, channel, status);
-    true
+/// The same for one subject.
+fn find_one(id: &SubjectId, plugins: &[String], status: &StatusPage) -> Result<Subject, String> {
+    find(std::slice::from_ref(id), plugins, status).swap_remove(0)
 }
 
-fn trace(id: &SubjectId, len: usize, channel: &Channel, status: &StatusPage) -> bool {
-    let subjects = find(std::slice::from_ref(id), &[], channel, status);
-    let Some(Some(subject)) = subjects.into_iter().next() else { return false };
-    status.set(Now { phase: Phase::Prove as u64, len: len as u64, ..Now::default() });
-    channel.send(&match carryline_verification::trace::follow(subject.routine, len) {
-        Ok(executed) => Message::Traced(executed),
-        Err(error) => Message::Unproved { subject: 0, reason: error.to_string() },
+fn prove(job: &ProveJob, answers: &Answers<'_, ProveJob>, status: &StatusPage) {
+    let subject = match find_one(&job.subject, &job.plugins, status) {
+        Ok(subject) => subject,
+        Err(reason) => return answers.send(ProveAnswer::Unproved { reason }),
+    };
+    answers.send(match verify::prove(&subject, Depth::Full, job.seed, status, 0) {
+        Ok((_, summary)) => ProveAnswer::Proved(summary),
+        Err(Failure::Wrong(counterexample)) => ProveAnswer::Disproved(counterexample),
+        Err(failure) => ProveAnswer::Unproved { reason: failure.to_string() },
     });
-    true
 }
 
-/// Proves a subject and says what came of it.
-fn try_prove<'s>(
-    subject: &'s Subject,
-    index: usize,
-    depth: Depth,
-    seed: u64,
-    channel: &Channel,
-    status: &StatusPage,
-) -> Option<Verified<'s>> {
-    match verify::prove(subject, depth, seed, status, index as u64) {
-        Ok((verified, summary)) => {
-            channel.send(&Message::Proved { subject: index, summary });
-            Some(verified)
-        }
-        Err(Failure::Wrong(counterexample)) => {
-            channel.send(&Message::Disproved { subject: index, counterexample });
-            None
-        }
-        Err(failure) => {
-            channel.send(&Message::Unproved { subject: index, reason: failure.to_string() });
-            None
-        }
-    }
+fn trace(job: &TraceJob, answers: &Answers<'_, TraceJob>, status: &StatusPage) {
+    let executed = find_one(&job.subject, &[], status).and_then(|subject| {
+        status.set(Now { phase: Phase::Prove as u64, len: job.len as u64, ..Now::default() });
+        carryline_verification::trace::follow(subject.routine, job.len).map_err(|error| error.to_string())
+    });
+    answers.send(match executed {
+        Ok(executed) => TraceAnswer::Traced(executed),
+        Err(reason) => TraceAnswer::Failed { reason },
+    });
 }
 
-fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
+fn measure(job: &MeasureJob, answers: &Answers<'_, MeasureJob>, status: &StatusPage) {
     let mut allowed = process::allowed_cpus();
     let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
     let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
     let mut counter = CycleCounter::open();
-    channel.send(&Message::Setup { ticks_per_ns, pin_error, counter_error: counter.as_ref().err().cloned() });
+    let counter_error = counter.as_ref().err().cloned();
+    answers.send(MeasureAnswer::Setup(ProcessSetup { ticks_per_ns, pin_error, counter_error }));
 
-    let subjects = find(&job.subjects, &job.plugins, channel, status);
+    let subjects = find(&job.subjects, &job.plugins, status);
     let mut proved: Vec<Option<Verified<'_>>> = Vec::new();
     for (index, subject) in subjects.iter().enumerate() {
-        let Some(subject) = subject else {
-            proved.push(None);
-            continue;
+        let verified = match subject {
+            Ok(subject) => verify::prove(subject, Depth::Replicate, job.seed, status, index as u64),
+            Err(reason) => {
+                answers.send(MeasureAnswer::Unproved { subject: index, reason: reason.clone() });
+                proved.push(None);
+                continue;
+            }
         };
-        proved.push(try_prove(subject, index, Depth::Replicate, job.seed, channel, status));
+        proved.push(match verified {
+            Ok((verified, _)) => Some(verified),
+            Err(Failure::Wrong(counterexample)) => {
+                answers.send(MeasureAnswer::Disproved { subject: index, counterexample });
+                None
+            }
+            Err(failure) => {
+                answers.send(MeasureAnswer::Unproved { subject: index, reason: failure.to_string() });
+                None
+            }
+        });
     }
 
     let disturbance = Disturbance::now();
@@ -253,7 +266,7 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
             Ok(arena) => limits::measure(&job.caches, levels, arena, ticks_per_ns, status),
             Err(_) => Vec::new(),
         };
-        channel.send(&Message::Limits(measured));
+        answers.send(MeasureAnswer::Limits(measured));
     }
 
     let mut order: Vec<&SituationJob> = job.situations.iter().collect();
@@ -267,21 +280,20 @@ fn measure(job: &MeasureJob, channel: &Channel, status: &StatusPage) -> bool {
         let slice = left.mul_f64((situation.weight / weight_left.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
         weight_left -= situation.weight;
         let seed = rng.next_u64();
-        let run = Replicate { job, proved: &proved, channel, status, ticks_per_ns };
+        let run = Replicate { job, proved: &proved, answers, status, ticks_per_ns };
         if let Err(error) = run.situation(situation, slice, seed, &mut buffers, counter.as_mut().ok()) {
-            channel.send(&Message::Impossible { situation: situation.index, reason: error.to_string() });
+            answers.send(MeasureAnswer::Impossible { situation: situation.index, reason: error.to_string() });
         }
     }
     let (involuntary_switches, stolen) = disturbance.since();
-    channel.send(&Message::Disturbance { involuntary_switches, stolen });
-    true
+    answers.send(MeasureAnswer::Disturbance(Disturbed { involuntary_switches, stolen }));
 }
 
 /// Makes the rounds of a probe.
-fn probe(job: &ProbeJob, probes: &[&Probe], channel: &Channel, status: &StatusPage) -> bool {
+fn probe(job: &ProbeJob, probes: &[&Probe], answers: &Answers<'_, ProbeJob>, status: &StatusPage) {
     let pin_error = job.cpu.and_then(|cpu| process::pin(cpu).err());
     let ticks_per_ns = clock::ticks_per_ns(Duration::from_millis(5));
-    channel.send(&Message::Setup { ticks_per_ns, pin_error, counter_error: None });
+    answers.send(ProbeAnswer::Setup(ProcessSetup { ticks_per_ns, pin_error, counter_error: None }));
     status.set(Now { phase: Phase::Probe as u64, subject: u64::MAX, ..Now::default() });
     let time = Duration::from_millis(job.total_ms);
     let disturbance = Disturbance::now();
@@ -304,7 +316,7 @@ fn probe(job: &ProbeJob, probes: &[&Probe], channel: &Channel, status: &StatusPa
         .and_then(|special| (special.start)(&setup))
         .and_then(|mut rounds| {
             let (series, twins) = (rounds.series(), rounds.twins());
-            channel.send(&Message::ProbeBegin { series, twins });
+            answers.send(ProbeAnswer::Begin { series, twins });
             let mut longest = Duration::ZERO;
             for number in 0..rounds.most_rounds() {
                 if number >= LEAST_ROUNDS && time.saturating_sub(begin.elapsed()) < longest {
@@ -315,7 +327,7 @@ fn probe(job: &ProbeJob, probes: &[&Probe], channel: &Channel, status: &StatusPa
                 longest = longest.max(started.elapsed());
                 status.beat();
                 let ticks_per_cycle = clock::ticks_per_cycle().unwrap_or(0.0);
-                channel.send(&Message::ProbeRound(Round {
+                answers.send(ProbeAnswer::Round(Round {
                     number,
                     multiplier: 1,
                     samples,
@@ -323,21 +335,20 @@ fn probe(job: &ProbeJob, probes: &[&Probe], channel: &Channel, status: &StatusPa
                     ..Round::default()
                 }));
             }
-            channel.send(&Message::ProbeEnd { facts: rounds.facts() });
+            answers.send(ProbeAnswer::End { facts: rounds.facts() });
             Ok(())
         });
     if let Err(Impossible(reason)) = done {
-        channel.send(&Message::ProbeImpossible { reason });
+        answers.send(ProbeAnswer::Impossible { reason });
     }
     let (involuntary_switches, stolen) = disturbance.since();
-    channel.send(&Message::Disturbance { involuntary_switches, stolen });
-    true
+    answers.send(ProbeAnswer::Disturbance(Disturbed { involuntary_switches, stolen }));
 }
 
 struct Replicate<'a> {
     job: &'a MeasureJob,
     proved: &'a [Option<Verified<'a>>],
-    channel: &'a Channel,
+    answers: &'a Answers<'a, MeasureJob>,
     status: &'a StatusPage,
     ticks_per_ns: f64,
 }
@@ -371,7 +382,7 @@ impl Replicate<'_> {
             .collect();
         let mut bench = Bench::new(family, condition, &verified, buffers, &self.job.caches, seed)?;
         let steady = bench.calibrate(slice, self.ticks_per_ns, self.status);
-        self.channel.send(&Message::Begin { situation: situation.index, members, steady });
+        self.answers.send(MeasureAnswer::Begin { situation: situation.index, members, steady });
 
         let mut round = Round::of(bench.members());
         let mut longest = Duration::ZERO;
@@ -383,10 +394,14 @@ impl Replicate<'_> {
             let started = Instant::now();
             bench.round(&mut round, counter.as_deref_mut(), self.status);
             longest = longest.max(started.elapsed());
-            self.channel.send(&Message::Round { situation: situation.index, round: round.clone() });
+            self.answers.send(MeasureAnswer::Round { situation: situation.index, round: round.clone() });
         }
         let wrong = bench.recheck(self.status);
-        self.channel.send(&Message::End { situation: situation.index, observed: bench.observed(), wrong });
+        self.answers.send(MeasureAnswer::End {
+            situation: situation.index,
+            observed: bench.observed(),
+            wrong,
+        });
         Ok(())
     }
 }

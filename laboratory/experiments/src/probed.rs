@@ -5,7 +5,7 @@ use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
 use carryline_engine::measure::{self, Outcome};
 use carryline_engine::probe::Series;
-use carryline_engine::protocol::{Job, Message, ProbeJob};
+use carryline_engine::protocol::{Disturbed, ProbeAnswer, ProbeJob, ProcessSetup};
 use carryline_engine::supervise::End;
 use carryline_machine::process;
 use carryline_results::claims::Figure;
@@ -84,35 +84,31 @@ impl Context<'_> {
             let mut reason = None;
             let mut outcome = Outcome::default();
             let padding = (job.seed % 4096) as usize;
-            let end =
-                self.supervisor.run(&Job::Probe(job), padding, &interrupt::requested, &mut |message| {
-                    self.progress.tick();
-                    match message {
-                        Message::Setup { ticks_per_ns, pin_error, .. } => {
-                            rates.push(ticks_per_ns);
-                            outcome.ticks_per_ns.push(ticks_per_ns);
-                            outcome.pin_error = pin_error;
-                        }
-                        Message::ProbeBegin { series, twins } => {
-                            (found.series, found.twins) = (series, twins);
-                        }
-                        Message::ProbeRound(round) => {
-                            cycles.push(round.ticks_per_cycle);
-                            rounds.push(round.samples.clone());
-                            self.keep(name, replicate, round);
-                        }
-                        Message::ProbeEnd { facts } => found.facts.push(facts),
-                        Message::ProbeImpossible { reason: why } => reason = Some(why),
-                        Message::Panicked(text) => reason = Some(format!("the worker gave up: {text}")),
-                        Message::Disturbance { involuntary_switches, stolen } => {
-                            outcome.involuntary_switches += involuntary_switches;
-                            outcome.stolen = outcome.stolen.max(stolen);
-                        }
-                        _ => {}
+            let end = self.supervisor.run(job, padding, &interrupt::requested, &mut |answer| {
+                self.progress.tick();
+                match answer {
+                    ProbeAnswer::Setup(ProcessSetup { ticks_per_ns, pin_error, .. }) => {
+                        rates.push(ticks_per_ns);
+                        outcome.ticks_per_ns.push(ticks_per_ns);
+                        outcome.pin_error = pin_error;
                     }
-                })?;
+                    ProbeAnswer::Begin { series, twins } => (found.series, found.twins) = (series, twins),
+                    ProbeAnswer::Round(round) => {
+                        cycles.push(round.ticks_per_cycle);
+                        rounds.push(round.samples.clone());
+                        self.keep(name, replicate, round);
+                    }
+                    ProbeAnswer::End { facts } => found.facts.push(facts),
+                    ProbeAnswer::Impossible { reason: why } => reason = Some(why),
+                    ProbeAnswer::Disturbance(Disturbed { involuntary_switches, stolen }) => {
+                        outcome.involuntary_switches += involuntary_switches;
+                        outcome.stolen = outcome.stolen.max(stolen);
+                    }
+                }
+            })?;
             let ended = match end {
                 End::Done | End::Stopped => None,
+                End::Exited { panic: Some(text), .. } => Some(format!("the worker gave up: {text}")),
                 lost => Some(format!("the worker process ended {}", measure::how(&lost))),
             };
             if !rounds.is_empty() {

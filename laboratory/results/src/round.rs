@@ -18,7 +18,7 @@ pub struct Round {
     /// Ticks per core cycle: from the hardware counter over the round's batches where there is one, else from a chain of
     /// dependent additions around them; 0 where neither exists.
     pub ticks_per_cycle: f64,
-    /// True if cycles were counted, not estimated. The store does not keep it: false in a round that was read back.
+    /// True if cycles were counted, not estimated. False in rounds from a store of version 1, which did not keep it.
     pub counted: bool,
 }
 

@@ -9,8 +9,9 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The schema's version, kept as `PRAGMA user_version`.
-pub(super) const SCHEMA: i32 = 1;
+/// The schema's version, kept as `PRAGMA user_version`. Version 1 had the same tables, with rounds that do not say
+/// whether cycles were counted.
+pub(super) const SCHEMA: i32 = 2;
 
 /// "CLin", kept as `PRAGMA application_id`.
 pub(super) const APPLICATION_ID: u32 = 0x434c_696e;

@@ -4,10 +4,11 @@
 //!
 //! | bytes | what |
 //! | --- | --- |
-//! | 1 | format, 1 |
+//! | 1 | format, 2 |
 //! | 8 | run, signed |
 //! | 8 | sequence: how many rounds of the run were stored before, signed |
 //! | 4 4 4 | replicate, round, multiplier |
+//! | 1 | 1 if cycles were counted, else 0; format 1 does not have it |
 //! | 8 8 | null_ticks, ticks_per_cycle (IEEE 754 binary64) |
 //! | 2, then as many | length of the situation's name, and the name in UTF-8 |
 //! | 4 | number of samples |
@@ -20,7 +21,9 @@
 use super::crc32::Crc32;
 use carryline_results::round::{Round, RoundRecord};
 
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
+/// Without `counted`: rounds that were stored before version 2 of the schema.
+const WITHOUT_COUNTED: u8 = 1;
 
 /// The record as a blob; `None` when the situation's name is too long for the format.
 pub(super) fn encode(record: &RoundRecord, run: i64, sequence: i64) -> Option<Vec<u8>> {
@@ -29,10 +32,11 @@ pub(super) fn encode(record: &RoundRecord, run: i64, sequence: i64) -> Option<Ve
     blob.push(FORMAT);
     blob.extend(run.to_le_bytes());
     blob.extend(sequence.to_le_bytes());
-    let Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted: _ } = &record.round;
+    let Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted } = &record.round;
     for number in [record.replicate, *number, *multiplier] {
         blob.extend(number.to_le_bytes());
     }
+    blob.push(u8::from(*counted));
     blob.extend(null_ticks.to_le_bytes());
     blob.extend(ticks_per_cycle.to_le_bytes());
     blob.extend(u16::try_from(name.len()).ok()?.to_le_bytes());
@@ -62,7 +66,7 @@ pub(super) fn decode(blob: &[u8], run: i64, sequence: i64) -> Result<RoundRecord
 
 fn fields(reader: &mut Reader<'_>, run: i64, sequence: i64) -> Option<RoundRecord> {
     let [format] = reader.take()?;
-    let expected = format == FORMAT
+    let expected = matches!(format, FORMAT | WITHOUT_COUNTED)
         && i64::from_le_bytes(reader.take()?) == run
         && i64::from_le_bytes(reader.take()?) == sequence;
     if !expected {
@@ -71,6 +75,14 @@ fn fields(reader: &mut Reader<'_>, run: i64, sequence: i64) -> Option<RoundRecor
     let replicate = u32::from_le_bytes(reader.take()?);
     let number = u32::from_le_bytes(reader.take()?);
     let multiplier = u32::from_le_bytes(reader.take()?);
+    let counted = match format {
+        WITHOUT_COUNTED => false,
+        _ => match reader.take()? {
+            [0] => false,
+            [1] => true,
+            _ => return None,
+        },
+    };
     let null_ticks = f64::from_le_bytes(reader.take()?);
     let ticks_per_cycle = f64::from_le_bytes(reader.take()?);
     let name_length = usize::from(u16::from_le_bytes(reader.take()?));
@@ -87,7 +99,7 @@ fn fields(reader: &mut Reader<'_>, run: i64, sequence: i64) -> Option<RoundRecor
         // The indices are the places from 0 on: every version has written them so.
         *samples.get_mut(cell as usize)? = ticks;
     }
-    let round = Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted: false };
+    let round = Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted };
     reader.0.is_empty().then_some(RoundRecord { situation, replicate, round })
 }
 
@@ -131,6 +143,18 @@ fn put_leb128(blob: &mut Vec<u8>, mut number: u32) {
 mod tests {
     use super::*;
 
+    /// Where `counted` stands.
+    const COUNTED_AT: usize = 1 + 8 + 8 + 12;
+
+    /// The same blob with another body.
+    fn changed(blob: &[u8], change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+        let mut body = blob[..blob.len() - 4].to_vec();
+        change(&mut body);
+        let sum = Crc32::new().bytes(&body).sum();
+        body.extend(sum.to_le_bytes());
+        body
+    }
+
     fn record() -> RoundRecord {
         let samples = (0..130).map(|place| [4.25, 1e-300, 0.1, 3e9][place % 4]).collect();
         RoundRecord {
@@ -142,7 +166,7 @@ mod tests {
                 samples,
                 null_ticks: 4.06,
                 ticks_per_cycle: 0.59,
-                counted: false,
+                counted: true,
             },
         }
     }
@@ -167,10 +191,32 @@ mod tests {
     fn the_layout_is_as_documented() {
         let small = RoundRecord { situation: "s".to_owned(), ..with_samples(vec![1.0; 129]) };
         let blob = encode(&small, 1, 2).expect("a short name");
-        assert_eq!(blob.len(), 1 + 8 + 8 + 12 + 16 + 2 + 1 + 4 + 130 + 129 * 8 + 4);
-        assert_eq!(blob[..17], [1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(blob[45..54], [1, 0, b's', 129, 0, 0, 0, 0, 1]);
-        assert_eq!(blob[52 + 127..52 + 130], [127, 0x80, 0x01], "the last index takes two bytes");
+        assert_eq!(blob.len(), 1 + 8 + 8 + 12 + 1 + 16 + 2 + 1 + 4 + 130 + 129 * 8 + 4);
+        assert_eq!(blob[..17], [2, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(blob[COUNTED_AT], 1);
+        assert_eq!(blob[46..55], [1, 0, b's', 129, 0, 0, 0, 0, 1]);
+        assert_eq!(blob[53 + 127..53 + 130], [127, 0x80, 0x01], "the last index takes two bytes");
+    }
+
+    #[test]
+    fn whether_cycles_were_counted_is_kept() {
+        for counted in [false, true] {
+            let round = RoundRecord { round: Round { counted, ..record().round }, ..record() };
+            let blob = encode(&round, 9, 4).expect("a short name");
+            assert_eq!(decode(&blob, 9, 4), Ok(round));
+        }
+        let blob = encode(&record(), 9, 4).expect("a short name");
+        assert!(decode(&changed(&blob, |body| body[COUNTED_AT] = 2), 9, 4).is_err());
+    }
+
+    #[test]
+    fn a_round_of_format_1_is_read() {
+        let blob = changed(&encode(&record(), 9, 4).expect("a short name"), |body| {
+            body[0] = WITHOUT_COUNTED;
+            body.remove(COUNTED_AT);
+        });
+        let expected = RoundRecord { round: Round { counted: false, ..record().round }, ..record() };
+        assert_eq!(decode(&blob, 9, 4), Ok(expected));
     }
 
     #[test]
@@ -197,7 +243,7 @@ mod tests {
     fn a_lying_count_reserves_nothing() {
         let mut body = encode(&record(), 9, 4).expect("a short name");
         body.truncate(body.len() - 4);
-        let count_at = 45 + 2 + record().situation.len();
+        let count_at = 46 + 2 + record().situation.len();
         body[count_at..count_at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
         let sum = Crc32::new().bytes(&body).sum();
         body.extend(sum.to_le_bytes());

@@ -86,6 +86,16 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "user_version", SCHEMA)
 }
 
+/// Marks a store of an earlier version as one of this version, before the first run of this version goes in: a
+/// carryline that does not know the new rounds then refuses the store instead of calling it damaged.
+pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
+    let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version < SCHEMA {
+        connection.pragma_update(None, "user_version", SCHEMA)?;
+    }
+    Ok(())
+}
+
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     let mut statement = connection.prepare(
         "SELECT name, coalesce(sql, type) FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",

@@ -2,7 +2,7 @@
 
 use super::round::encode;
 use super::runs::{Progress, RUNNING, RunHeader, RunId, chained, header_crc, result_crc};
-use super::schema::{runs_counted, set_ledger};
+use super::schema::{migrate, runs_counted, set_ledger};
 use super::{Store, StoreError};
 use carryline_results::RunResult;
 use carryline_results::round::RoundRecord;
@@ -28,6 +28,7 @@ impl Store {
             let Some(runs) = runs_counted(transaction).map_err(failed)? else {
                 return Err(store.damaged("the number of runs is not what it should be"));
             };
+            migrate(transaction).map_err(failed)?;
             let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now')";
             let started: String = transaction.query_row(sql, [], |row| row.get(0)).map_err(failed)?;
             let [command, seed, environment, plan] = &texts;

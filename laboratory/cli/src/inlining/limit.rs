@@ -9,7 +9,7 @@ use super::bounded;
 use super::compilers::Compiler;
 use super::object_code::{self, How};
 use super::probes::{C_DECLARATIONS, Function, LARGEST_BYTES, Language, c_call};
-use carryline_engine::protocol::{Job, Message};
+use carryline_engine::protocol::LoopsAnswer;
 use carryline_engine::supervise::{End, Supervisor};
 use carryline_machine::process;
 use carryline_report::inlining::{InliningRow, LimitRow, LimitSize, SizeRange, ranges};
@@ -186,20 +186,18 @@ fn time(file: &Path, parts: &mut [Part], timing: &Timing<'_>) -> Result<(), Stri
             replicate + 1
         ));
         let seed = timing.seed.wrapping_add(u64::from(replicate).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let job = Job::Loops(LoopsJob {
+        let job = LoopsJob {
             file: file.to_owned(),
             comparisons: comparisons.clone(),
             seed,
             total_ms: (timing.budget / REPLICATES).as_millis() as u64,
             cpu: timing.cpu,
-        });
-        let end = timing.supervisor.run(&job, (seed % 4096) as usize, &timing.stop, &mut |message| {
-            if let Message::Compared { comparison, compared } = message {
-                match (compared, rounds.get_mut(comparison)) {
-                    (Compared::Rounds(found), Some(kept)) => kept.push(found),
-                    (Compared::Refused(reason), _) => refused = Some(reason),
-                    _ => {}
-                }
+        };
+        let end = timing.supervisor.run(job, (seed % 4096) as usize, &timing.stop, &mut |answer| {
+            let LoopsAnswer { comparison, compared } = answer;
+            match compared {
+                Compared::Rounds(found) => rounds[comparison].push(found),
+                Compared::Refused(reason) => refused = Some(reason),
             }
         });
         match end {
@@ -208,7 +206,7 @@ fn time(file: &Path, parts: &mut [Part], timing: &Timing<'_>) -> Result<(), Stri
             Ok(End::Crashed { signal, now }) => {
                 return Err(format!("signal {signal} ended the loops, at {} bytes", now.len));
             }
-            Ok(End::Exited { code, now }) => {
+            Ok(End::Exited { code, now, .. }) => {
                 return Err(format!("exit status {code} ended the loops, at {} bytes", now.len));
             }
             Ok(End::TimedOut { now }) => return Err(format!("the loops hung, at {} bytes", now.len)),

@@ -242,14 +242,14 @@ fn refused_untouched(path: &Path, bytes: &[u8]) -> StoreError {
 #[test]
 fn a_newer_schema_is_refused_untouched() {
     let Sample { _folder, path, bytes, .. } = sample();
-    for version in [2u32, 7, i32::MAX as u32] {
+    for version in [3u32, 7, i32::MAX as u32] {
         let mut newer = bytes.clone();
         newer[60..64].copy_from_slice(&version.to_be_bytes());
         let error = refused_untouched(&path, &newer);
         let StoreError::NewerSchema { found, known, .. } = &error else { panic!("{error:?}") };
-        assert_eq!((*found, *known), (version as i32, 1));
+        assert_eq!((*found, *known), (version as i32, 2));
         assert!(
-            error.to_string().contains(&format!("version {version}, this carryline knows up to 1")),
+            error.to_string().contains(&format!("version {version}, this carryline knows up to 2")),
             "{error}"
         );
     }
@@ -260,16 +260,16 @@ fn a_newer_schema_that_is_still_in_the_log_is_refused_untouched() {
     let (folder, path) = place();
     drop(fill(&path));
     let future = rusqlite::Connection::open(&path).expect("a later program");
-    future.pragma_update(None, "user_version", 2).expect("it migrates");
+    future.pragma_update(None, "user_version", 3).expect("it migrates");
     let copy = folder.path().join("left.sqlite");
     for suffix in ["", "-wal"] {
         std::fs::copy(beside(&path, suffix), beside(&copy, suffix)).expect("copied");
     }
     let before =
         [std::fs::read(&copy).expect("the file"), std::fs::read(beside(&copy, "-wal")).expect("the log")];
-    assert_eq!(before[0][60..64], 1u32.to_be_bytes(), "the file itself does not know yet");
+    assert_eq!(before[0][60..64], 2u32.to_be_bytes(), "the file itself does not know yet");
     let error = Store::open(&copy).expect_err("newer");
-    assert!(matches!(error, StoreError::NewerSchema { found: 2, known: 1, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::NewerSchema { found: 3, known: 2, .. }), "{error:?}");
     let after =
         [std::fs::read(&copy).expect("the file"), std::fs::read(beside(&copy, "-wal")).expect("the log")];
     assert!(before == after);

@@ -45,6 +45,31 @@ fn what_goes_in_comes_out_after_reopening() {
 }
 
 #[test]
+fn a_store_of_version_1_is_read_as_it_is_and_marked_when_a_run_goes_in() {
+    let (_folder, path) = place();
+    let mut store = Store::open(&path).expect("a new store");
+    let run = store.begin_run(&header(1)).expect("a run");
+    store.add_round(run, &record(0)).expect("a round");
+    drop(store);
+    let version = |set: Option<i32>| -> i32 {
+        let file = rusqlite::Connection::open(&path).expect("the file");
+        if let Some(version) = set {
+            file.pragma_update(None, "user_version", version).expect("written");
+        }
+        file.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version")
+    };
+    assert_eq!(version(Some(1)), 1);
+
+    let mut store = Store::open(&path).expect("the old store");
+    assert_eq!(store.rounds(run).expect("rounds"), [record(0)]);
+    assert_eq!(version(None), 1);
+    let next = store.begin_run(&header(2)).expect("another run");
+    store.add_round(next, &record(2)).expect("a round");
+    store.check().expect("all of it");
+    assert_eq!(version(None), 2);
+}
+
+#[test]
 fn samples_keep_their_bits() {
     let (_folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
@@ -204,7 +229,7 @@ fn the_file_says_what_it_is() {
     drop(Store::open(&path).expect("a new store"));
     let bytes = std::fs::read(&path).expect("the file");
     assert_eq!(&bytes[..16], b"SQLite format 3\0");
-    assert_eq!(bytes[60..64], 1u32.to_be_bytes());
+    assert_eq!(bytes[60..64], 2u32.to_be_bytes());
     assert_eq!(&bytes[68..72], b"CLin");
     // Write-ahead log.
     assert_eq!(bytes[18..20], [2, 2]);

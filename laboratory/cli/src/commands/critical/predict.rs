@@ -7,7 +7,7 @@ use carryline_chain::trace::{Trace, TraceStep};
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
 use carryline_conditions::Dependence;
 use carryline_engine::failure::{Failure, usage};
-use carryline_engine::protocol::{Job, Message};
+use carryline_engine::protocol::{TraceAnswer, TraceJob};
 use carryline_engine::{prove, session};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Lengths, Variant};
@@ -254,15 +254,14 @@ fn followed(variant: &Variant, id: &SubjectId, size: usize) -> Result<Result<Tra
         return Ok(Err(reason));
     }
     let thresholds = variant.thresholds().unwrap_or(Thresholds::AsInstalled);
-    let job = Job::Trace { subject: id.clone(), len: size };
+    let job = TraceJob { subject: id.clone(), len: size };
     let mut outcome = Err("the worker process ended without an answer".to_owned());
     let supervisor = session::supervisor(10)?;
-    supervisor.run_with(thresholds, &job, 0, &carryline_engine::interrupt::requested, &mut |message| {
-        match message {
-            Message::Traced(executed) => outcome = Ok(trace(executed)),
-            Message::Unproved { reason, .. } => outcome = Err(reason),
-            _ => {}
-        }
+    supervisor.run_with(thresholds, job, 0, &carryline_engine::interrupt::requested, &mut |answer| {
+        outcome = match answer {
+            TraceAnswer::Traced(executed) => Ok(trace(executed)),
+            TraceAnswer::Failed { reason } => Err(reason),
+        };
     })?;
     Ok(outcome)
 }
