@@ -192,7 +192,7 @@ fn trace(id: &SubjectId, len: usize, channel: &Channel, status: &StatusPage) -> 
     let subjects = find(std::slice::from_ref(id), &[], channel, status);
     let Some(Some(subject)) = subjects.into_iter().next() else { return false };
     status.set(Now { phase: Phase::Prove as u64, len: len as u64, ..Now::default() });
-    channel.send(&match carryline_verification::trace::follow(subject.routine, len) {
+    channel.send(&match subject.follow(len) {
         Ok(executed) => Message::Traced(executed),
         Err(error) => Message::Unproved { subject: 0, reason: error.to_string() },
     });
