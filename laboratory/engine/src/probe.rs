@@ -19,11 +19,10 @@
 
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
-use carryline_variants::landing::Landing;
-use carryline_variants::{CopyFn, Family, Routine, ZeroFn};
+use carryline_variants::Family;
 use carryline_verification::status::StatusPage;
 use carryline_verification::subject::Subject;
-use carryline_verification::{self as verify, Depth, Verified};
+use carryline_verification::{self as verify, Copying, Depth, Verified, Zeroing};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -102,12 +101,12 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// [`Impossible`] when none of them does; the reason is that of the last.
-    pub fn zeroing(&self, names: &[&'static str]) -> Result<(&'static str, ZeroFn), Impossible> {
+    pub fn zeroing(&self, names: &[&'static str]) -> Result<(&'static str, Zeroing), Impossible> {
         let mut reason = Impossible("no way to zero was named".to_owned());
         for name in names {
-            match self.verified(Family::Zero, name).map(|verified| verified.subject().routine) {
-                Ok(Landing::Routine(Routine::Zero(routine))) => return Ok((name, routine)),
-                Ok(_) => {}
+            match self.verified(Family::Zero, name).map(|verified| verified.zeroing()) {
+                Ok(Some(routine)) => return Ok((name, routine)),
+                Ok(None) => {}
                 Err(why) => reason = why,
             }
         }
@@ -118,12 +117,12 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// As [`Setup::zeroing`].
-    pub fn copying(&self, names: &[&'static str]) -> Result<(&'static str, CopyFn), Impossible> {
+    pub fn copying(&self, names: &[&'static str]) -> Result<(&'static str, Copying), Impossible> {
         let mut reason = Impossible("no way to copy was named".to_owned());
         for name in names {
-            match self.verified(Family::Copy, name).map(|verified| verified.subject().routine) {
-                Ok(Landing::Routine(Routine::Copy(routine))) => return Ok((name, routine)),
-                Ok(_) => {}
+            match self.verified(Family::Copy, name).map(|verified| verified.copying()) {
+                Ok(Some(routine)) => return Ok((name, routine)),
+                Ok(None) => {}
                 Err(why) => reason = why,
             }
         }

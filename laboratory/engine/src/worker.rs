@@ -214,7 +214,7 @@ fn prove(job: &ProveJob, answers: &Answers<'_, ProveJob>, status: &StatusPage) {
 fn trace(job: &TraceJob, answers: &Answers<'_, TraceJob>, status: &StatusPage) {
     let executed = find_one(&job.subject, &[], status).and_then(|subject| {
         status.set(Now { phase: Phase::Prove as u64, len: job.len as u64, ..Now::default() });
-        carryline_verification::trace::follow(subject.routine, job.len).map_err(|error| error.to_string())
+        subject.follow(job.len).map_err(|error| error.to_string())
     });
     answers.send(match executed {
         Ok(executed) => TraceAnswer::Traced(executed),

@@ -74,7 +74,7 @@ impl Bench<'_> {
             let turns = if self.condition.cache.batch == ColdBatch::Single { WARM_CALLS } else { 1 };
             for _ in 0..turns {
                 // SAFETY: as for the timed batch below.
-                unsafe { loops::time(&landing, &untimed) };
+                unsafe { loops::time_landing(&landing, &untimed) };
                 forked::exit_if_child();
             }
         }
@@ -87,7 +87,7 @@ impl Bench<'_> {
         // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
         // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
         // the null call; a list has count * segments entries; a victim lies in its own arena.
-        let ticks = unsafe { loops::time(&landing, &batch) };
+        let ticks = unsafe { loops::time_landing(&landing, &batch) };
         forked::exit_if_child();
         if self.rounds > 0 {
             self.seen.calls += count as u64;

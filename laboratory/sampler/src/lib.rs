@@ -199,9 +199,9 @@ impl<'a> Bench<'a> {
             lengths: Lengths::Any,
         };
         let member = |(proved, subject): &(&Verified<'_>, u64)| Member {
-            landing: proved.subject().landing,
+            landing: proved.landing(),
             subject: *subject,
-            lengths: proved.subject().lengths,
+            lengths: proved.subject().lengths(),
         };
         let members: Vec<Member> = std::iter::once(null).chain(members.iter().map(member)).collect();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -10,6 +10,7 @@ use super::invoke::{CopyCall, Invoke, ZeroCall};
 use carryline_machine::clock;
 use carryline_variants::Routine;
 use carryline_variants::landing::Landing;
+use carryline_verification::Verified;
 use std::hint::black_box;
 
 /// One call's arguments, relative to the operands' bases.
@@ -99,8 +100,28 @@ unsafe fn read_lines(base: *const u8, len: usize) -> u8 {
 /// # Safety
 /// For every call of the batch, its arguments added to the bases must be within the routine's contract; the lists
 /// must have `count * segments` entries when there are no fixed arguments; what follows must be readable.
-pub unsafe fn time(landing: &Landing, batch: &Batch<'_>) -> u64 {
-    // SAFETY: the caller's obligation, handed on unchanged.
+///
+/// Only what is verified:
+///
+/// ```compile_fail,E0308
+/// use carryline_sampler::loops::{Batch, time};
+/// use carryline_variants::{Family, find};
+/// fn unverified(batch: &Batch<'_>) -> u64 {
+///     unsafe { time(&find(Family::Zero, "carryline").unwrap().landing(), batch) }
+/// }
+/// ```
+pub unsafe fn time(verified: &Verified<'_>, batch: &Batch<'_>) -> u64 {
+    // SAFETY: the caller answers for the arguments, the lists and what follows; they are handed on unchanged.
+    unsafe { time_landing(&verified.landing(), batch) }
+}
+
+/// [`time`] of a member of a bench: of what is verified, or of the null call.
+///
+/// # Safety
+/// As for [`time`].
+pub(crate) unsafe fn time_landing(landing: &Landing, batch: &Batch<'_>) -> u64 {
+    // SAFETY: the caller answers for the arguments, the lists and what follows; they are handed on unchanged, and each
+    // arm has a routine of its family's signature.
     unsafe {
         match *landing {
             Landing::Set(f) => by_dependence(ZeroCall::of_libc(f), batch),
@@ -300,7 +321,16 @@ unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
 ///
 /// # Safety
 /// As [`time`]; the routine must be of a family that sums.
-pub unsafe fn message_sum(landing: &Landing, batch: &Batch<'_>) -> u16 {
+pub unsafe fn message_sum(verified: &Verified<'_>, batch: &Batch<'_>) -> u16 {
+    // SAFETY: the caller answers for the arguments, the lists and the family; they are handed on unchanged.
+    unsafe { message_sum_of(&verified.landing(), batch) }
+}
+
+/// [`message_sum`] of a member of a bench.
+///
+/// # Safety
+/// As for [`message_sum`].
+pub(crate) unsafe fn message_sum_of(landing: &Landing, batch: &Batch<'_>) -> u16 {
     let mut sum = 0;
     let mut swapped = false;
     for call in &batch.calls[..batch.segments] {

@@ -65,7 +65,7 @@ impl Bench<'_> {
         };
         let is_wrong = |member: &usize| {
             // SAFETY: calls of this bench's own list; the routine is proved, and sums, as only such have segments.
-            let sum = unsafe { loops::message_sum(&self.members[*member].landing, &batch) };
+            let sum = unsafe { loops::message_sum_of(&self.members[*member].landing, &batch) };
             sum != expected
         };
         (1..self.members.len()).filter(is_wrong).map(|member| member - 1).collect()

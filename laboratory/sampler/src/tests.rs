@@ -1,8 +1,7 @@
 //! What a batch does about a routine that the proof let through and that forks after all.
 
 use super::*;
-use carryline::internals::cpu::Features;
-use carryline_variants::{Lengths, Routine};
+use carryline_variants::Routine;
 use carryline_verification::subject::Subject;
 use carryline_verification::{Depth, prove};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -22,15 +21,7 @@ extern "C" fn forks_when_timed(dst: *mut u8, len: usize) {
 
 #[test]
 fn a_child_does_not_outlive_the_batch() {
-    let subject = Subject {
-        name: "test".to_owned(),
-        routine: Landing::Routine(Routine::Zero(forks_when_timed)),
-        landing: Landing::Routine(Routine::Zero(forks_when_timed)),
-        needs: Features::NONE,
-        lengths: Lengths::Any,
-        known_bad: None,
-        role: None,
-    };
+    let subject = Subject::of_routine("test", Routine::Zero(forks_when_timed));
     let status = StatusPage::create().expect("a page");
     let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a right routine");
     let condition = Condition::plain(64);

@@ -1,12 +1,10 @@
 //! A routine that is right when it is proved and wrong afterwards is found out after the timing.
 
-use carryline::internals::cpu::Features;
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
 use carryline_results::round::Round;
 use carryline_sampler::{Bench, Buffers};
-use carryline_variants::landing::Landing;
-use carryline_variants::{Family, Lengths, Routine, find};
+use carryline_variants::{Family, Routine, find};
 use carryline_verification::status::StatusPage;
 use carryline_verification::subject::Subject;
 use carryline_verification::{Depth, prove};
@@ -29,15 +27,7 @@ unsafe extern "C" fn turncoat(data: *const u8, len: usize, seed: u32) -> u32 {
 
 #[test]
 fn what_was_proved_and_then_corrupted_is_reported() {
-    let subject = Subject {
-        name: "turncoat".to_owned(),
-        routine: Landing::Routine(Routine::Checksum(turncoat)),
-        landing: Landing::Routine(Routine::Checksum(turncoat)),
-        needs: Features::NONE,
-        lengths: Lengths::Any,
-        known_bad: None,
-        role: None,
-    };
+    let subject = Subject::of_routine("turncoat", Routine::Checksum(turncoat));
     let honest = Subject::of_variant(find(Family::Checksum, "adc_1_stream").expect("in the collection"));
     let status = StatusPage::create().expect("a page");
     let proved = [&honest, &subject].map(|subject| match prove(subject, Depth::Replicate, 1, &status, 0) {

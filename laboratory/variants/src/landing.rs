@@ -37,6 +37,16 @@ impl Landing {
             Landing::Move(_) => Family::Copy,
         }
     }
+
+    /// Where its code begins.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        match self {
+            Landing::Routine(routine) => routine.address(),
+            Landing::Set(routine) => *routine as usize,
+            Landing::Move(routine) => *routine as usize,
+        }
+    }
 }
 
 impl From<Routine> for Landing {

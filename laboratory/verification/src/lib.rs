@@ -49,7 +49,8 @@ use crate::forked::Watch;
 use crate::status::StatusPage;
 use crate::subject::Subject;
 use bench::Bench;
-use carryline_variants::Lengths;
+use carryline_variants::landing::Landing;
+use carryline_variants::{CopyFn, Lengths, Routine, ZeroFn};
 use ground::Stop;
 use images::Album;
 use patterns::{PATTERNS, index};
@@ -69,7 +70,14 @@ pub enum Depth {
     Replicate,
 }
 
-/// A subject that has been proved, and may therefore be timed. Only [`prove`] makes one.
+/// A subject that has been proved, and may therefore be timed. Only [`prove`] makes one:
+///
+/// ```compile_fail,E0451
+/// use carryline_variants::{Family, find};
+/// use carryline_verification::{Verified, subject::Subject};
+/// let subject = Subject::of_variant(find(Family::Zero, "carryline").unwrap());
+/// let verified = Verified { subject: &subject };
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Verified<'s> {
     subject: &'s Subject,
@@ -80,6 +88,70 @@ impl<'s> Verified<'s> {
     #[must_use]
     pub const fn subject(&self) -> &'s Subject {
         self.subject
+    }
+
+    /// What a timed loop calls; see [`carryline_variants::landing`].
+    #[must_use]
+    pub const fn landing(&self) -> Landing {
+        self.subject.landing
+    }
+
+    /// The routine, if it zeroes.
+    #[must_use]
+    pub const fn zeroing(&self) -> Option<Zeroing> {
+        match self.subject.routine {
+            Landing::Routine(Routine::Zero(routine)) => Some(Zeroing(routine)),
+            _ => None,
+        }
+    }
+
+    /// The routine, if it copies.
+    #[must_use]
+    pub const fn copying(&self) -> Option<Copying> {
+        match self.subject.routine {
+            Landing::Routine(Routine::Copy(routine)) => Some(Copying(routine)),
+            _ => None,
+        }
+    }
+}
+
+/// A verified routine that zeroes, from [`Verified::zeroing`], for loops that an experiment writes itself.
+///
+/// ```compile_fail,E0423
+/// unsafe extern "C" fn unverified(_dst: *mut u8, _len: usize) {}
+/// let zeroing = carryline_verification::Zeroing(unverified);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Zeroing(ZeroFn);
+
+impl Zeroing {
+    /// Zeroes `len` bytes from `dst`.
+    ///
+    /// # Safety
+    /// `len` bytes must be writable from `dst`, and `len` one of the subject's lengths.
+    #[inline(always)]
+    pub unsafe fn call(self, dst: *mut u8, len: usize) {
+        // SAFETY: the caller passes `len` writable bytes and a length of the subject's, which is the whole contract of
+        // the family; the routine was verified in this process, so the CPU has what it needs.
+        unsafe { (self.0)(dst, len) };
+    }
+}
+
+/// A verified routine that copies, from [`Verified::copying`], for loops that an experiment writes itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Copying(CopyFn);
+
+impl Copying {
+    /// Copies `len` bytes from `src` to `dst`.
+    ///
+    /// # Safety
+    /// `len` bytes must be readable from `src` and writable from `dst`, the two must not overlap, and `len` must be one
+    /// of the subject's lengths.
+    #[inline(always)]
+    pub unsafe fn call(self, dst: *mut u8, src: *const u8, len: usize) {
+        // SAFETY: the caller passes two buffers of `len` bytes that do not overlap and a length of the subject's, which is
+        // the whole contract of the family; the routine was verified in this process, so the CPU has what it needs.
+        unsafe { (self.0)(dst, src, len) };
     }
 }
 
@@ -128,16 +200,33 @@ fn prove_within<'s>(
         return Err(Failure::Unsupported(missing.names().collect::<Vec<_>>().join(", ")));
     }
     let _handlers = Handlers::install();
+    let deadline = Instant::now().checked_add(patience);
+    let of = |code: Landing, depth: Depth| {
+        let bench = Bench::new(code, Some(status), subject_index);
+        let mut proof = Proof::new(bench, subject.lengths, depth, seed);
+        proof.bench.caller.deadline = deadline;
+        prove_code(proof, code)
+    };
+    let mut summary = of(subject.routine, depth)?;
+    // A timed loop enters the code that the routine hands on to: that is verified as it is called there.
+    if subject.landing.address() != subject.routine.address() {
+        let landing = of(subject.landing, Depth::Replicate)?;
+        summary.calls += landing.calls;
+        summary.elapsed_ns += landing.elapsed_ns;
+        let new = landing.notes.into_iter().filter(|note| !summary.notes.contains(note)).collect::<Vec<_>>();
+        summary.notes.extend(new);
+    }
+    Ok((Verified { subject }, summary))
+}
+
+fn prove_code(mut proof: Proof<'_>, code: Landing) -> Result<ProofSummary, Failure> {
     let start = Instant::now();
     let watch = Watch::begin();
-    let bench = Bench::new(subject.routine, Some(status), subject_index);
-    let mut proof = Proof::new(bench, subject.lengths, depth, seed);
-    proof.bench.caller.deadline = start.checked_add(patience);
-    match stages(&mut proof, subject).and_then(|()| proof.quiet()) {
+    match stages(&mut proof, code).and_then(|()| proof.quiet()) {
         Ok(()) => {}
         Err(Stop::Memory(error)) => return Err(Failure::NoMemory(error)),
         Err(Stop::Caught(caught)) => {
-            let example = reduce::reduce(&mut proof.bench, subject.lengths, *caught);
+            let example = reduce::reduce(&mut proof.bench, proof.lengths, *caught);
             watch.settle();
             return Err(Failure::Wrong(Box::new(example)));
         }
@@ -145,17 +234,16 @@ fn prove_within<'s>(
     if proof.bench.caller.dirty_upper {
         proof.notes.push("leaves the upper halves of vector registers in use (no vzeroupper)".to_owned());
     }
-    let summary = ProofSummary {
-        depth,
+    Ok(ProofSummary {
+        depth: proof.depth,
         calls: proof.bench.caller.calls,
         elapsed_ns: start.elapsed().as_nanos() as u64,
         notes: proof.notes,
-    };
-    Ok((Verified { subject }, summary))
+    })
 }
 
 /// The stages in order: plain before strange and short before long, so that a failure is a simple one.
-fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
+fn stages(proof: &mut Proof<'_>, code: Landing) -> Result<(), Stop> {
     let full = proof.depth == Depth::Full;
     let family = proof.family;
     let seed = proof.seed;
@@ -170,7 +258,7 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
     let middling = Album::new(3 * 4096, middling, full, seed)?;
     let middling_fields = fields(family, &middling, usize::MAX)?;
     proof.middling(&middling, &middling_fields)?;
-    let most = match subject.lengths {
+    let most = match proof.lengths {
         Lengths::Any => 0,
         Lengths::UpTo(most) | Lengths::Only(most) | Lengths::OnlyUnseeded(most) => most,
     };
@@ -205,17 +293,17 @@ fn stages(proof: &mut Proof<'_>, subject: &Subject) -> Result<(), Stop> {
         let meeting = companion::Meeting::default();
         std::thread::scope(|scope| {
             // What the companion is at is not what the watcher should read.
-            let bench = Bench::new(subject.routine, None, 0);
-            let mut other = Proof::new(bench, subject.lengths, Depth::Replicate, !seed);
+            let bench = Bench::new(code, None, 0);
+            let mut other = Proof::new(bench, proof.lengths, Depth::Replicate, !seed);
             other.bench.caller.deadline = proof.bench.caller.deadline;
             let companion = companion::Companion::start(scope, &meeting, other, &middling, &others);
             proof.stepped(&middling, &middling_fields, &companion)
         })?;
     }
     proof.neighbour_race(&middling, &middling_fields)?;
-    proof.threads(&middling, &middling_fields, subject.routine)?;
+    proof.threads(&middling, &middling_fields, code)?;
     proof.signal_storm(&large, &large_fields)?;
-    proof.beyond_memory(subject.routine)
+    proof.beyond_memory(code)
 }
 
 #[cfg(test)]

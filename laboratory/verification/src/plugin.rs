@@ -5,9 +5,8 @@
 //! Loading runs the file's constructors, and calling runs its code: both belong into a worker process.
 
 use crate::subject::Subject;
-use carryline::internals::cpu::Features;
 use carryline_variants::landing::{Landing, SetFn};
-use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Family, Lengths, Routine, ZeroFn};
+use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Family, Routine, ZeroFn};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -180,15 +179,7 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     // run its code, and the process that loads a plug-in lives for this one job.
     std::mem::forget(library);
     let routine = routine?;
-    Ok(Subject {
-        name: spec.name(),
-        routine,
-        landing: routine,
-        needs: Features::NONE,
-        lengths: Lengths::Any,
-        known_bad: None,
-        role: None,
-    })
+    Ok(Subject::of_routine(spec.name(), routine))
 }
 
 /// Opens a shared object, which runs its constructors: in a process that is there to bear what they do.

@@ -1,8 +1,9 @@
 //! What is proved and timed: a variant of the collection, or a routine of the user's own.
 
+use crate::trace::{Executed, TraceError};
 use carryline::internals::cpu::Features;
 use carryline_variants::landing::Landing;
-use carryline_variants::{Family, Lengths, Role, Variant};
+use carryline_variants::{Family, Lengths, Variant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -22,22 +23,31 @@ impl fmt::Display for SubjectId {
 }
 
 /// Something with a routine.
+///
+/// What is verified and what is timed belong together, so nobody puts a subject together by hand:
+///
+/// ```compile_fail,E0451
+/// use carryline::internals::cpu::Features;
+/// use carryline_variants::{Family, Lengths, find};
+/// use carryline_verification::subject::Subject;
+/// let [right, wrong] = ["reference", "known_bad"].map(|name| find(Family::Checksum, name).unwrap());
+/// let subject = Subject {
+///     name: "mine".to_owned(),
+///     routine: right.landing(),
+///     landing: wrong.landing(),
+///     needs: Features::NONE,
+///     lengths: Lengths::Any,
+/// };
+/// ```
 #[derive(Debug)]
 pub struct Subject {
-    /// Unique within its family.
-    pub name: String,
-    /// The code that is verified.
-    pub routine: Landing,
-    /// What a timed loop calls; see [`carryline_variants::landing`].
-    pub landing: Landing,
-    /// Features it needs.
-    pub needs: Features,
-    /// Lengths it supports.
-    pub lengths: Lengths,
-    /// Why it is known to be wrong.
-    pub known_bad: Option<String>,
-    /// What it is among the others; `None` for a plug-in.
-    pub role: Option<Role>,
+    name: String,
+    /// The family's own routine.
+    pub(crate) routine: Landing,
+    /// What a timed loop calls, where that is not `routine`; see [`carryline_variants::landing`].
+    pub(crate) landing: Landing,
+    pub(crate) needs: Features,
+    pub(crate) lengths: Lengths,
 }
 
 impl Subject {
@@ -50,9 +60,32 @@ impl Subject {
             landing: variant.landing(),
             needs: variant.needs,
             lengths: variant.lengths,
-            known_bad: variant.known_bad.map(str::to_owned),
-            role: Some(variant.role),
         }
+    }
+
+    /// A routine that is not in the collection, for any length on any CPU.
+    #[must_use]
+    pub fn of_routine(name: impl Into<String>, routine: impl Into<Landing>) -> Subject {
+        let routine = routine.into();
+        Subject { name: name.into(), routine, landing: routine, needs: Features::NONE, lengths: Lengths::Any }
+    }
+
+    /// The same, of a routine for these lengths alone.
+    #[must_use]
+    pub fn with_lengths(self, lengths: Lengths) -> Subject {
+        Subject { lengths, ..self }
+    }
+
+    /// Unique within its family.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Lengths it supports.
+    #[must_use]
+    pub const fn lengths(&self) -> Lengths {
+        self.lengths
     }
 
     /// The family, from the routine's signature.
@@ -65,6 +98,14 @@ impl Subject {
     #[must_use]
     pub fn id(&self) -> SubjectId {
         SubjectId { family: self.family().name().to_owned(), name: self.name.clone() }
+    }
+
+    /// What one call of the routine executes; see [`crate::trace`]. The call is not verified.
+    ///
+    /// # Errors
+    /// As [`crate::trace::follow`].
+    pub fn follow(&self, len: usize) -> Result<Executed, TraceError> {
+        crate::trace::follow(self.routine, len)
     }
 
     /// True if the CPU, as masked, can run it.

@@ -1,7 +1,5 @@
 use super::*;
 use crate::forked::tell_and_exit_if_child;
-use carryline::internals::cpu::Features;
-use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Routine, Variant};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -11,22 +9,13 @@ fn outcome_of(variant: &'static Variant, depth: Depth, seed: u64) -> Result<Proo
     let subject = Subject::of_variant(variant);
     let status = StatusPage::create().expect("a page");
     prove(&subject, depth, seed, &status, 0).map(|(verified, summary)| {
-        assert_eq!(verified.subject().name, subject.name);
+        assert_eq!(verified.subject().name(), subject.name());
         summary
     })
 }
 
 fn subject(routine: Routine, lengths: Lengths) -> Subject {
-    let name = "test".to_owned();
-    Subject {
-        name,
-        routine: routine.into(),
-        landing: Landing::Routine(routine),
-        needs: Features::NONE,
-        lengths,
-        known_bad: None,
-        role: None,
-    }
+    Subject::of_routine("test", routine).with_lengths(lengths)
 }
 
 #[test]
@@ -249,4 +238,23 @@ fn a_child_ends_and_is_seen() {
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
     assert!(watch.came_back() && !watch.left_behind());
     assert!(!Watch::begin().came_back(), "the next proof is not to blame");
+}
+
+/// What a timed loop calls is verified too, not only the routine that hands on to it.
+#[test]
+fn a_wrong_landing_is_caught_behind_a_right_routine() {
+    let variant = carryline_variants::find(Family::Checksum, "adc_1_stream").expect("in the collection");
+    let right = carryline_variants::find(Family::Checksum, "reference").expect("in the collection");
+    let of = |landing| {
+        let mut subject = Subject::of_variant(variant);
+        subject.landing = landing;
+        subject
+    };
+    let status = StatusPage::create().expect("a page");
+    prove(&of(right.landing()), Depth::Replicate, 1, &status, 0).expect("another right routine");
+    let wrong = Landing::Routine(Routine::Checksum(sum_without_its_carry));
+    match prove(&of(wrong), Depth::Replicate, 1, &status, 0) {
+        Err(Failure::Wrong(_)) => {}
+        other => panic!("not caught: {other:?}"),
+    }
 }

@@ -188,7 +188,7 @@ impl Chains {
         let batch = layout.batch(&layout.calls, layout.count, self.arena.start(), placement);
         // SAFETY: every call reads its own slot of the arena, at an offset below 2^32 (chains are at most 1 GiB and a
         // slot a line more); there are count * segments of them; the routine is proved.
-        let ticks = unsafe { loops::time(&verified.subject().landing, &batch) };
+        let ticks = unsafe { loops::time(verified, &batch) };
         (ticks as f64 - self.overhead_ticks) / layout.count as f64
     }
 
@@ -207,7 +207,7 @@ impl Chains {
         let sums = self.routines[..count]
             .iter()
             // SAFETY: as in `ticks`; the routine sums.
-            .map(|(_, verified)| unsafe { loops::message_sum(&verified.subject().landing, &batch) })
+            .map(|(_, verified)| unsafe { loops::message_sum(verified, &batch) })
             .collect();
         (folded_sum(&joined, 0), sums)
     }

@@ -9,8 +9,8 @@ use crate::batches::{Batches, Timed, flush_range};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_sampler::{shuffle, touch};
-use carryline_variants::landing::Landing;
-use carryline_variants::{Family, Routine, ZeroFn};
+use carryline_variants::Family;
+use carryline_verification::Zeroing;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::rc::Rc;
@@ -53,9 +53,9 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
     let (mut all, mut unusable) = (Vec::new(), Vec::new());
     for variant in VARIANTS {
-        let routine = match setup.verified(Family::Zero, variant).map(|proved| proved.subject().routine) {
-            Ok(Landing::Routine(Routine::Zero(routine))) => routine,
-            Ok(_) => continue,
+        let routine = match setup.verified(Family::Zero, variant).map(|verified| verified.zeroing()) {
+            Ok(Some(routine)) => routine,
+            Ok(None) => continue,
             Err(reason) => {
                 unusable.push((variant, reason.to_string()));
                 continue;
@@ -80,7 +80,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 
 fn series(
     title: String,
-    routine: ZeroFn,
+    routine: Zeroing,
     state: &'static str,
     dirty: u32,
     arena: &Rc<Arena>,
@@ -94,7 +94,7 @@ fn series(
     Timed::new(title, pages as u32, move |times| {
         for page in 0..times as usize % (pages + 1) {
             // SAFETY: a page of the arena, which has at least as many; nobody else has it.
-            unsafe { routine(zeroed.start().wrapping_add(page * PAGE_BYTES), PAGE_BYTES) };
+            unsafe { routine.call(zeroed.start().wrapping_add(page * PAGE_BYTES), PAGE_BYTES) };
         }
     })
     .before(move || {

@@ -20,7 +20,7 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_machine::clock;
 use carryline_sampler::shuffle;
-use carryline_variants::ZeroFn;
+use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -64,7 +64,7 @@ struct FirstTouch {
     through: Ready,
     copied: Ready,
     huge: Result<Arena, String>,
-    clear: ZeroFn,
+    clear: Zeroing,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
     /// Touches and faults of each way.
@@ -234,12 +234,12 @@ impl FirstTouch {
                     let page_start = base.wrapping_add(at * page);
                     // SAFETY: a page of the arena; the routine is proved.
                     unsafe {
-                        clear(page_start, page);
+                        clear.call(page_start, page);
                         pages::leave(page_start, page, left);
                     }
                     sum += time(self.overhead_ticks, || {
                         // SAFETY: as above.
-                        unsafe { clear(page_start, page) };
+                        unsafe { clear.call(page_start, page) };
                         drain();
                     });
                 }

@@ -13,7 +13,7 @@ use crate::pages::{self, Left, Ready, Writes, drain};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_sampler::shuffle;
-use carryline_variants::ZeroFn;
+use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -121,8 +121,8 @@ pub fn name_at(number: u8, place: u8) -> String {
 struct FourNumbers {
     arena: Arena,
     ready: Ready,
-    stosl: ZeroFn,
-    bzero: ZeroFn,
+    stosl: Zeroing,
+    bzero: Zeroing,
     rng: Xoshiro256PlusPlus,
     /// First writes so far, the pages of them that were mapped already, and the faults they took.
     first_writes: u64,
@@ -192,7 +192,7 @@ impl FourNumbers {
                 let zero = if what == What::Stosl { self.stosl } else { self.bzero };
                 time(0.0, || {
                     // SAFETY: a whole page of this special's own, which this thread alone has; the routines are proved.
-                    unsafe { zero(page, ZEROED_BYTES) };
+                    unsafe { zero.call(page, ZEROED_BYTES) };
                     fence();
                 })
             }

@@ -15,7 +15,7 @@ use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};
 use carryline_sampler::{shuffle, touch};
-use carryline_variants::ZeroFn;
+use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -178,7 +178,7 @@ fn region_bytes(caches: &CacheSizes) -> usize {
 }
 
 /// The neighbour's life.
-fn work(shared: &Shared, own: &Arena, bytes: usize, routines: &[Option<ZeroFn>; VARIANTS.len()]) {
+fn work(shared: &Shared, own: &Arena, bytes: usize, routines: &[Option<Zeroing>; VARIANTS.len()]) {
     let mut at = 0;
     while !shared.stop.load(Ordering::Acquire) {
         let mode = shared.mode.load(Ordering::Acquire);
@@ -201,7 +201,7 @@ fn work(shared: &Shared, own: &Arena, bytes: usize, routines: &[Option<ZeroFn>; 
                 if let Some(zero) = routines[way - 1] {
                     // SAFETY: at + BLOCK <= bytes, the arena's length; the thread that made it left it to this one, and
                     // the routine is proved.
-                    unsafe { zero(own.start().wrapping_add(at), BLOCK) };
+                    unsafe { zero.call(own.start().wrapping_add(at), BLOCK) };
                     at = (at + BLOCK) % bytes;
                 }
                 shared.blocks.fetch_add(1, Ordering::Release);

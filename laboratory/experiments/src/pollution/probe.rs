@@ -14,8 +14,8 @@ use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
 use carryline_sampler::shuffle;
-use carryline_variants::{CopyFn, ZeroFn};
 use carryline_verification::status::StatusPage;
+use carryline_verification::{Copying, Zeroing};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -64,8 +64,8 @@ pub fn name(victim: &str, method: &str) -> String {
 #[derive(Clone, Copy)]
 enum Between {
     Nothing,
-    Zero(ZeroFn),
-    Copy(CopyFn),
+    Zero(Zeroing),
+    Copy(Copying),
 }
 
 struct Pollution {
@@ -141,9 +141,9 @@ impl Pollution {
                 let step = (bytes - at).min(STEP);
                 match between {
                     Between::Nothing => break,
-                    Between::Zero(zero) => zero(memory.add(at), step),
+                    Between::Zero(zero) => zero.call(memory.add(at), step),
                     Between::Copy(copy) => {
-                        copy(memory.add(bytes / 2 + at / 2), memory.add(at / 2), step / 2);
+                        copy.call(memory.add(bytes / 2 + at / 2), memory.add(at / 2), step / 2);
                     }
                 }
                 at += step;

@@ -11,7 +11,7 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::{shuffle, touch};
-use carryline_variants::ZeroFn;
+use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -53,7 +53,7 @@ pub fn name(part: &str, method: &str, distance: &str) -> String {
 struct Prezero {
     block: Arena,
     other: Arena,
-    routines: Vec<Result<(&'static str, ZeroFn), Impossible>>,
+    routines: Vec<Result<(&'static str, Zeroing), Impossible>>,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
 }
@@ -82,7 +82,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 
 impl Prezero {
     /// Ticks per 4 KB of the clearing and of the use, so much other work apart.
-    fn once(&self, clear: ZeroFn, distance: usize, status: &StatusPage) -> (f64, f64) {
+    fn once(&self, clear: Zeroing, distance: usize, status: &StatusPage) -> (f64, f64) {
         let (base, other) = (self.block.start(), self.other.start());
         let per_page = 4096.0 / BLOCK_BYTES as f64;
         // SAFETY: the two arenas' own memory, at most as much of the second as it has; the routine is proved.
@@ -94,7 +94,7 @@ impl Prezero {
             }
             pages::leave(base, BLOCK_BYTES, Left::Cold);
             let cleared = time(self.overhead_ticks, || {
-                clear(base, BLOCK_BYTES);
+                clear.call(base, BLOCK_BYTES);
                 drain();
             });
             for at in (0..distance).step_by(1 << 20) {

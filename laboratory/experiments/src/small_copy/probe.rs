@@ -65,8 +65,8 @@ pub(crate) mod x86 {
     use carryline_machine::arena::{Arena, Pages};
     use carryline_machine::clock;
     use carryline_sampler::shuffle;
-    use carryline_variants::landing::Landing;
-    use carryline_variants::{CopyFn, Family, Routine};
+    use carryline_variants::Family;
+    use carryline_verification::Copying;
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
     use std::arch::asm;
@@ -112,11 +112,9 @@ pub(crate) mod x86 {
         Ok(Box::new(Batches::new(setup, all).twin("rep movsb, independent")))
     }
 
-    fn proved(setup: &Setup<'_>, variant: &str) -> Result<CopyFn, Impossible> {
-        match setup.verified(Family::Copy, variant)?.subject().routine {
-            Landing::Routine(Routine::Copy(copy)) => Ok(copy),
-            _ => Err(Impossible(format!("copy/{variant} copies nothing"))),
-        }
+    fn proved(setup: &Setup<'_>, variant: &str) -> Result<Copying, Impossible> {
+        let copying = setup.verified(Family::Copy, variant)?.copying();
+        copying.ok_or_else(|| Impossible(format!("copy/{variant} copies nothing")))
     }
 
     fn series(
@@ -124,7 +122,7 @@ pub(crate) mod x86 {
         way: usize,
         mode: &str,
         arena: &Rc<Arena>,
-        call: CopyFn,
+        call: Copying,
         (lengths, slots): (Vec<u32>, Rc<Vec<usize>>),
     ) -> Timed {
         let (destination, source) = (arena.start(), arena.start().wrapping_add(SOURCES));
@@ -170,7 +168,7 @@ pub(crate) mod x86 {
 
     /// # Safety
     /// 48 bytes are readable at `src` and writable at `dst`, apart.
-    unsafe fn repeat(way: usize, dst: *mut u8, src: *const u8, times: u32, call: CopyFn) {
+    unsafe fn repeat(way: usize, dst: *mut u8, src: *const u8, times: u32, call: Copying) {
         macro_rules! each {
             ($($number:literal => $copy:expr),+; $otherwise:expr) => {
                 match way {
@@ -183,14 +181,14 @@ pub(crate) mod x86 {
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
-                black_box(call)(dst, src, black_box(BYTES))
+                black_box(call).call(dst, src, black_box(BYTES))
             );
         }
     }
 
     /// # Safety
     /// 48 bytes are readable and writable at both, apart.
-    unsafe fn there_and_back(way: usize, one: *mut u8, other: *mut u8, times: u32, call: CopyFn) {
+    unsafe fn there_and_back(way: usize, one: *mut u8, other: *mut u8, times: u32, call: Copying) {
         macro_rules! each {
             ($($number:literal => $copy:expr),+; $otherwise:expr) => {
                 match way {
@@ -201,7 +199,7 @@ pub(crate) mod x86 {
         }
         let called = |dst: *mut u8, src: *mut u8| {
             // SAFETY: the caller's obligation.
-            unsafe { black_box(call)(dst, src, black_box(BYTES)) }
+            unsafe { black_box(call).call(dst, src, black_box(BYTES)) }
         };
         // SAFETY: the caller's obligation, for each of them.
         unsafe {
@@ -215,13 +213,13 @@ pub(crate) mod x86 {
     /// # Safety
     /// `len` bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
-    unsafe fn once_of(way: usize, dst: *mut u8, src: *const u8, len: usize, call: CopyFn) {
+    unsafe fn once_of(way: usize, dst: *mut u8, src: *const u8, len: usize, call: Copying) {
         // SAFETY: the caller's obligation.
         unsafe {
             match way {
                 0 => nothing(dst, src),
                 2 => movsb(dst, src, len),
-                _ => call(dst, src, len),
+                _ => call.call(dst, src, len),
             }
         }
     }
@@ -322,21 +320,22 @@ pub(crate) mod x86 {
     #[cfg(test)]
     mod tests {
         use super::*;
+        use crate::batches::tests::setup;
+        use carryline_verification::status::StatusPage;
 
-        fn libc_copy() -> CopyFn {
-            match carryline_variants::find(Family::Copy, "libc_memcpy").map(|variant| variant.routine) {
-                Some(Routine::Copy(copy)) => copy,
-                other => panic!("no copy: {other:?}"),
-            }
+        fn libc_copy() -> Copying {
+            let status = StatusPage::create().expect("a page");
+            proved(&setup(&serde_json::Value::Null, &status), "libc_memcpy").expect("it copies")
         }
 
         #[test]
         fn every_way_copies_48_bytes_and_no_other() {
+            let libc_copy = libc_copy();
             for (way, label) in WAYS.into_iter().enumerate().skip(1) {
                 let mut source: Vec<u8> = (0..200_u32).map(|n| n as u8 + 1).collect();
                 let mut got = vec![0xee_u8; 200];
                 // SAFETY: 200 bytes on both sides.
-                unsafe { repeat(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 2, libc_copy()) };
+                unsafe { repeat(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 2, libc_copy) };
                 let mut wanted = vec![0xee_u8; 200];
                 wanted[3..3 + BYTES].copy_from_slice(&source[5..5 + BYTES]);
                 assert_eq!(got, wanted, "{}", label);
@@ -344,13 +343,13 @@ pub(crate) mod x86 {
                 let held = source.clone();
                 // SAFETY: as above, on both sides.
                 unsafe {
-                    there_and_back(way, got[3..].as_mut_ptr(), source[50..].as_mut_ptr(), 4, libc_copy())
+                    there_and_back(way, got[3..].as_mut_ptr(), source[50..].as_mut_ptr(), 4, libc_copy)
                 };
                 assert_eq!((&got[3..51], &source), (&held[50..98], &held), "{}", label);
                 if takes_any_length(label) {
                     got.fill(0xee);
                     // SAFETY: as above.
-                    unsafe { once_of(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 96, libc_copy()) };
+                    unsafe { once_of(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 96, libc_copy) };
                     assert_eq!((&got[3..99], got[99]), (&source[5..101], 0xee), "{}", label);
                 }
             }
