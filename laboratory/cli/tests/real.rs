@@ -196,20 +196,27 @@ fn failing_commands_and_their_outputs_are_remarked_upon() {
 #[test]
 fn interrupted_it_shows_what_it_has() {
     let place = Place::new();
-    let child = place
-        .command(&["real", "--runs", "1000", "--preload", interposer(), "--", "sleep", "0.05"])
+    // A run has a folder of its own.
+    let note = format!("echo >> '{}'; sleep 0.05", place.file("runs").display());
+    let mut child = place
+        .command(&["real", "--runs", "1000", "--preload", interposer(), "--", "sh", "-c", &note])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("the command starts");
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let begin = std::time::Instant::now();
+    while std::fs::read(place.file("runs")).map_or(0, |lines| lines.len()) < 20 {
+        assert!(child.try_wait().expect("a child").is_none(), "it has ended by itself");
+        assert!(begin.elapsed() < std::time::Duration::from_secs(120), "the program is not run");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     let pid = i32::try_from(child.id()).expect("a process number");
     // SAFETY: a child of ours that has not been waited for.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
     let output = child.wait_with_output().expect("it ends");
     let (out, err) = support::texts(&output);
     assert_eq!(output.status.code(), Some(130), "{out}{err}");
-    assert!(out.contains("sleep 0.05") && !out.contains("DISAGREEMENT"), "{out}{err}");
+    assert!(out.contains("echo >> ") && !out.contains("DISAGREEMENT"), "{out}{err}");
 }
 
 #[test]

@@ -170,6 +170,12 @@ fn control_c_and_signals_give_the_terminal_back() {
     }
 }
 
+/// How many replicates the screen says there are.
+fn replicates(screen: &str) -> Option<u32> {
+    let (before, _) = screen.split_once(" replicates")?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
 #[test]
 fn a_worker_that_is_killed_costs_a_row_at_most() {
     let place = Place::new();
@@ -193,10 +199,10 @@ fn a_worker_that_is_killed_costs_a_row_at_most() {
     };
     // SAFETY: kill has no memory effects; a child of the command that this test has started.
     unsafe { libc::kill(worker, libc::SIGKILL) };
-    let from = pty.printed().len();
-    pty.wait_for("replicates", 0);
-    std::thread::sleep(Duration::from_millis(1500));
-    assert!(child.try_wait().expect("a child").is_none(), "it goes on: {}", &pty.printed()[from..]);
+    // It goes on: later workers bring replicates that are whole.
+    let before_the_kill = replicates(&pty.screen()).expect("their number");
+    pty.wait_until("one more replicate", |screen| replicates(screen) > Some(before_the_kill));
+    assert!(child.try_wait().expect("a child").is_none(), "{}", pty.printed());
     pty.keys("q");
     // 3 where the kill fell into a variant's call.
     assert!(matches!(pty.status(&mut child), Some(0 | 3)), "{}", pty.printed());

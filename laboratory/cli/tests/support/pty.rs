@@ -140,9 +140,18 @@ impl Pty {
 
     /// Waits until the screen shows a text.
     pub fn wait_on_screen(&self, text: &str) {
+        self.wait_until(text, |screen| screen.contains(text));
+    }
+
+    /// Waits until the screen is as wanted.
+    pub fn wait_until(&self, wanted: &str, is_so: impl Fn(&str) -> bool) {
         let begin = Instant::now();
-        while !self.screen().contains(text) {
-            assert!(begin.elapsed() < PATIENCE, "no '{text}' in:\n{}", self.screen());
+        loop {
+            let screen = self.screen();
+            if is_so(&screen) {
+                return;
+            }
+            assert!(begin.elapsed() < PATIENCE, "no '{wanted}' in:\n{screen}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
