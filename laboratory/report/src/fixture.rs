@@ -50,7 +50,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
         ticks_per_call: Some(estimate(net_ticks)),
         gross: Some(estimate(gross)),
         cycles_per_call: Some(net_ticks / TICKS_PER_CYCLE),
-        basis: Some("est".to_owned()),
+        basis: Some(carryline_results::CycleBasis::Est),
         bytes_per_cycle: Some(bytes as f64 * TICKS_PER_CYCLE / gross),
         limit_share: Some(0.5),
         ratio_to_baseline: None,

@@ -2,7 +2,7 @@
 
 use crate::gather::Gathered;
 use crate::limits::{Throughput, bytes_ticks, raise_by};
-use crate::{Cell, Limit, NoiseFloor, Status};
+use crate::{Cell, CycleBasis, Limit, NoiseFloor, Status};
 use carryline_statistics::{self as statistics, Ratio};
 
 /// A situation's cells and its noise floor, if A/A twins ran.
@@ -75,7 +75,9 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
                 ticks_per_call: net,
                 gross: estimate,
                 cycles_per_call: net.zip(ticks_per_cycle).map(|(net, ticks)| net.median / ticks),
-                basis: net.and(ticks_per_cycle).map(|_| if counted { "pmu" } else { "est" }.to_owned()),
+                basis: net
+                    .and(ticks_per_cycle)
+                    .map(|_| if counted { CycleBasis::Pmu } else { CycleBasis::Est }),
                 bytes_per_cycle: estimate
                     .zip(ticks_per_cycle)
                     .filter(|(gross, _)| gross.median > 0.0)
