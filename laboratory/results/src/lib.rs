@@ -8,6 +8,7 @@ pub mod round;
 
 use crate::claims::ExperimentResult;
 use carryline_conditions::Condition;
+use carryline_machine::environment::Level;
 use carryline_statistics::{Estimate, Ratio};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -71,9 +72,8 @@ pub struct Observed {
     pub footprint_bytes: u64,
     /// Bytes of its buffers that the kernel mapped with huge pages; `None` where it does not say.
     pub huge_bytes: Option<u64>,
-    /// The cache level that holds the footprint when hot (`L1`, `L2`, `L3`, `memory`), `memory` when cold, `mixed` when
-    /// some of both.
-    pub level: String,
+    /// The nearest level that holds the footprint when hot, memory when cold, mixed when some of both.
+    pub level: Level,
     /// True if the footprint is less than twice the next nearer level, which then holds a part of it: figures lie between
     /// those of the two levels.
     #[serde(default)]
@@ -155,8 +155,8 @@ pub struct Warning {
 /// Bytes per tick that one core can move at a cache level: the most that anything in the run moved there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// `L1`, `L2`, `L3` or `memory`.
-    pub level: String,
+    /// Which.
+    pub level: Level,
     /// Bytes of the buffer that was used.
     pub buffer_bytes: u64,
     /// Reads.

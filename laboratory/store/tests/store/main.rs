@@ -10,6 +10,7 @@ mod life;
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Beside, Cache, Condition, Dependence, Offsets, Then};
 use carryline_machine::arena::Pages;
+use carryline_machine::environment::Level;
 use carryline_results::round::{Round, RoundRecord};
 use carryline_results::{Cell, CycleBasis, Limit, NoiseFloor, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
@@ -87,7 +88,7 @@ fn result(seed: u64) -> RunResult {
         ticks_per_cycle: Some(0.6),
         ticks_per_ns: Some(2.596),
         limits: vec![Limit {
-            level: "L1".to_owned(),
+            level: Level::L1,
             buffer_bytes: 1 << 14,
             load: 1.0,
             store: 2.0,
