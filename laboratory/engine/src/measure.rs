@@ -7,12 +7,12 @@ use super::thresholds::{Needs, Schedule, id_in};
 use crate::interrupt;
 use crate::protocol::{Disturbed, MeasureAnswer, MeasureJob, ProcessSetup, SituationJob};
 use crate::supervise::{End, SuperviseError, Supervisor};
-use carryline_machine::environment::CacheSizes;
+use carryline_machine::environment::{CacheSizes, Level};
 use carryline_machine::process;
 use carryline_results::gather::{Gathered, Replicate, Situation};
 use carryline_results::round::RoundRecord;
 use carryline_results::{Limit, Status};
-use carryline_sampler::{MIXED, level_of, limits};
+use carryline_sampler::{level_of, limits};
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Lengths};
 use carryline_verification::subject::SubjectId;
@@ -278,13 +278,13 @@ impl Run<'_> {
     }
 
     /// The cache levels that the plan's operands come from.
-    fn levels(&self, caches: &CacheSizes) -> Vec<String> {
-        let mut levels: Vec<String> = Vec::new();
+    fn levels(&self, caches: &CacheSizes) -> Vec<Level> {
+        let mut levels: Vec<Level> = Vec::new();
         for situation in &self.plan.situations {
             let Some(family) = Family::from_name(&situation.family) else { continue };
             let level = level_of(family, &situation.condition, caches);
-            if level != MIXED && !levels.iter().any(|known| known == level) {
-                levels.push(level.to_owned());
+            if level != Level::Mixed && !levels.contains(&level) {
+                levels.push(level);
             }
         }
         levels

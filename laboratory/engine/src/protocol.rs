@@ -6,7 +6,7 @@
 
 use crate::probe::Series;
 use carryline_conditions::Condition;
-use carryline_machine::environment::CacheSizes;
+use carryline_machine::environment::{CacheSizes, Level};
 use carryline_results::round::Round;
 use carryline_results::{Limit, Observed};
 use carryline_sampler::object_loops::{Compared, LoopsJob};
@@ -135,7 +135,7 @@ pub struct MeasureJob {
     /// The logical CPU to stay on, if any.
     pub cpu: Option<usize>,
     /// The cache levels whose limits are to be measured first.
-    pub limits: Vec<String>,
+    pub limits: Vec<Level>,
     /// The machine's caches.
     pub caches: CacheSizes,
 }

@@ -12,7 +12,7 @@ mod compare;
 mod cpu;
 mod system;
 
-pub use cache_sizes::CacheSizes;
+pub use cache_sizes::{CacheSizes, Level};
 pub use caches::{Cache, CacheKind};
 pub use clock::{Clock, TscSteps, tsc_steps};
 pub use cpu::{Cpu, Frequency};

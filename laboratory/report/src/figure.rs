@@ -6,7 +6,7 @@
 
 use crate::roles::Roles;
 use crate::units::{Factors, Unit, decimals_for, number_with};
-use carryline_results::{Cell, RunResult};
+use carryline_results::{Cell, CycleBasis, RunResult};
 use carryline_statistics::Estimate;
 
 /// A figure with its 95 % interval, in some unit.
@@ -67,7 +67,7 @@ impl Scale {
     pub fn of<'a>(run: &RunResult, unit: Unit, cells: impl IntoIterator<Item = &'a Cell>) -> Scale {
         let mut timed = cells.into_iter().filter(|cell| cell.gross.is_some()).peekable();
         let counted = timed.peek().is_some()
-            && timed.all(|cell| cell.basis.as_deref() == Some("pmu") && counted_factor(cell).is_some());
+            && timed.all(|cell| cell.basis == Some(CycleBasis::Pmu) && counted_factor(cell).is_some());
         Scale { unit, factors: Factors::of_run(run), counted }
     }
 

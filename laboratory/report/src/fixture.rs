@@ -3,6 +3,7 @@
 use crate::roles::Roles;
 use carryline_conditions::sizes::{Draw, Sizes};
 use carryline_conditions::{Cache, Condition, Dependence, Offsets};
+use carryline_machine::environment::Level;
 use carryline_results::{Cell, Limit, NoiseFloor, Observed, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 
@@ -25,7 +26,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
         _ => 100,
     };
     let gross = net_ticks + NULL_TICKS;
-    let level = if bytes > 32 << 10 { "L2" } else { "L1" };
+    let level = if bytes > 32 << 10 { Level::L2 } else { Level::L1 };
     Cell {
         situation: format!("{family} {} {}", condition.sizes.label, condition.dependence),
         variant: variant.to_owned(),
@@ -42,7 +43,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
             src_alignments: 0,
             footprint_bytes: bytes,
             huge_bytes: Some(0),
-            level: level.to_owned(),
+            level,
             ..Observed::default()
         }),
         condition,
@@ -50,7 +51,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
         ticks_per_call: Some(estimate(net_ticks)),
         gross: Some(estimate(gross)),
         cycles_per_call: Some(net_ticks / TICKS_PER_CYCLE),
-        basis: Some("est".to_owned()),
+        basis: Some(carryline_results::CycleBasis::Est),
         bytes_per_cycle: Some(bytes as f64 * TICKS_PER_CYCLE / gross),
         limit_share: Some(0.5),
         ratio_to_baseline: None,
@@ -166,8 +167,8 @@ pub(crate) fn run() -> RunResult {
     RunResult { cells, ..empty() }
 }
 
-fn limit(level: &str, buffer_bytes: u64, [load, store, nt_store]: [f64; 3]) -> Limit {
-    Limit { level: level.to_owned(), buffer_bytes, load, store, nt_store, load_by: None, store_by: None }
+fn limit(level: Level, buffer_bytes: u64, [load, store, nt_store]: [f64; 3]) -> Limit {
+    Limit { level, buffer_bytes, load, store, nt_store, load_by: None, store_by: None }
 }
 
 /// A run without cells.
@@ -190,8 +191,8 @@ pub(crate) fn empty() -> RunResult {
         ticks_per_cycle: Some(TICKS_PER_CYCLE),
         ticks_per_ns: Some(2.6),
         limits: vec![
-            limit("L1", 16 << 10, [200.0, 105.0, 40.0]),
-            limit("memory", 1 << 30, [18.0, 12.0, 36.0]),
+            limit(Level::L1, 16 << 10, [200.0, 105.0, 40.0]),
+            limit(Level::Memory, 1 << 30, [18.0, 12.0, 36.0]),
         ],
         warnings: vec![
             Warning {

@@ -6,7 +6,7 @@
 
 use crate::labels;
 use carryline_results::claims::ExperimentResult;
-use carryline_results::{Cell, Limit, Observed, RunResult, Status, Warning};
+use carryline_results::{Cell, CycleBasis, Limit, Observed, RunResult, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ struct PublicCell<'a> {
     within_null_call: bool,
     gross: Option<Estimate>,
     cycles_per_call: Option<f64>,
-    basis: Option<&'a str>,
+    basis: Option<CycleBasis>,
     bytes_per_cycle: Option<f64>,
     limit_share: Option<f64>,
     ratio_to_baseline: Option<Ratio>,
@@ -116,7 +116,7 @@ fn cell(cell: &Cell) -> PublicCell<'_> {
         within_null_call: cell.ticks_per_call.is_some_and(|net| net.median < 0.0),
         gross: cell.gross,
         cycles_per_call: cell.cycles_per_call.filter(|cycles| *cycles >= 0.0),
-        basis: cell.basis.as_deref(),
+        basis: cell.basis,
         bytes_per_cycle: cell.bytes_per_cycle,
         limit_share: cell.limit_share,
         ratio_to_baseline: cell.ratio_to_baseline,

@@ -6,6 +6,7 @@ use crate::units::{byte_phrase, byte_size, byte_size_rough, number, percent_fine
 use carryline_conditions::sizes::Draw;
 use carryline_conditions::{Beside, Cache, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
 use carryline_machine::arena::Pages;
+use carryline_machine::environment::Level;
 use carryline_results::{Cell, Observed};
 use carryline_variants::Family;
 
@@ -175,8 +176,8 @@ fn cache(condition: &Condition, observed: Option<&Observed>) -> String {
             observed.batch_calls.filter(|calls| *calls > 1).map(|calls| format!("{calls} calls a batch")),
         );
         seen.extend(observed.hot_share.map(|share| format!("{} of the buffers hot", percent_fine(share))));
-        if method == CacheMethod::Hot && !observed.level.is_empty() {
-            seen.push(observed.level.clone());
+        if method == CacheMethod::Hot && observed.level != Level::Unknown {
+            seen.push(observed.level.to_string());
         }
         if fixed_size(condition) != Some(observed.footprint_bytes) {
             seen.push(format!("footprint {}", byte_size_rough(observed.footprint_bytes)));
@@ -249,7 +250,7 @@ mod tests {
             size_distinct: 2,
             footprint_bytes: 1_000_000_000,
             huge_bytes: Some(0),
-            level: "memory".into(),
+            level: Level::Memory,
             ..Observed::default()
         });
         insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, 2 different), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source alone) (footprint 954 MiB), huge pages asked for, none given, then read after 1 MiB of other calls");

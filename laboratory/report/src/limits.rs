@@ -35,11 +35,11 @@ pub fn limits(run: &RunResult, unit: Unit) -> Limits {
     };
     let rates = column(|l| l.load).into_iter().zip(column(|l| l.store)).zip(column(|l| l.nt_store));
     let rows = run.limits.iter().zip(rates).map(|(limit, ((load, store), nt_store))| {
-        [safe(&limit.level), byte_size_rough(limit.buffer_bytes), load, store, nt_store]
+        [limit.level.to_string(), byte_size_rough(limit.buffer_bytes), load, store, nt_store]
     });
     let notes = run.limits.iter().flat_map(|limit| {
         [("read", &limit.load_by), ("store", &limit.store_by)].into_iter().filter_map(|(what, by)| {
-            let (level, by) = (safe(&limit.level), safe(by.as_deref()?));
+            let (level, by) = (limit.level.to_string(), safe(by.as_deref()?));
             Some(format!("{level} {what}: moved by {by}, more than the plain loops did"))
         })
     });

@@ -379,7 +379,6 @@ mod tests {
         }
         run.warnings[0].cause.push_str(HOSTILE);
         run.environment = serde_json::json!({HOSTILE: HOSTILE});
-        run.limits[0].level.push_str(HOSTILE);
         let about = About { started: HOSTILE.into(), repeat: HOSTILE.into(), version: HOSTILE.into() };
         let html = page(&run, Unit::Ticks, &fixture::roles(), &about).expect("nothing mixed");
         assert_eq!(unbalanced(&html), Vec::<String>::new());

@@ -2,7 +2,7 @@
 
 use crate::gather::Gathered;
 use crate::limits::{Throughput, bytes_ticks, raise_by};
-use crate::{Cell, Limit, NoiseFloor, Status};
+use crate::{Cell, CycleBasis, Limit, NoiseFloor, Status};
 use carryline_statistics::{self as statistics, Ratio};
 
 /// A situation's cells and its noise floor, if A/A twins ran.
@@ -75,7 +75,9 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
                 ticks_per_call: net,
                 gross: estimate,
                 cycles_per_call: net.zip(ticks_per_cycle).map(|(net, ticks)| net.median / ticks),
-                basis: net.and(ticks_per_cycle).map(|_| if counted { "pmu" } else { "est" }.to_owned()),
+                basis: net
+                    .and(ticks_per_cycle)
+                    .map(|_| if counted { CycleBasis::Pmu } else { CycleBasis::Est }),
                 bytes_per_cycle: estimate
                     .zip(ticks_per_cycle)
                     .filter(|(gross, _)| gross.median > 0.0)
@@ -189,6 +191,7 @@ mod tests {
     use crate::gather::{Replicate, Situation};
     use crate::round::Round;
     use carryline_conditions::Condition;
+    use carryline_machine::environment::Level;
 
     /// Five replicates of ten rounds; subject k takes `times[k]` ticks with a small deterministic wobble that hits all
     /// members of a round alike, except for a wobble of its own of 0.1 %.
@@ -224,7 +227,7 @@ mod tests {
                     }
                 })
                 .collect();
-            let observed = Observed { size_mean: 1500.0, level: "L1".to_owned(), ..Observed::default() };
+            let observed = Observed { size_mean: 1500.0, level: Level::L1, ..Observed::default() };
             gathered.replicates.push(Replicate { rounds, observed: Some(observed), steady: true });
         }
         gathered
@@ -232,7 +235,7 @@ mod tests {
 
     fn limit(load: f64) -> Limit {
         Limit {
-            level: "L1".into(),
+            level: Level::L1,
             buffer_bytes: 24 << 10,
             load,
             store: 100.0,
@@ -309,7 +312,7 @@ mod tests {
                 ticks_per_cycle: 0.6,
                 counted: false,
             };
-            let observed = Observed { size_mean: 4096.0, level: "L1".to_owned(), ..Observed::default() };
+            let observed = Observed { size_mean: 4096.0, level: Level::L1, ..Observed::default() };
             gathered.replicates.push(Replicate {
                 rounds: vec![round; 10],
                 observed: Some(observed),

@@ -8,8 +8,10 @@ pub mod round;
 
 use crate::claims::ExperimentResult;
 use carryline_conditions::Condition;
+use carryline_machine::environment::Level;
 use carryline_statistics::{Estimate, Ratio};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The version of the JSON that `--format json` prints.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -28,6 +30,25 @@ pub enum Status {
     TimedOut,
     /// Proved wrong.
     Wrong,
+}
+
+/// Where a cell's cycles come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CycleBasis {
+    /// Ticks and a chain of dependent additions: estimated.
+    Est,
+    /// A hardware counter: counted.
+    Pmu,
+}
+
+impl fmt::Display for CycleBasis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            CycleBasis::Est => "est",
+            CycleBasis::Pmu => "pmu",
+        })
+    }
 }
 
 /// What the worker saw when it ran the cell; the labels of results come from here, not from the request.
@@ -51,9 +72,8 @@ pub struct Observed {
     pub footprint_bytes: u64,
     /// Bytes of its buffers that the kernel mapped with huge pages; `None` where it does not say.
     pub huge_bytes: Option<u64>,
-    /// The cache level that holds the footprint when hot (`L1`, `L2`, `L3`, `memory`), `memory` when cold, `mixed` when
-    /// some of both.
-    pub level: String,
+    /// The nearest level that holds the footprint when hot, memory when cold, mixed when some of both.
+    pub level: Level,
     /// True if the footprint is less than twice the next nearer level, which then holds a part of it: figures lie between
     /// those of the two levels.
     #[serde(default)]
@@ -100,8 +120,8 @@ pub struct Cell {
     pub gross: Option<Estimate>,
     /// Median net cycles.
     pub cycles_per_call: Option<f64>,
-    /// Where the cycles come from: `est` (ticks and a dependent-add chain) or `pmu` (a hardware counter).
-    pub basis: Option<String>,
+    /// Where the cycles come from; `None` where there are none.
+    pub basis: Option<CycleBasis>,
     /// Bytes of a call over its gross core cycles.
     pub bytes_per_cycle: Option<f64>,
     /// The time that the machine's limit allows (the bytes at the limit's rate, but at least a null call, or the fastest call of
@@ -135,8 +155,8 @@ pub struct Warning {
 /// Bytes per tick that one core can move at a cache level: the most that anything in the run moved there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// `L1`, `L2`, `L3` or `memory`.
-    pub level: String,
+    /// Which.
+    pub level: Level,
     /// Bytes of the buffer that was used.
     pub buffer_bytes: u64,
     /// Reads.
@@ -193,4 +213,19 @@ pub struct RunResult {
     pub experiments: Vec<ExperimentResult>,
     /// False when it was interrupted or a worker was lost.
     pub complete: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_basis_keeps_its_name_in_json() {
+        for (basis, name) in [(CycleBasis::Est, "est"), (CycleBasis::Pmu, "pmu")] {
+            assert_eq!(serde_json::to_value(basis).expect("a word"), name);
+            assert_eq!(serde_json::from_value::<CycleBasis>(name.into()).expect("known"), basis);
+            assert_eq!(basis.to_string(), name);
+        }
+        assert!(serde_json::from_value::<CycleBasis>("guess".into()).is_err());
+    }
 }

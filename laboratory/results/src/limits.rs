@@ -3,6 +3,7 @@
 use crate::Limit;
 use crate::gather::Gathered;
 use carryline_conditions::{Beside, Dependence, Operands, Then};
+use carryline_machine::environment::Level;
 use carryline_statistics as statistics;
 use carryline_variants::Family;
 
@@ -13,7 +14,7 @@ pub(crate) struct Throughput {
     /// Mean bytes of a call.
     pub bytes: f64,
     /// The level that the operands come from.
-    pub level: String,
+    pub level: Level,
     /// True if a part of them fits into the level before, see [`Observed::between`](crate::Observed).
     pub between: bool,
 }
@@ -92,7 +93,7 @@ mod tests {
     use crate::round::Round;
     use carryline_conditions::Condition;
 
-    fn gathered(family: Family, level: &str, between: bool, ticks: &[f64]) -> Gathered {
+    fn gathered(family: Family, level: Level, between: bool, ticks: &[f64]) -> Gathered {
         let mut gathered = Gathered::new(Situation {
             name: "s".to_owned(),
             family: family.name().to_owned(),
@@ -102,8 +103,7 @@ mod tests {
             twins: vec![],
             weight: 1.0,
         });
-        let observed =
-            Observed { size_mean: 1000.0, level: level.to_owned(), between, ..Observed::default() };
+        let observed = Observed { size_mean: 1000.0, level, between, ..Observed::default() };
         let round = Round {
             number: 0,
             multiplier: 1,
@@ -119,7 +119,7 @@ mod tests {
 
     fn limit() -> Limit {
         Limit {
-            level: "L2".to_owned(),
+            level: Level::L2,
             buffer_bytes: 1 << 19,
             load: 100.0,
             store: 60.0,
@@ -132,29 +132,29 @@ mod tests {
     #[test]
     fn what_a_variant_moves_is_a_limit_of_its_level() {
         let mut limits = vec![limit()];
-        raise(&mut limits, &[gathered(Family::Checksum, "L2", false, &[20.0, 8.0])]);
+        raise(&mut limits, &[gathered(Family::Checksum, Level::L2, false, &[20.0, 8.0])]);
         assert_eq!((limits[0].load, limits[0].load_by.as_deref()), (125.0, Some("checksum/v1")));
         assert_eq!((limits[0].store, &limits[0].store_by), (60.0, &None), "sums store nothing");
 
-        raise(&mut limits, &[gathered(Family::Zero, "L2", false, &[12.5])]);
+        raise(&mut limits, &[gathered(Family::Zero, Level::L2, false, &[12.5])]);
         assert_eq!(limits[0].store_by, None, "no more than the non-temporal stores");
-        raise(&mut limits, &[gathered(Family::Copy, "L2", false, &[10.0])]);
+        raise(&mut limits, &[gathered(Family::Copy, Level::L2, false, &[10.0])]);
         assert_eq!((limits[0].store, limits[0].store_by.as_deref()), (100.0, Some("copy/v0")));
         assert_eq!(limits[0].load, 125.0);
     }
 
     #[test]
     fn other_levels_and_latencies_raise_nothing() {
-        let mut chained = gathered(Family::Checksum, "L2", false, &[1.0]);
+        let mut chained = gathered(Family::Checksum, Level::L2, false, &[1.0]);
         chained.situation.condition.dependence = Dependence::Chained;
-        let mut read = gathered(Family::Checksum, "L2", false, &[1.0]);
+        let mut read = gathered(Family::Checksum, Level::L2, false, &[1.0]);
         read.situation.condition.then = Then::Read;
-        let mut half = gathered(Family::Copy, "L2", false, &[1.0]);
+        let mut half = gathered(Family::Copy, Level::L2, false, &[1.0]);
         half.situation.condition.cache = "cold:clflush:src".parse().expect("a cache state");
-        let mut lost = gathered(Family::Checksum, "L2", false, &[1.0]);
+        let mut lost = gathered(Family::Checksum, Level::L2, false, &[1.0]);
         lost.lose(0, crate::Status::Wrong, "wrong");
-        let elsewhere = gathered(Family::Checksum, "L1", false, &[1.0]);
-        let between = gathered(Family::Checksum, "L2", true, &[1.0]);
+        let elsewhere = gathered(Family::Checksum, Level::L1, false, &[1.0]);
+        let between = gathered(Family::Checksum, Level::L2, true, &[1.0]);
         let mut limits = vec![limit()];
         raise(&mut limits, &[chained, read, half, lost, elsewhere, between]);
         assert_eq!(limits, [limit()]);

@@ -18,13 +18,13 @@ mod seen;
 mod workload;
 
 pub use buffers::Buffers;
-use carryline_machine::environment::CacheSizes;
+use carryline_machine::environment::{CacheSizes, Level};
 use carryline_results::round::Round;
 pub use loops::Call;
 pub use loops::{PLACEMENTS, place};
 pub use prepare::{flush, touch};
 pub use workload::shuffle;
-pub use workload::{MIXED, buffer_bytes, level_of};
+pub use workload::{buffer_bytes, level_of};
 
 use batch::WARM_CALLS;
 use carryline_conditions::sizes::SizeSource;
@@ -90,7 +90,7 @@ pub struct Bench<'a> {
     /// Another core at work, until the bench is dropped.
     company: Option<Company>,
     huge_bytes: Option<u64>,
-    level: &'static str,
+    level: Level,
     between: bool,
     cached_bytes: usize,
     placement: usize,

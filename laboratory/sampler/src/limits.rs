@@ -9,7 +9,7 @@ mod kernels;
 
 use carryline_machine::arena::Arena;
 use carryline_machine::clock;
-use carryline_machine::environment::CacheSizes;
+use carryline_machine::environment::{CacheSizes, Level};
 use carryline_results::Limit;
 use carryline_verification::status::{Now, Phase, StatusPage};
 pub use kernels::{Kernel, TURN, kernels};
@@ -25,14 +25,19 @@ const WINDOW: usize = 32 << 20;
 /// The buffers, in bytes, that stand for each level: half of it, so that everything fits (a quarter of the last, which
 /// others share); for memory one that no level holds.
 #[must_use]
-pub fn buffers(caches: &CacheSizes) -> [(&'static str, u64); 4] {
-    [("L1", caches.l1 / 2), ("L2", caches.l2 / 2), ("L3", caches.l3 / 4), ("memory", caches.too_large())]
+pub fn buffers(caches: &CacheSizes) -> [(Level, u64); 4] {
+    [
+        (Level::L1, caches.l1 / 2),
+        (Level::L2, caches.l2 / 2),
+        (Level::L3, caches.l3 / 4),
+        (Level::Memory, caches.too_large()),
+    ]
 }
 
 /// Bytes of the largest buffer that the limits of these levels need.
 #[must_use]
-pub fn largest_buffer(caches: &CacheSizes, levels: &[String]) -> u64 {
-    let wanted = buffers(caches).into_iter().filter(|(level, _)| levels.iter().any(|wanted| wanted == level));
+pub fn largest_buffer(caches: &CacheSizes, levels: &[Level]) -> u64 {
+    let wanted = buffers(caches).into_iter().filter(|(level, _)| levels.contains(level));
     wanted.map(|(_, bytes)| bytes).max().unwrap_or(0)
 }
 
@@ -40,7 +45,7 @@ pub fn largest_buffer(caches: &CacheSizes, levels: &[String]) -> u64 {
 #[must_use]
 pub fn measure(
     caches: &CacheSizes,
-    levels: &[String],
+    levels: &[Level],
     arena: &mut Arena,
     ticks_per_ns: f64,
     status: &StatusPage,
@@ -50,12 +55,12 @@ pub fn measure(
     let mut limits = Vec::new();
     for (level, bytes) in buffers(caches) {
         let len = bytes as usize / TURN * TURN;
-        if len == 0 || len > arena.len() || !levels.iter().any(|wanted| wanted == level) {
+        if len == 0 || len > arena.len() || !levels.contains(&level) {
             continue;
         }
         let mut walk = Walk { arena, len, window: len.min(WINDOW), at: 0, ticks_per_ns, status };
         limits.push(Limit {
-            level: level.to_owned(),
+            level,
             buffer_bytes: len as u64,
             load: walk.best_of(&kinds.loads),
             store: walk.best_of(&stores),
@@ -157,10 +162,10 @@ mod tests {
         let mut arena = Arena::new(1 << 20, Pages::Base).expect("1 MiB");
         arena.prefault();
         let status = StatusPage::create().expect("a page");
-        let levels = ["L1", "L2", "L3", "memory"].map(str::to_owned);
+        let levels = [Level::L1, Level::L2, Level::L3, Level::Memory];
         assert_eq!(largest_buffer(&caches, &levels[..2]), 128 << 10);
         let mut limits = measure(&caches, &levels, &mut arena, 1.0, &status);
-        assert_eq!(limits.iter().map(|l| l.level.as_str()).collect::<Vec<_>>(), ["L1", "L2", "L3"]);
+        assert_eq!(limits.iter().map(|l| l.level).collect::<Vec<_>>(), levels[..3]);
         assert!(limits.iter().all(|l| l.load > 0.0 && l.store > 0.0 && l.nt_store > 0.0));
         let mut better = limits[0].clone();
         better.load *= 2.0;

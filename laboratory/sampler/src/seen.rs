@@ -93,7 +93,7 @@ impl Bench<'_> {
             src_alignments: alignments(uniform, self.layout.src, seen.src_alignments),
             footprint_bytes: footprint,
             huge_bytes: self.huge_bytes,
-            level: self.level.to_owned(),
+            level: self.level,
             between: self.between,
             batch_calls: self.layout.stated.then_some(self.layout.most_calls as u64),
             near_alias: (self.family.reads() && self.family.writes()).then(|| match self.fixed_call() {

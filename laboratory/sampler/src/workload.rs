@@ -9,7 +9,7 @@
 use super::loops::Call;
 use carryline_conditions::sizes::SizeSource;
 use carryline_conditions::{Beside, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
-use carryline_machine::environment::CacheSizes;
+use carryline_machine::environment::{CacheSizes, Level};
 use carryline_variants::Family;
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -236,19 +236,16 @@ pub fn buffer_bytes(family: Family, condition: &Condition, caches: &CacheSizes) 
     Layout::new(family, condition, caches).bytes() + evict + victim + beside
 }
 
-/// The cache level that a cell's operands come from: the nearest that holds them when hot, `memory` when cold, [`MIXED`]
-/// where some are here and some there.
+/// The cache level that a cell's operands come from: the nearest that holds them when hot, [`Level::Memory`] when cold,
+/// [`Level::Mixed`] where some are here and some there.
 #[must_use]
-pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> &'static str {
+pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> Level {
     match condition.cache.method {
-        CacheMethod::Mixed { .. } => MIXED,
+        CacheMethod::Mixed { .. } => Level::Mixed,
         CacheMethod::Hot => caches.level(Layout::new(family, condition, caches).hot_bytes()),
-        _ => "memory",
+        _ => Level::Memory,
     }
 }
-
-/// What [`level_of`] says of operands that come from no one level.
-pub const MIXED: &str = "mixed";
 
 /// A number below `bound`, every one equally often (to within 2^-32 for the bounds that occur here).
 pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {

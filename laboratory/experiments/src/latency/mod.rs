@@ -148,7 +148,12 @@ fn rungs(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableResult {
     );
     for bytes in sizes {
         let here = |pages: &str| -> Datum { figures.get(&name(pages, *bytes)).into() };
-        table.push(vec![(*bytes as f64).into(), caches.level(*bytes).into(), here(PAGES[0]), here(PAGES[1])]);
+        table.push(vec![
+            (*bytes as f64).into(),
+            caches.level(*bytes).name().into(),
+            here(PAGES[0]),
+            here(PAGES[1]),
+        ]);
     }
     table
 }

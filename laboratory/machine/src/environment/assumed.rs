@@ -98,7 +98,7 @@ mod tests {
         let caches = hidden.cache_sizes();
         assert_eq!(caches, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 });
         assert!(caches.eviction() >= 64 << 20, "a level of 32 MiB would be evicted");
-        assert_eq!(caches.level(8 << 20), "L3", "not said to be in memory");
+        assert_eq!(caches.level(8 << 20), crate::environment::Level::L3, "not said to be in memory");
         let said = hidden.assumed();
         assert!(said.len() == 1 && said[0].contains("32 MiB are assumed"), "{said:?}");
 

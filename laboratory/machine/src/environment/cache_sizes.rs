@@ -1,6 +1,49 @@
 //! The sizes of the cache levels, as far as a measurement has to know them.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Where operands come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Level {
+    /// It was not noted.
+    #[default]
+    #[serde(rename = "")]
+    Unknown,
+    /// The first-level data cache.
+    L1,
+    /// The second level.
+    L2,
+    /// The last level.
+    L3,
+    /// No cache.
+    #[serde(rename = "memory")]
+    Memory,
+    /// Some from a cache, some from memory.
+    #[serde(rename = "mixed")]
+    Mixed,
+}
+
+impl Level {
+    /// The name in tables and stored results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Unknown => "",
+            Level::L1 => "L1",
+            Level::L2 => "L2",
+            Level::L3 => "L3",
+            Level::Memory => "memory",
+            Level::Mixed => "mixed",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
 
 /// The cache sizes that conditions are laid out for, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,12 +71,12 @@ impl CacheSizes {
 
     /// The nearest level that holds `bytes`, leaving room for the stack and the lists: 32 KiB do not fit into 32 KiB.
     #[must_use]
-    pub fn level(&self, bytes: u64) -> &'static str {
+    pub fn level(&self, bytes: u64) -> Level {
         match bytes {
-            b if b <= self.l1 - self.l1 / 8 => "L1",
-            b if b <= self.l2 - self.l2 / 8 => "L2",
-            b if b <= self.l3 - self.l3 / 8 => "L3",
-            _ => "memory",
+            b if b <= self.l1 - self.l1 / 8 => Level::L1,
+            b if b <= self.l2 - self.l2 / 8 => Level::L2,
+            b if b <= self.l3 - self.l3 / 8 => Level::L3,
+            _ => Level::Memory,
         }
     }
 
@@ -41,11 +84,25 @@ impl CacheSizes {
     #[must_use]
     pub fn is_between(&self, bytes: u64) -> bool {
         let nearer = match self.level(bytes) {
-            "L1" => return false,
-            "L2" => self.l1,
-            "L3" => self.l2,
+            Level::L1 => return false,
+            Level::L2 => self.l1,
+            Level::L3 => self.l2,
             _ => self.l3,
         };
         bytes < 2 * nearer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_keeps_its_name_in_json() {
+        for level in [Level::Unknown, Level::L1, Level::L2, Level::L3, Level::Memory, Level::Mixed] {
+            assert_eq!(serde_json::to_value(level).expect("a word"), level.name());
+            assert_eq!(serde_json::from_value::<Level>(level.name().into()).expect("known"), level);
+        }
+        assert!(serde_json::from_value::<Level>("L9".into()).is_err());
     }
 }

@@ -172,7 +172,7 @@ fn rates_count_the_whole_call() {
 fn counted_cycles_say_so_and_come_from_the_counter() {
     let mut run = fixture::run();
     for cell in &mut run.cells {
-        cell.basis = Some("pmu".into());
+        cell.basis = Some(carryline_results::CycleBasis::Pmu);
         cell.bytes_per_cycle = cell.bytes_per_cycle.map(|rate| rate / 2.0);
     }
     let all = rankings(&run, Unit::Cycles, &fixture::roles()).expect("nothing mixed");

@@ -202,18 +202,18 @@ fn calls_by_themselves_take_every_window_and_none_beside_the_last() {
 #[test]
 fn levels_follow_the_caches() {
     let levels: Vec<_> = [4096, 256 << 10, 8 << 20, 128 << 20].iter().map(|b| CACHES.level(*b)).collect();
-    assert_eq!(levels, ["L1", "L2", "L3", "memory"]);
+    assert_eq!(levels, [Level::L1, Level::L2, Level::L3, Level::Memory]);
 }
 
 #[test]
 fn what_fills_a_level_does_not_fit_into_it() {
     let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
     let level = |family, size| level_of(family, &condition(size, "hot", "0"), &caches);
-    assert_eq!(level(Family::Checksum, 28 << 10), "L1");
-    assert_eq!(level(Family::Checksum, 32 << 10), "L2");
-    assert_eq!(level(Family::Copy, 16 << 10), "L2", "source and destination count together");
-    assert_eq!(level(Family::Zero, 16 << 10), "L1");
-    assert_eq!(level_of(Family::Zero, &condition(64, "cold:clflush", "0"), &caches), "memory");
+    assert_eq!(level(Family::Checksum, 28 << 10), Level::L1);
+    assert_eq!(level(Family::Checksum, 32 << 10), Level::L2);
+    assert_eq!(level(Family::Copy, 16 << 10), Level::L2, "source and destination count together");
+    assert_eq!(level(Family::Zero, 16 << 10), Level::L1);
+    assert_eq!(level_of(Family::Zero, &condition(64, "cold:clflush", "0"), &caches), Level::Memory);
     let between = [28, 32, 63, 64, 448, 512, 1023, 1024].map(|kib: u64| caches.is_between(kib << 10));
     assert_eq!(between, [false, true, true, false, false, true, true, false]);
     assert!(caches.is_between(48 << 20) && !caches.is_between(64 << 20));

@@ -10,8 +10,9 @@ mod life;
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Beside, Cache, Condition, Dependence, Offsets, Then};
 use carryline_machine::arena::Pages;
+use carryline_machine::environment::Level;
 use carryline_results::round::{Round, RoundRecord};
-use carryline_results::{Cell, Limit, NoiseFloor, RunResult, SCHEMA_VERSION, Status, Warning};
+use carryline_results::{Cell, CycleBasis, Limit, NoiseFloor, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 use carryline_store::RunHeader;
 use std::path::PathBuf;
@@ -63,7 +64,7 @@ fn cell(situation: &str, variant: &str) -> Cell {
         ticks_per_call: Some(Estimate { median: 0.1 + 0.2, low: 1.0 / 3.0, high: 1e300, min: 5e-324 }),
         gross: None,
         cycles_per_call: Some(2.0_f64.sqrt()),
-        basis: Some("est".to_owned()),
+        basis: Some(CycleBasis::Est),
         bytes_per_cycle: Some(63.5),
         limit_share: None,
         ratio_to_baseline: Some(Ratio { median: 0.9, low: 0.899_999_999_999_999_9, high: 0.91 }),
@@ -87,7 +88,7 @@ fn result(seed: u64) -> RunResult {
         ticks_per_cycle: Some(0.6),
         ticks_per_ns: Some(2.596),
         limits: vec![Limit {
-            level: "L1".to_owned(),
+            level: Level::L1,
             buffer_bytes: 1 << 14,
             load: 1.0,
             store: 2.0,

@@ -120,7 +120,7 @@ fn differences(stored: &Stored) -> Vec<String> {
 fn limits(stored: &Stored) -> Vec<Level> {
     let mut best: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
     for limit in stored.runs.iter().flat_map(|run| &run.limits) {
-        let here = best.entry(&limit.level).or_default();
+        let here = best.entry(limit.level.name()).or_default();
         for (most, seen) in here.iter_mut().zip([limit.load, limit.store, limit.nt_store]) {
             *most = most.max(seen);
         }

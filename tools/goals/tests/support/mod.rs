@@ -2,6 +2,7 @@
 
 use carryline_conditions::Condition;
 use carryline_conditions::sizes::Sizes;
+use carryline_machine::environment::Level;
 use carryline_results::gather::{Gathered, Replicate, Situation};
 use carryline_results::round::Round;
 use carryline_results::{Limit, Observed};
@@ -15,7 +16,7 @@ pub fn environment() -> serde_json::Value {
 /// What it allows.
 pub fn limit() -> Limit {
     Limit {
-        level: "L1".to_owned(),
+        level: Level::L1,
         buffer_bytes: 24 << 10,
         load: 200.0,
         store: 100.0,
@@ -52,7 +53,7 @@ pub fn gathered(family: Family, size: &str, times: &[(&str, f64)]) -> Gathered {
             ticks_per_cycle: 0.6,
             counted: false,
         };
-        let observed = Observed { size_mean: bytes, level: "L1".to_owned(), ..Observed::default() };
+        let observed = Observed { size_mean: bytes, level: Level::L1, ..Observed::default() };
         let rounds = vec![round; 4];
         gathered.replicates.push(Replicate { rounds, observed: Some(observed), steady: true });
     }

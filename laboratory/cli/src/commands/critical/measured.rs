@@ -9,7 +9,7 @@ use carryline_engine::failure::Failure;
 use carryline_engine::machine::Here;
 use carryline_engine::standard;
 use carryline_results::gather::Situation;
-use carryline_results::{Cell, Status};
+use carryline_results::{Cell, CycleBasis, Status};
 use std::time::Duration;
 
 /// Time for each routine unless told otherwise.
@@ -21,7 +21,7 @@ pub struct Measured {
     /// By dependence.
     pub cycles: Vec<Cycles>,
     /// How they were found: `pmu` or `est`.
-    pub basis: Option<String>,
+    pub basis: Option<CycleBasis>,
     /// Why there is nothing.
     pub missing: Option<String>,
 }
@@ -85,7 +85,7 @@ impl Measurements {
             match (gross_and_null(cell), cell.status) {
                 (Some((gross, null)), Status::Ok) => {
                     found.cycles.push(Cycles { dependence: cell.condition.dependence, gross, null });
-                    found.basis.clone_from(&cell.basis);
+                    found.basis = cell.basis;
                 }
                 _ => {
                     found.missing =
