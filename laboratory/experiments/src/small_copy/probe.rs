@@ -42,6 +42,7 @@ pub fn name(way: &str, mode: &str) -> String {
 }
 
 /// True if the way takes any length.
+#[cfg(target_arch = "x86_64")]
 #[must_use]
 pub fn takes_any_length(way: &str) -> bool {
     matches!(way, "nothing" | "rep movsb, variable" | "a call: libc" | "a call: carryline")
