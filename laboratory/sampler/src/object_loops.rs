@@ -238,15 +238,19 @@ impl Ground {
 mod tests {
     use super::*;
 
+    /// # Safety
+    /// 40 bytes are readable at `src` and writable at `dst`.
     unsafe extern "C" fn copies(dst: *mut u8, src: *const u8, turns: u64) {
         for _ in 0..turns {
-            // SAFETY: the test's buffers have room for 40 bytes.
+            // SAFETY: 40 bytes, which the caller gives on both sides.
             unsafe { std::hint::black_box(dst).copy_from(src, 40) };
         }
     }
 
+    /// # Safety
+    /// 39 bytes are readable at `src` and writable at `dst`.
     unsafe extern "C" fn forgets_one(dst: *mut u8, src: *const u8, _turns: u64) {
-        // SAFETY: as above.
+        // SAFETY: 39 bytes, which the caller gives on both sides.
         unsafe { std::hint::black_box(dst).copy_from(src, 39) };
     }
 

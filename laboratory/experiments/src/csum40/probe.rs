@@ -221,7 +221,7 @@ mod x86 {
                 impl Kernel for $name {
                     #[inline(always)]
                     unsafe fn sum($data: *const u8, $seed: u32) -> u32 {
-                        // SAFETY: the caller's obligation.
+                        // SAFETY: 40 readable bytes and the CPU's instructions are what the caller of `sum` gives.
                         unsafe { $sum }
                     }
                 }
@@ -297,7 +297,8 @@ mod x86 {
             if MODE == FENCED {
                 clock::fence();
             }
-            // SAFETY: the caller's obligation; data is what it was.
+            // SAFETY: the caller gives 40 readable bytes at `data`, which no instruction has changed, and the CPU has
+            // the instructions.
             let result = unsafe { K::sum(data, if MODE == CHAINED { sum } else { seed }) };
             if MODE == CHAINED {
                 sum = result;

@@ -136,7 +136,7 @@ pub(crate) mod x86 {
             }),
             "chained" => Timed::new(title, CALLS, move |times| {
                 let _kept = &kept;
-                // SAFETY: as above; there and back again.
+                // SAFETY: both are 48 bytes of the arena, apart, readable and writable; nobody else has it.
                 unsafe { there_and_back(way, destination, source, times, call) };
             }),
             "missing" => Timed::new(title, MISSES as u32, move |times| {
@@ -178,7 +178,7 @@ pub(crate) mod x86 {
                 }
             };
         }
-        // SAFETY: the caller's obligation, for each of them.
+        // SAFETY: each copies BYTES bytes, 48, which the caller gives at both, apart.
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
@@ -199,10 +199,10 @@ pub(crate) mod x86 {
             };
         }
         let called = |dst: *mut u8, src: *mut u8| {
-            // SAFETY: the caller's obligation.
+            // SAFETY: 48 bytes, which the caller gives at both, apart.
             unsafe { black_box(call).call(dst, src, black_box(BYTES)) }
         };
-        // SAFETY: the caller's obligation, for each of them.
+        // SAFETY: each copies 48 bytes, one way or the other; the caller gives both to be read and written, apart.
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
@@ -215,7 +215,7 @@ pub(crate) mod x86 {
     /// `len` bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn once_of(way: usize, dst: *mut u8, src: *const u8, len: usize, call: Copying) {
-        // SAFETY: the caller's obligation.
+        // SAFETY: the caller gives `len` bytes on both sides, apart, and takes a way of fixed length only with 48.
         unsafe {
             match way {
                 0 => nothing(dst, src),
@@ -225,6 +225,8 @@ pub(crate) mod x86 {
         }
     }
 
+    /// # Safety
+    /// None is needed; unsafe so that it has the type of the others.
     #[inline(always)]
     unsafe fn nothing(dst: *mut u8, src: *const u8) {
         // SAFETY: no instruction.
@@ -235,32 +237,40 @@ pub(crate) mod x86 {
     /// `len` bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     pub(crate) unsafe fn movsb(dst: *mut u8, src: *const u8, len: usize) {
-        // SAFETY: the caller's obligation; DF is clear by the ABI.
+        // SAFETY: the caller gives `len` bytes on both sides, apart; DF is clear by the ABI.
         unsafe {
             asm!("rep movsb", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") len => _, options(nostack, preserves_flags));
         }
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn movsb_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: the caller's obligation.
+        // SAFETY: BYTES is 48, and so many bytes the caller gives on both sides, apart.
         unsafe { movsb(dst, src, BYTES) };
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn movsb_any_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: the caller's obligation.
+        // SAFETY: BYTES is 48, and so many bytes the caller gives on both sides, apart.
         unsafe { movsb(dst, src, black_box(BYTES)) };
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn movsq_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: the caller's obligation; DF is clear by the ABI.
+        // SAFETY: 6 words, the caller's 48 bytes on both sides, apart; DF is clear by the ABI.
         unsafe {
             asm!("rep movsq", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") BYTES / 8 => _, options(nostack, preserves_flags));
         }
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn registers_32(dst: *mut u8, src: *const u8) {
         // SAFETY: 12 words of the caller's 48 bytes on both sides.
@@ -301,6 +311,8 @@ pub(crate) mod x86 {
         }
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn sse(dst: *mut u8, src: *const u8) {
         // SAFETY: three times 16 of the caller's 48 bytes on both sides; SSE2 is part of x86-64.
@@ -342,14 +354,14 @@ pub(crate) mod x86 {
                 assert_eq!(got, wanted, "{}", label);
                 // There first: the first takes what the second holds.
                 let held = source.clone();
-                // SAFETY: as above, on both sides.
+                // SAFETY: 48 of 200 bytes of either vector, both exclusively borrowed.
                 unsafe {
                     there_and_back(way, got[3..].as_mut_ptr(), source[50..].as_mut_ptr(), 4, libc_copy)
                 };
                 assert_eq!((&got[3..51], &source), (&held[50..98], &held), "{}", label);
                 if takes_any_length(label) {
                     got.fill(0xee);
-                    // SAFETY: as above.
+                    // SAFETY: 96 bytes from 3 and from 5 lie inside 200 on both sides.
                     unsafe { once_of(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 96, libc_copy) };
                     assert_eq!((&got[3..99], got[99]), (&source[5..101], 0xee), "{}", label);
                 }
