@@ -6,6 +6,7 @@
 //! order, at the same random offsets. When not to use it: for anything that can be called; the sampler holds far more
 //! fixed. The object's code runs in this process, so this belongs into a worker.
 
+use crate::shuffle;
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::{clock, process};
 use carryline_verification::plugin::open_library;
@@ -162,9 +163,7 @@ impl Ground {
         let mut rounds = Vec::new();
         let mut order: Vec<usize> = (0..members.len()).collect();
         while rounds.len() < ROUNDS.end && (rounds.len() < ROUNDS.start || begin.elapsed() < slice) {
-            for last in (1..order.len()).rev() {
-                order.swap(last, (self.rng.next_u64() % (last as u64 + 1)) as usize);
-            }
+            shuffle(&mut self.rng, &mut order);
             let (dst, src) = self.place();
             let mut round = vec![0.0; members.len()];
             for member in &order {

@@ -65,10 +65,10 @@ pub(crate) mod x86 {
     use carryline_engine::probe::{Impossible, Rounds, Setup};
     use carryline_machine::arena::{Arena, Pages};
     use carryline_machine::clock;
-    use carryline_sampler::shuffle;
+    use carryline_sampler::{below, shuffle};
     use carryline_variants::Family;
     use carryline_verification::Copying;
-    use rand_core::{Rng, SeedableRng};
+    use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use std::arch::asm;
     use std::hint::black_box;
@@ -89,9 +89,8 @@ pub(crate) mod x86 {
         arena.prefault();
         let arena = Rc::new(arena);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
-        let mut lengths = || -> Vec<u32> {
-            (0..LENGTHS).map(|_| 1 + (rng.next_u64() % MOST_BYTES as u64) as u32).collect()
-        };
+        let mut lengths =
+            || -> Vec<u32> { (0..LENGTHS).map(|_| 1 + below(&mut rng, MOST_BYTES) as u32).collect() };
         let calls = [proved(setup, "libc_memcpy")?, proved(setup, "carryline")?];
         let mut slots: Vec<usize> = (0..MISSES).collect();
         shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(!setup.seed), &mut slots);
