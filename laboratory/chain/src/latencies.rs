@@ -58,12 +58,6 @@ impl Latencies {
         self.measured.extend(measured);
     }
 
-    /// How many latencies were measured.
-    #[must_use]
-    pub fn measured_count(&self) -> usize {
-        self.measured.len()
-    }
-
     /// The latency of a key.
     #[must_use]
     pub fn of(&self, key: &Key) -> Latency {

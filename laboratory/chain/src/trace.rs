@@ -47,11 +47,6 @@ impl Trace {
         Function { entry, instructions, stops: Vec::new() }
     }
 
-    /// Leaves one step of each run of repetitions of one instruction.
-    pub fn join_repetitions(&mut self) {
-        self.steps.dedup_by_key(|step| step.address);
-    }
-
     /// The functions that the call entered by calls and indirect jumps, relative to its first instruction, each
     /// once, in order.
     #[must_use]

@@ -22,6 +22,8 @@ pub fn subject(id: &SubjectId) -> Option<Subject> {
     (id.name == NAME && id.family == "checksum").then(|| Subject::of_routine(NAME, Routine::Checksum(run)))
 }
 
+/// # Safety
+/// `len` bytes are readable at `data`.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let Some(Routine::Checksum(original)) =
         find(carryline_variants::Family::Checksum, ORIGINAL).map(|variant| variant.routine)

@@ -13,7 +13,7 @@ use carryline_machine::counters::CycleCounter;
 use carryline_machine::disturbance::Disturbance;
 use carryline_machine::{clock, process};
 use carryline_results::round::Round;
-use carryline_sampler::{Bench, BenchError, Buffers, MOST_ROUNDS, limits, object_loops};
+use carryline_sampler::{Bench, BenchError, Buffers, MOST_ROUNDS, limits, object_loops, shuffle};
 use carryline_variants::Family;
 use carryline_verification::status::{Now, Phase, StatusPage};
 use carryline_verification::subject::{Subject, SubjectId};
@@ -270,9 +270,7 @@ fn measure(job: &MeasureJob, answers: &Answers<'_, MeasureJob>, status: &StatusP
     }
 
     let mut order: Vec<&SituationJob> = job.situations.iter().collect();
-    for last in (1..order.len()).rev() {
-        order.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
-    }
+    shuffle(&mut rng, &mut order);
     let deadline = Instant::now() + Duration::from_millis(job.total_ms);
     let mut weight_left: f64 = order.iter().map(|situation| situation.weight).sum();
     for situation in order {

@@ -145,7 +145,7 @@ impl Rounds for Batches {
 /// `len` bytes at `base` must be mapped.
 pub(crate) unsafe fn flush_range(base: *const u8, len: usize) {
     let all = Call { len: len as u64, dst: 0, src: 0 };
-    // SAFETY: the caller's obligation.
+    // SAFETY: the caller gives `len` mapped bytes at `base`; the one call spans just these.
     unsafe { flush(base, &[all], |_| 0) };
 }
 

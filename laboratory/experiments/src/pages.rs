@@ -58,7 +58,7 @@ pub(crate) enum Left {
 /// # Safety
 /// `base` must be valid for reads and writes of `len` bytes (below 4 GiB) that nobody else uses now.
 pub(crate) unsafe fn leave(base: *mut u8, len: usize, left: Left) {
-    // SAFETY: the caller's obligation.
+    // SAFETY: the caller gives `len` bytes to read and write, below 4 GiB, that nobody else uses now.
     unsafe {
         match left {
             Left::Hot => touch(base, len, true),
@@ -79,7 +79,7 @@ pub(crate) fn drain() {
 /// # Safety
 /// `base` to `base + len` must be whole pages of a mapping whose contents nobody needs any more.
 pub(crate) unsafe fn give_back(base: *mut u8, len: usize) -> rustix::io::Result<()> {
-    // SAFETY: the caller's obligation.
+    // SAFETY: the caller gives whole pages of a mapping and needs their contents no more.
     unsafe { madvise(base.cast(), len, Advice::LinuxDontNeed) }
 }
 
@@ -151,9 +151,9 @@ mod tests {
             for at in 0..COUNT {
                 // SAFETY: inside the arena, which this thread alone has.
                 let byte = unsafe { arena.start().add(at * page) };
-                // SAFETY: as above.
+                // SAFETY: inside the arena, which this thread alone has.
                 assert_eq!(unsafe { byte.read_volatile() }, 0);
-                // SAFETY: as above.
+                // SAFETY: inside the arena, which this thread alone has.
                 unsafe { byte.write_volatile(7) };
             }
             // Kernels that do not count say 0.
@@ -182,7 +182,7 @@ mod tests {
                 give_back(ready.start(), COUNT * page).expect("a mapping");
             }
             assert!(mapped(ready.start(), COUNT).is_none_or(|pages| pages == 0));
-            // SAFETY: as above.
+            // SAFETY: the first byte of the file's pages, which stay mapped.
             assert_eq!(unsafe { ready.start().read_volatile() }, kept, "{writes:?}");
         }
     }

@@ -70,12 +70,6 @@ pub fn fence() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
 }
 
-/// The unit of [`start`] and [`stop`], as results name it.
-#[must_use]
-pub const fn tick_name() -> &'static str {
-    if cfg!(target_arch = "x86_64") { "TSC ticks" } else { "ns" }
-}
-
 /// What an empty timed region reads, in ticks: the median of many.
 #[must_use]
 pub fn overhead_ticks() -> f64 {

@@ -51,8 +51,8 @@ mod by_register {
         const SUMS: bool = false;
         #[inline(always)]
         unsafe fn invoke(self, dst: *mut u8, _src: *const u8, len: usize, _seed: u32) -> u32 {
-            // SAFETY: the caller's obligation; the routine was made from a function of one of the two signatures, whose
-            // arguments these are. Without `nostack` the stack is aligned and nothing lies below it.
+            // SAFETY: the caller keeps the routine's contract, and the routine was made from a function of one of the two
+            // signatures, whose arguments these are. Without `nostack` the stack is aligned and nothing lies below it.
             unsafe {
                 asm!(
                     "call {routine}",
@@ -87,7 +87,8 @@ mod by_register {
         const SUMS: bool = false;
         #[inline(always)]
         unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, _seed: u32) -> u32 {
-            // SAFETY: as for `ZeroCall`.
+            // SAFETY: the caller keeps the routine's contract, and the routine was made from a function of one of the two
+            // signatures, whose arguments these are. Without `nostack` the stack is aligned and nothing lies below it.
             unsafe {
                 asm!(
                     "call {routine}",
@@ -129,7 +130,7 @@ mod by_type {
         const SUMS: bool = false;
         #[inline(always)]
         unsafe fn invoke(self, dst: *mut u8, _src: *const u8, len: usize, _seed: u32) -> u32 {
-            // SAFETY: the caller's obligation.
+            // SAFETY: the caller keeps the routine's contract; a fill with 0 has the same.
             unsafe {
                 match self {
                     ZeroCall::Family(routine) => routine(dst, len),
@@ -161,7 +162,7 @@ mod by_type {
         const SUMS: bool = false;
         #[inline(always)]
         unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, _seed: u32) -> u32 {
-            // SAFETY: the caller's obligation.
+            // SAFETY: the caller keeps the routine's contract; a copy of the C library's has the same.
             unsafe {
                 match self {
                     CopyCall::Family(routine) => routine(dst, src, len),
@@ -177,7 +178,7 @@ impl Invoke for ChecksumFn {
     const SUMS: bool = true;
     #[inline(always)]
     unsafe fn invoke(self, _dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
+        // SAFETY: the caller keeps the routine's contract, and all arguments are handed on.
         unsafe { self(src, len, seed) }
     }
 }
@@ -186,7 +187,7 @@ impl Invoke for CopyChecksumFn {
     const SUMS: bool = true;
     #[inline(always)]
     unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller's obligation.
+        // SAFETY: the caller keeps the routine's contract, and all arguments are handed on.
         unsafe { self(dst, src, len, seed) }
     }
 }

@@ -23,8 +23,7 @@ use carryline_results::round::Round;
 pub use loops::Call;
 pub use loops::{PLACEMENTS, place};
 pub use prepare::{flush, touch};
-pub use workload::shuffle;
-pub use workload::{buffer_bytes, level_of};
+pub use workload::{below, buffer_bytes, level_of, shuffle};
 
 use batch::WARM_CALLS;
 use carryline_conditions::sizes::SizeSource;
@@ -42,7 +41,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use seen::Seen;
 use std::time::{Duration, Instant};
-use workload::{Layout, Operand, Place, below, draw_calls};
+use workload::{Layout, Operand, Place, draw_calls};
 
 /// The shortest batch that is timed; the clock's step and its own cost must vanish in it.
 const SHORTEST_BATCH: Duration = Duration::from_micros(1);

@@ -141,7 +141,7 @@ pub(crate) unsafe fn time_landing(landing: &Landing, batch: &Batch<'_>) -> u64 {
 /// # Safety
 /// The arguments must be within the routine's contract.
 pub(crate) unsafe fn call(landing: &Landing, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller's obligation, handed on unchanged.
+    // SAFETY: the caller keeps the routine's contract; each arm has a routine of its family's signature.
     unsafe {
         match *landing {
             Landing::Set(f) => ZeroCall::of_libc(f).invoke(dst, src, len, seed),
@@ -154,8 +154,10 @@ pub(crate) unsafe fn call(landing: &Landing, dst: *mut u8, src: *const u8, len: 
     }
 }
 
+/// # Safety
+/// As for [`time`].
 unsafe fn by_dependence<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
-    // SAFETY: the caller's obligation, handed on unchanged.
+    // SAFETY: what the caller says of the batch is what the callee asks.
     unsafe {
         match batch.dependence {
             CHAINED => by_source::<F, CHAINED>(f, batch),
@@ -165,9 +167,11 @@ unsafe fn by_dependence<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
     }
 }
 
+/// # Safety
+/// As for [`time`].
 unsafe fn by_source<F: Invoke, const DEPENDENCE: u8>(f: F, batch: &Batch<'_>) -> u64 {
     let follows = !matches!(batch.follow, Follow::Nothing);
-    // SAFETY: the caller's obligation, handed on unchanged.
+    // SAFETY: what the caller says of the batch is what the callee asks.
     unsafe {
         match (batch.fixed.is_none(), follows) {
             (false, false) => by_placement::<F, DEPENDENCE, false, false>(f, batch),
@@ -178,11 +182,13 @@ unsafe fn by_source<F: Invoke, const DEPENDENCE: u8>(f: F, batch: &Batch<'_>) ->
     }
 }
 
+/// # Safety
+/// As for [`time`].
 unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, const FOLLOWS: bool>(
     f: F,
     batch: &Batch<'_>,
 ) -> u64 {
-    // SAFETY: the caller's obligation, handed on unchanged.
+    // SAFETY: what the caller says of the batch is what the callee asks.
     unsafe {
         match batch.placement % PLACEMENTS {
             0 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 64>(f, batch),
@@ -203,6 +209,8 @@ pub fn place<const PAD: usize>() {
     }
 }
 
+/// # Safety
+/// As for [`time`].
 #[inline(never)]
 unsafe fn calls<
     F: Invoke,
@@ -235,7 +243,7 @@ unsafe fn calls<
         if DEPENDENCE == FENCED {
             clock::fence();
         }
-        // SAFETY: the caller's obligation; link is zero.
+        // SAFETY: the caller gives arguments that, added to the bases, are within the contract; link is zero.
         let result = unsafe { f.invoke(dst, src, len, seed) };
         if DEPENDENCE == FENCED {
             clock::fence();
@@ -261,6 +269,8 @@ unsafe fn calls<
     ticks
 }
 
+/// # Safety
+/// As for [`time`]; `dst` and `len` are the destination of the call just made.
 #[inline(always)]
 unsafe fn follow<const LISTED: bool>(batch: &Batch<'_>, index: usize, dst: *mut u8, len: usize) -> u32 {
     match batch.follow {
@@ -280,6 +290,8 @@ unsafe fn follow<const LISTED: bool>(batch: &Batch<'_>, index: usize, dst: *mut 
 
 /// Chains of buffers, each chain checksummed as one message: behind a buffer of odd length the bytes of the sum change
 /// places, which a rotation by eight bits does for every routine alike (2^8 is the byte swap modulo 2^16 - 1).
+/// # Safety
+/// As for [`time`].
 #[inline(never)]
 unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
     let mut seed = batch.seed;
@@ -297,7 +309,7 @@ unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
             let call = unsafe { *list.add(index) };
             let dst = batch.dst.wrapping_add(call.dst as usize);
             let src = batch.src.wrapping_add(call.src as usize);
-            // SAFETY: the caller's obligation.
+            // SAFETY: the caller gives arguments that, added to the bases, are within the contract.
             sum = unsafe { f.invoke(dst, src, call.len as usize, sum) };
             sum = if call.len & 1 == 1 { sum.rotate_left(8) } else { sum };
             index += 1;
@@ -336,7 +348,7 @@ pub(crate) unsafe fn message_sum_of(landing: &Landing, batch: &Batch<'_>) -> u16
     for call in &batch.calls[..batch.segments] {
         let dst = batch.dst.wrapping_add(call.dst as usize);
         let src = batch.src.wrapping_add(call.src as usize);
-        // SAFETY: the caller's obligation.
+        // SAFETY: the caller gives arguments that, added to the bases, are within the contract.
         sum = unsafe { self::call(landing, dst, src, call.len as usize, sum) };
         if call.len & 1 == 1 {
             sum = sum.rotate_left(8);

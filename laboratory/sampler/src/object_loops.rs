@@ -6,6 +6,7 @@
 //! order, at the same random offsets. When not to use it: for anything that can be called; the sampler holds far more
 //! fixed. The object's code runs in this process, so this belongs into a worker.
 
+use crate::shuffle;
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::{clock, process};
 use carryline_verification::plugin::open_library;
@@ -162,9 +163,7 @@ impl Ground {
         let mut rounds = Vec::new();
         let mut order: Vec<usize> = (0..members.len()).collect();
         while rounds.len() < ROUNDS.end && (rounds.len() < ROUNDS.start || begin.elapsed() < slice) {
-            for last in (1..order.len()).rev() {
-                order.swap(last, (self.rng.next_u64() % (last as u64 + 1)) as usize);
-            }
+            shuffle(&mut self.rng, &mut order);
             let (dst, src) = self.place();
             let mut round = vec![0.0; members.len()];
             for member in &order {
@@ -238,15 +237,19 @@ impl Ground {
 mod tests {
     use super::*;
 
+    /// # Safety
+    /// 40 bytes are readable at `src` and writable at `dst`.
     unsafe extern "C" fn copies(dst: *mut u8, src: *const u8, turns: u64) {
         for _ in 0..turns {
-            // SAFETY: the test's buffers have room for 40 bytes.
+            // SAFETY: 40 bytes, which the caller gives on both sides.
             unsafe { std::hint::black_box(dst).copy_from(src, 40) };
         }
     }
 
+    /// # Safety
+    /// 39 bytes are readable at `src` and writable at `dst`.
     unsafe extern "C" fn forgets_one(dst: *mut u8, src: *const u8, _turns: u64) {
-        // SAFETY: as above.
+        // SAFETY: 39 bytes, which the caller gives on both sides.
         unsafe { std::hint::black_box(dst).copy_from(src, 39) };
     }
 

@@ -47,6 +47,8 @@ pub unsafe fn flush(base: *const u8, calls: &[Call], pick: fn(&Call) -> u32) {
     let _ = (base, calls, pick);
 }
 
+/// # Safety
+/// `line` is an address in a mapped line; `optimised` only on a CPU with CLFLUSHOPT.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn flush_line(line: *const u8, optimised: bool) {

@@ -88,11 +88,11 @@ unsafe fn still_right(
         // SAFETY: len mapped bytes of ours.
         unsafe { dst.write_bytes(0xa5, len) };
     }
-    // SAFETY: the caller's obligation.
+    // SAFETY: the arguments are within the contract, says the caller.
     let sum = unsafe { loops::call(landing, dst, src, len, seed) };
     // SAFETY: len mapped bytes of ours, which nobody writes from here on; the two buffers are distinct.
     let source = || unsafe { std::slice::from_raw_parts(src, len) };
-    // SAFETY: as above.
+    // SAFETY: len mapped bytes of ours, which nobody writes from here on; the two buffers are distinct.
     let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
     let sums = || carryline::checksum::fold(sum) == folded_sum(source(), seed);
     match family {

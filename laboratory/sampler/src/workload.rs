@@ -247,9 +247,18 @@ pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> L
     }
 }
 
-/// A number below `bound`, every one equally often (to within 2^-32 for the bounds that occur here).
-pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
-    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
+/// A number below `bound`, every one equally often: the upper half of a product, drawn again where the lower half is one
+/// that comes too often (Lemire). 0 if `bound` is 0.
+pub fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
+    let bound = bound as u64;
+    let mut product = u128::from(rng.next_u64()) * u128::from(bound);
+    if (product as u64) < bound {
+        let too_often = bound.wrapping_neg() % bound;
+        while (product as u64) < too_often {
+            product = u128::from(rng.next_u64()) * u128::from(bound);
+        }
+    }
+    (product >> 64) as usize
 }
 
 /// Puts a list in random order.

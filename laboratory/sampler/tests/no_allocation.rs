@@ -22,12 +22,12 @@ thread_local! {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's obligation.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`, which is also the system's allocator's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's obligation.
+        // SAFETY: the caller gives a pointer from `alloc`, so from the system's allocator, with its layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 static CORRUPT: AtomicBool = AtomicBool::new(false);
 
+/// # Safety
+/// `len` bytes are readable at `data`.
 unsafe extern "C" fn turncoat(data: *const u8, len: usize, seed: u32) -> u32 {
     let Some(Routine::Checksum(right)) =
         find(Family::Checksum, "adc_1_stream").map(|variant| variant.routine)

@@ -118,29 +118,6 @@ impl Store {
         })
     }
 
-    /// Removes a run with all that belongs to it. Its number is not used again; the file keeps its size and
-    /// fills the room with later runs.
-    ///
-    /// # Errors
-    /// [`StoreError::UnknownRun`], or what else [`StoreError`] has.
-    pub fn delete(&mut self, run: RunId) -> Result<(), StoreError> {
-        self.writing(|store, transaction| {
-            let failed = store.failed();
-            let Some(runs) = runs_counted(transaction).map_err(failed)? else {
-                return Err(store.damaged("the number of runs is not what it should be"));
-            };
-            if transaction.execute("DELETE FROM run WHERE id = ?1", [run.0]).map_err(failed)? == 0 {
-                return Err(StoreError::UnknownRun { path: store.path.clone(), run });
-            }
-            for table in ["round", "progress", "result"] {
-                transaction
-                    .execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run.0])
-                    .map_err(failed)?;
-            }
-            set_ledger(transaction, runs - 1).map_err(failed)
-        })
-    }
-
     /// The progress of a run that has not ended, as the transaction sees it.
     fn running(&self, _within: &Transaction<'_>, run: RunId) -> Result<Progress, StoreError> {
         let progress = self.progress(run)?;

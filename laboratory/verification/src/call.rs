@@ -96,7 +96,7 @@ impl Caller {
     /// routine does beyond it is the risk that a worker process is there to bear.
     pub unsafe fn call(&mut self, call: &Call, step: bool) -> Result<u32, Ill> {
         self.calls += 1;
-        // SAFETY: the caller's obligation.
+        // SAFETY: the memory that `call` names is the proof's own, says the caller; what is left is the worker's risk.
         let outcome = unsafe { self.plain(call, step) };
         tell_and_exit_if_child();
         if outcome.is_ok() {
@@ -136,7 +136,7 @@ impl Caller {
         {
             let _ = step;
             let Call { dst, src, len, seed } = *call;
-            // SAFETY: the caller's obligation.
+            // SAFETY: the memory that `call` names is the proof's own, says the caller; what is left is the worker's risk.
             Ok(unsafe {
                 match self.routine {
                     Landing::Routine(Routine::Zero(zero)) => {
@@ -289,6 +289,8 @@ pub(super) mod x86_64 {
             frame.recovered = 0;
         }
 
+        /// # Safety
+        /// `prepare` was called before, for a call whose memory is the proof's own.
         pub unsafe fn run(&mut self) -> Result<u32, Ill> {
             let frame = self.frame.as_ptr();
             CURRENT.set(frame);

@@ -47,7 +47,7 @@ fn guard() -> &'static Guard {
         }),
         process: AtomicU32::new(0),
         latest: match page::<AtomicU64>(MapFlags::SHARED) {
-            // SAFETY: as above.
+            // SAFETY: zeroed memory of a page that is never unmapped, which is a valid atomic.
             Some(page) => unsafe { &*page },
             None => Box::leak(Box::default()),
         },

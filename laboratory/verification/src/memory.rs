@@ -92,7 +92,8 @@ impl Region {
         }
         // A limit on the size of files holds for that one too. Shared memory without a file can be seen in more places
         // as well: moving 0 bytes of it copies the mapping.
-        // SAFETY: as above; the first mapping is there when the others are made from it.
+        // SAFETY: replaces pages of this region's own reservation, as repeat < repeats; the first mapping is there when the
+        // others are made from it.
         unsafe {
             mmap_anonymous(part(0), unit, access, flags).map_err(failed)?;
             for repeat in 1..repeats {
@@ -156,7 +157,7 @@ impl Drop for Region {
 
 // SAFETY: plain memory that only raw pointers reach; a trial belongs to one thread at a time.
 unsafe impl Send for Region {}
-// SAFETY: as above; sharing a region shares only its address.
+// SAFETY: a shared region gives out its address alone; who follows it answers for it.
 unsafe impl Sync for Region {}
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl Proof<'_> {
             yield_now();
         }
         let written = neighbour.written.load(Ordering::Relaxed) as u8;
-        // SAFETY: as above.
+        // SAFETY: the bytes next to the destination lie inside the field, and the neighbour is idle.
         let finally = unsafe { [before, after].map(|byte| byte.read()) };
         if let Some(window) = trial.window {
             // SAFETY: as in `Bench::check`.

@@ -62,7 +62,7 @@ pub struct StatusPage {
 
 // SAFETY: the page is only reached through atomics.
 unsafe impl Send for StatusPage {}
-// SAFETY: as above.
+// SAFETY: every access of several threads goes through atomics.
 unsafe impl Sync for StatusPage {}
 
 impl StatusPage {

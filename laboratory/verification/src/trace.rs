@@ -152,7 +152,7 @@ mod x86_64 {
         // SAFETY: the routine's own signature has these arguments, in these registers; both buffers hold len bytes.
         unsafe { call(entry, arguments, 0) };
         RECORD.store(&raw mut record, Ordering::Relaxed);
-        // SAFETY: as above; the handler is installed and its record lives until after the call.
+        // SAFETY: the same call with the trap flag set; the handler is installed and its record lives until after the call.
         unsafe { call(entry, arguments, TRAP as u64) };
         RECORD.store(null_mut(), Ordering::Relaxed);
         if record.steps.is_empty() {

@@ -222,15 +222,6 @@ pub(super) const CATALOGUE: &[Entry] = &[
             cells bear that; large and cold ones do not.",
     },
     Entry {
-        id: Code::OtherLibc,
-        code: "W24",
-        name: "another C library",
-        cause: "the C library here is {}, not {}",
-        remedy: "compare the rows of libc only among runs with the same one",
-        explanation: "The libc variants are whatever the system's library chose for this CPU. Another version may \
-            choose otherwise, so a ratio to libc is a ratio to that version.",
-    },
-    Entry {
         id: Code::CpuQuota,
         code: "W25",
         name: "CPU quota",
@@ -238,15 +229,6 @@ pub(super) const CATALOGUE: &[Entry] = &[
         remedy: "lift the limit (cpu.max, docker --cpus) while measuring",
         explanation: "When the allowance of a period is used up, the whole group is stopped until the next one. A \
             batch that is stopped takes milliseconds too long, and the caches are cold after it.",
-    },
-    Entry {
-        id: Code::NotSaved,
-        code: "W26",
-        name: "not saved",
-        cause: "the results could not be saved in {}: {}",
-        remedy: "make room, or name another place with --db",
-        explanation: "Results are printed all the same. Rounds that had been saved before the fault remain in the \
-            store, in a run marked incomplete.",
     },
     Entry {
         id: Code::UnevenClock,

@@ -42,9 +42,7 @@ pub enum Code {
     NeverSteady,
     ColdMethodsDisagree,
     LoadedMachine,
-    OtherLibc,
     CpuQuota,
-    NotSaved,
     UnevenClock,
     TunablesSet,
 }
@@ -252,12 +250,6 @@ pub fn loaded_machine(load_average: f64, cpus: u32) -> Warning {
     Code::LoadedMachine.with(&[&format!("{load_average:.2}"), &cpus])
 }
 
-/// The C library is not the one that a stored figure or a claim speaks of.
-#[must_use]
-pub fn other_libc(here: &str, stated: &str) -> Warning {
-    Code::OtherLibc.with(&[&here, &stated])
-}
-
 /// The user's environment sets tunables of the C library.
 #[must_use]
 pub fn tunables_set(variable: &str) -> Warning {
@@ -268,12 +260,6 @@ pub fn tunables_set(variable: &str) -> Warning {
 #[must_use]
 pub fn cpu_quota(cpus: f64) -> Warning {
     Code::CpuQuota.with(&[&format!("{cpus:.2}")])
-}
-
-/// Results could not be stored.
-#[must_use]
-pub fn not_saved(file: &str, reason: &str) -> Warning {
-    Code::NotSaved.with(&[&file, &reason])
 }
 
 /// The time-stamp counter is not invariant.
@@ -337,8 +323,11 @@ mod tests {
 
     #[test]
     fn codes_number_the_catalogue() {
+        // Ascending, with gaps: the code of a warning that was removed is not used again.
+        assert!(Code::all().is_sorted_by(|one, next| one.code < next.code));
         for (index, entry) in Code::all().iter().enumerate() {
-            assert_eq!(entry.code, format!("W{:02}", index + 1));
+            let number = entry.code.strip_prefix('W').unwrap_or_default();
+            assert!(number.len() == 2 && number.parse::<u8>().is_ok(), "{}", entry.code);
             assert_eq!(entry.id as usize, index, "{}", entry.code);
             assert_eq!(entry.id.entry().code, entry.code);
             assert_eq!(Code::find(&entry.code.to_lowercase()).map(|found| found.id), Some(entry.id));
@@ -382,9 +371,7 @@ mod tests {
             never_steady(&"copy/avx2"),
             cold_methods_disagree(&"copy/avx2", "clflush", "arena", 0.4),
             loaded_machine(3.5, 2),
-            other_libc("glibc 2.36", "glibc 2.31"),
             cpu_quota(0.5),
-            not_saved("runs.db", "disk full"),
             uneven_clock(),
             tunables_set("glibc.malloc.check=1"),
         ];

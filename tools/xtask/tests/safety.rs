@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folders that are held to it so far.
-const FOLDERS: [&str; 2] = ["library", "laboratory/variants"];
+/// The folders that have our crates.
+const FOLDERS: [&str; 4] = ["fuzz", "library", "laboratory", "tools"];
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
         let path = entry.expect("an entry of the folder").path();
-        if path.is_dir() {
+        if path.is_dir() && !path.ends_with("target") {
             sources(&path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);

@@ -5,7 +5,7 @@ use crate::analysis::{self, Options};
 use crate::decode;
 use crate::image::Image;
 use crate::latencies::Latencies;
-use crate::latency::{Key, Port};
+use crate::latency::{Key, Port, Source};
 use crate::signature::Signature;
 use crate::table::{self, HighBytes};
 use iced_x86::Instruction;
@@ -173,7 +173,10 @@ fn a_calibration_answers_for_every_key() {
     }
     let mut latencies = Latencies::of_table(table::by_name("generic").expect("a table"));
     latencies.overlay(found.overlay());
-    assert_eq!(latencies.measured_count(), found.measured.len());
+    for measured in &found.measured {
+        let latency = latencies.of(&measured.key);
+        assert_eq!((latency.cycles, latency.source), (measured.cycles, Source::Measured), "{}", measured.key);
+    }
 }
 
 #[test]

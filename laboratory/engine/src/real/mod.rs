@@ -32,8 +32,9 @@ use super::progress::Progress;
 use crate::failure::{Failure, usage};
 use crate::interrupt;
 use agreement::Outputs;
+use carryline_sampler::shuffle;
 use child::Run;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -155,9 +156,7 @@ fn round(
     disagreement: &mut Option<Disagreement>,
 ) -> Result<Option<figures::Round>, Failure> {
     let mut places = [0, 1, 2];
-    for last in (1..places.len()).rev() {
-        places.swap(last, (order.next_u64() % (last as u64 + 1)) as usize);
-    }
+    shuffle(order, &mut places);
     let mut runs = [None; 3];
     for place in places {
         let interposed = place == 1;

@@ -13,6 +13,7 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::loops::{self, Batch, Call, Follow};
+use carryline_sampler::{PLACEMENTS, below, shuffle};
 use carryline_variants::Family;
 use carryline_variants::checksum::reference::folded_sum;
 use carryline_verification::Verified;
@@ -236,12 +237,10 @@ impl Rounds for Chains {
     fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible> {
         let (draws, all) = (self.draws, self.routines.len());
         let mut samples = vec![f64::NAN; self.names.len() * all * (1 + draws)];
-        let placement = (self.rng.next_u64() % 4) as usize;
+        let placement = below(&mut self.rng, PLACEMENTS);
         let mut order: Vec<usize> = (0..all).collect();
         for layout in 0..self.layouts.len() {
-            for last in (1..order.len()).rev() {
-                order.swap(last, (self.rng.next_u64() % (last as u64 + 1)) as usize);
-            }
+            shuffle(&mut self.rng, &mut order);
             let (chain, draw) = (layout / draws, layout % draws);
             let bytes: u64 = self.layouts[layout].lengths.iter().sum();
             for routine in &order {

@@ -58,7 +58,7 @@ mod x86 {
     use super::{ADDRESSES, KERNELS, MODES, TRIALS, VARIANTS};
     use carryline_engine::probe::{Impossible, Rounds, Series, Setup};
     use carryline_machine::clock;
-    use carryline_sampler::{PLACEMENTS, place};
+    use carryline_sampler::{PLACEMENTS, below, place, shuffle};
     use carryline_variants::checksum::reference::folded_sum;
     use carryline_variants::checksum::{
         adx_40, dead_code_40, no_odd_40, odd_address_swap, specialised_40, train32_40, two_streams_40,
@@ -137,15 +137,13 @@ mod x86 {
         fn round(&mut self, _status: &StatusPage) -> Result<Vec<f64>, Impossible> {
             let mut samples = Vec::new();
             // Where the loops fall decides some of these figures: no round rests on one place alone.
-            let placement = (self.rng.next_u64() % PLACEMENTS as u64) as usize;
+            let placement = below(&mut self.rng, PLACEMENTS);
             for mode in [CHAINED, INDEPENDENT, FENCED] {
                 for address in 0..ADDRESSES.len() {
                     let data = self.data[self.start + address..].as_ptr();
                     let mut group = [f64::NAN; KERNELS.len() + 1];
                     let mut order: [usize; KERNELS.len() + 1] = std::array::from_fn(|place| place);
-                    for last in (1..order.len()).rev() {
-                        order.swap(last, (self.rng.next_u64() % (last as u64 + 1)) as usize);
-                    }
+                    shuffle(&mut self.rng, &mut order);
                     for place in order {
                         let kernel = if place == KERNELS.len() { TWICE } else { place };
                         if self.unusable.iter().any(|(other, _)| *other == kernel) {
@@ -221,7 +219,7 @@ mod x86 {
                 impl Kernel for $name {
                     #[inline(always)]
                     unsafe fn sum($data: *const u8, $seed: u32) -> u32 {
-                        // SAFETY: the caller's obligation.
+                        // SAFETY: 40 readable bytes and the CPU's instructions are what the caller of `sum` gives.
                         unsafe { $sum }
                     }
                 }
@@ -297,7 +295,8 @@ mod x86 {
             if MODE == FENCED {
                 clock::fence();
             }
-            // SAFETY: the caller's obligation; data is what it was.
+            // SAFETY: the caller gives 40 readable bytes at `data`, which no instruction has changed, and the CPU has
+            // the instructions.
             let result = unsafe { K::sum(data, if MODE == CHAINED { sum } else { seed }) };
             if MODE == CHAINED {
                 sum = result;

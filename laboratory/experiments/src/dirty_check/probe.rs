@@ -98,7 +98,7 @@ fn series(
         }
     })
     .before(move || {
-        // SAFETY: as above, and nothing runs beside this.
+        // SAFETY: the arena has at least `pages` pages; this thread alone has it, and no routine runs now.
         unsafe {
             std::slice::from_raw_parts_mut(prepared.start(), pages * PAGE_BYTES)
                 .chunks_mut(PAGE_BYTES)

@@ -184,30 +184,29 @@ impl FirstTouch {
     fn way(&mut self, way: usize) -> Result<(f64, Option<f64>), Impossible> {
         let (page, base) = (self.page, self.arena.start());
         let (through, copied) = (self.through.start(), self.copied.start());
-        // SAFETY (all calls below): PAGES pages of this special's own memory, which this thread alone has.
         let ticks = match SERIES[way] {
             "write first" | "write first again" | "write first, frames hot" => {
                 let left = if way == 2 { Left::Hot } else { Left::Cold };
                 self.release(base, left)?;
-                // SAFETY: as above.
+                // SAFETY: PAGES pages of the arena, which this thread alone has.
                 self.touch(way, PAGES, || unsafe { write_each(base, page, PAGES) })
             }
             "read first" => {
                 self.release(base, Left::Cold)?;
-                // SAFETY: as above.
+                // SAFETY: PAGES pages of the arena, which this thread alone has.
                 let read = self.touch(way, PAGES, || unsafe { read_each(base, page, PAGES) });
-                // SAFETY: as above.
+                // SAFETY: PAGES pages of the arena, which this thread alone has.
                 let write = self.touch(WRITE_AFTER_READ, PAGES, || unsafe { write_each(base, page, PAGES) });
                 return Ok((read, Some(write)));
             }
             "ready page" => {
                 self.release(through, Left::Cold)?;
-                // SAFETY: as above.
+                // SAFETY: PAGES pages of the file's shared mapping, which this thread alone has.
                 self.touch(way, PAGES, || unsafe { write_each(through, page, PAGES) })
             }
             "copy on write" => {
                 self.release(copied, Left::Cold)?;
-                // SAFETY: as above.
+                // SAFETY: PAGES pages of the file's private mapping, which this thread alone has.
                 self.touch(way, PAGES, || unsafe { write_each(copied, page, PAGES) })
             }
             "populate" => self.map(way, true)?,
@@ -221,7 +220,7 @@ impl FirstTouch {
                         pages::give_back(base, HUGE_BYTES)
                     }
                     .map_err(|error| Impossible(format!("a huge page stays: {error}")))?;
-                    // SAFETY: as above.
+                    // SAFETY: the first page of the huge arena, which this thread alone has.
                     self.touch(way, HUGE_BYTES / 4096, || unsafe { write_each(base, page, 1) })
                 }
                 Err(_) => f64::NAN,
@@ -238,7 +237,7 @@ impl FirstTouch {
                         pages::leave(page_start, page, left);
                     }
                     sum += time(self.overhead_ticks, || {
-                        // SAFETY: as above.
+                        // SAFETY: a page of the arena; the routine is proved.
                         unsafe { clear.call(page_start, page) };
                         drain();
                     });

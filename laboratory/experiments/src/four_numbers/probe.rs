@@ -197,7 +197,7 @@ impl FourNumbers {
                 })
             }
             What::Write => time(0.0, || {
-                // SAFETY: as above.
+                // SAFETY: a whole page of this probe's own, which this thread alone has.
                 unsafe { write(page) };
                 fence();
             }),
@@ -269,13 +269,13 @@ impl FourNumbers {
                     // SAFETY: a page of the arena, which this thread alone has.
                     unsafe { pages::leave(page, ZEROED_BYTES, Left::Hot) };
                     if left == Left::Cold {
-                        // SAFETY: as above.
+                        // SAFETY: a page of the arena, which this thread alone has.
                         unsafe { pages::leave(page, ZEROED_BYTES, left) };
                     }
                     drain();
                 }
                 Before::Untouched(left) => {
-                    // SAFETY: as above.
+                    // SAFETY: a page of the arena, which this thread alone has.
                     unsafe { write(page) };
                     given = pages::frame(page);
                     self.release_one(page, left)?;

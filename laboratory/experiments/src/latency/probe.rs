@@ -209,7 +209,7 @@ impl Rounds for Ladder {
             // SAFETY: every line of the buffer holds the address of another one of it.
             let at = unsafe { chase(base, warm.max(TURN)) };
             let begin = clock::start();
-            // SAFETY: as above.
+            // SAFETY: the walk before ended at a line of the buffer, and every line holds the address of another one.
             let end = unsafe { chase(at, LOADS) };
             let ticks = clock::stop().wrapping_sub(begin) as f64 - self.overhead_ticks;
             std::hint::black_box(end);
@@ -333,7 +333,7 @@ mod tests {
             assert_eq!(at, base, "{lines} lines");
             // An order that a prefetcher could follow has many more.
             assert!(neighbours <= lines as usize / 8, "{lines} lines: {neighbours} neighbours, {order:?}");
-            // SAFETY: as above.
+            // SAFETY: every place that the chain leads to was linked above.
             assert_eq!(unsafe { chase(base, lines as u32) }, base);
         }
     }

@@ -14,10 +14,10 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};
-use carryline_sampler::{shuffle, touch};
+use carryline_sampler::{below, shuffle, touch};
 use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
@@ -327,7 +327,7 @@ impl Rounds for Neighbour {
         let mut turn: Vec<usize> = (0..cells).collect();
         shuffle(&mut self.rng, &mut turn);
         // Another part of memory every round.
-        self.window_at = (self.rng.next_u64() as usize % (self.region_bytes / 2)) / LINE * LINE;
+        self.window_at = below(&mut self.rng, self.region_bytes / 2) / LINE * LINE;
         for cell in turn {
             let (place, mode) = (cell / MODES.len(), cell % MODES.len());
             let victim = self.victims[place];

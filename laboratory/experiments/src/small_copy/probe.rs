@@ -42,6 +42,7 @@ pub fn name(way: &str, mode: &str) -> String {
 }
 
 /// True if the way takes any length.
+#[cfg(target_arch = "x86_64")]
 #[must_use]
 pub fn takes_any_length(way: &str) -> bool {
     matches!(way, "nothing" | "rep movsb, variable" | "a call: libc" | "a call: carryline")
@@ -64,10 +65,10 @@ pub(crate) mod x86 {
     use carryline_engine::probe::{Impossible, Rounds, Setup};
     use carryline_machine::arena::{Arena, Pages};
     use carryline_machine::clock;
-    use carryline_sampler::shuffle;
+    use carryline_sampler::{below, shuffle};
     use carryline_variants::Family;
     use carryline_verification::Copying;
-    use rand_core::{Rng, SeedableRng};
+    use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use std::arch::asm;
     use std::hint::black_box;
@@ -88,9 +89,8 @@ pub(crate) mod x86 {
         arena.prefault();
         let arena = Rc::new(arena);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
-        let mut lengths = || -> Vec<u32> {
-            (0..LENGTHS).map(|_| 1 + (rng.next_u64() % MOST_BYTES as u64) as u32).collect()
-        };
+        let mut lengths =
+            || -> Vec<u32> { (0..LENGTHS).map(|_| 1 + below(&mut rng, MOST_BYTES) as u32).collect() };
         let calls = [proved(setup, "libc_memcpy")?, proved(setup, "carryline")?];
         let mut slots: Vec<usize> = (0..MISSES).collect();
         shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(!setup.seed), &mut slots);
@@ -135,7 +135,7 @@ pub(crate) mod x86 {
             }),
             "chained" => Timed::new(title, CALLS, move |times| {
                 let _kept = &kept;
-                // SAFETY: as above; there and back again.
+                // SAFETY: both are 48 bytes of the arena, apart, readable and writable; nobody else has it.
                 unsafe { there_and_back(way, destination, source, times, call) };
             }),
             "missing" => Timed::new(title, MISSES as u32, move |times| {
@@ -177,7 +177,7 @@ pub(crate) mod x86 {
                 }
             };
         }
-        // SAFETY: the caller's obligation, for each of them.
+        // SAFETY: each copies BYTES bytes, 48, which the caller gives at both, apart.
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
@@ -198,10 +198,10 @@ pub(crate) mod x86 {
             };
         }
         let called = |dst: *mut u8, src: *mut u8| {
-            // SAFETY: the caller's obligation.
+            // SAFETY: 48 bytes, which the caller gives at both, apart.
             unsafe { black_box(call).call(dst, src, black_box(BYTES)) }
         };
-        // SAFETY: the caller's obligation, for each of them.
+        // SAFETY: each copies 48 bytes, one way or the other; the caller gives both to be read and written, apart.
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
@@ -214,7 +214,7 @@ pub(crate) mod x86 {
     /// `len` bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn once_of(way: usize, dst: *mut u8, src: *const u8, len: usize, call: Copying) {
-        // SAFETY: the caller's obligation.
+        // SAFETY: the caller gives `len` bytes on both sides, apart, and takes a way of fixed length only with 48.
         unsafe {
             match way {
                 0 => nothing(dst, src),
@@ -224,6 +224,8 @@ pub(crate) mod x86 {
         }
     }
 
+    /// # Safety
+    /// None is needed; unsafe so that it has the type of the others.
     #[inline(always)]
     unsafe fn nothing(dst: *mut u8, src: *const u8) {
         // SAFETY: no instruction.
@@ -234,32 +236,40 @@ pub(crate) mod x86 {
     /// `len` bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     pub(crate) unsafe fn movsb(dst: *mut u8, src: *const u8, len: usize) {
-        // SAFETY: the caller's obligation; DF is clear by the ABI.
+        // SAFETY: the caller gives `len` bytes on both sides, apart; DF is clear by the ABI.
         unsafe {
             asm!("rep movsb", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") len => _, options(nostack, preserves_flags));
         }
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn movsb_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: the caller's obligation.
+        // SAFETY: BYTES is 48, and so many bytes the caller gives on both sides, apart.
         unsafe { movsb(dst, src, BYTES) };
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn movsb_any_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: the caller's obligation.
+        // SAFETY: BYTES is 48, and so many bytes the caller gives on both sides, apart.
         unsafe { movsb(dst, src, black_box(BYTES)) };
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn movsq_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: the caller's obligation; DF is clear by the ABI.
+        // SAFETY: 6 words, the caller's 48 bytes on both sides, apart; DF is clear by the ABI.
         unsafe {
             asm!("rep movsq", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") BYTES / 8 => _, options(nostack, preserves_flags));
         }
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn registers_32(dst: *mut u8, src: *const u8) {
         // SAFETY: 12 words of the caller's 48 bytes on both sides.
@@ -300,6 +310,8 @@ pub(crate) mod x86 {
         }
     }
 
+    /// # Safety
+    /// 48 bytes are readable at `src` and writable at `dst`, apart.
     #[inline(always)]
     unsafe fn sse(dst: *mut u8, src: *const u8) {
         // SAFETY: three times 16 of the caller's 48 bytes on both sides; SSE2 is part of x86-64.
@@ -341,14 +353,14 @@ pub(crate) mod x86 {
                 assert_eq!(got, wanted, "{}", label);
                 // There first: the first takes what the second holds.
                 let held = source.clone();
-                // SAFETY: as above, on both sides.
+                // SAFETY: 48 of 200 bytes of either vector, both exclusively borrowed.
                 unsafe {
                     there_and_back(way, got[3..].as_mut_ptr(), source[50..].as_mut_ptr(), 4, libc_copy)
                 };
                 assert_eq!((&got[3..51], &source), (&held[50..98], &held), "{}", label);
                 if takes_any_length(label) {
                     got.fill(0xee);
-                    // SAFETY: as above.
+                    // SAFETY: 96 bytes from 3 and from 5 lie inside 200 on both sides.
                     unsafe { once_of(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 96, libc_copy) };
                     assert_eq!((&got[3..99], got[99]), (&source[5..101], 0xee), "{}", label);
                 }

@@ -101,6 +101,8 @@ mod x86 {
     macro_rules! copies {
         ($($name:ident $shift:literal $instruction:literal)+) => {
             $(
+                /// # Safety
+                /// `bytes` bytes are readable at `src` and writable at `dst`, apart.
                 unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, times: u32) {
                     for _ in 0..times {
                         // SAFETY: the caller owns that many bytes on both sides; DF is clear by the ABI.
@@ -122,6 +124,8 @@ mod x86 {
     macro_rules! stores {
         ($($name:ident $shift:literal $instruction:literal)+) => {
             $(
+                /// # Safety
+                /// `bytes` bytes are writable at `dst`.
                 unsafe fn $name(dst: *mut u8, _src: *const u8, bytes: usize, times: u32) {
                     for _ in 0..times {
                         // SAFETY: the caller owns that many bytes; DF is clear by the ABI.
@@ -151,6 +155,8 @@ mod x86 {
         stosq 3 "rep stosq"
     }
 
+    /// # Safety
+    /// `bytes` bytes are readable at `src` and writable at `dst`, apart.
     unsafe fn pair(dst: *mut u8, src: *const u8, bytes: usize, times: u32) {
         for _ in 0..times {
             // SAFETY: words, then what is left of them: the caller's bytes on both sides; DF is clear by the ABI.
@@ -169,6 +175,8 @@ mod x86 {
         }
     }
 
+    /// # Safety
+    /// `bytes` bytes are readable at `src` and writable at `dst`, apart.
     unsafe fn libc_memcpy(dst: *mut u8, src: *const u8, bytes: usize, times: u32) {
         let copy: unsafe extern "C" fn(*mut libc::c_void, *const libc::c_void, usize) -> *mut libc::c_void =
             black_box(libc::memcpy);

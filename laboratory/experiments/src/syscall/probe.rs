@@ -143,7 +143,7 @@ fn by_registers(to: *mut u8, from: *const u8) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     for word in 0..6 {
-        // SAFETY: as above.
+        // SAFETY: word < 6, and `series` gives two halves of an array of 96 bytes of aligned words.
         unsafe { to.cast::<u64>().add(word).write_volatile(from.cast::<u64>().add(word).read_volatile()) };
     }
 }

@@ -58,6 +58,8 @@ mod x86_64 {
 
     macro_rules! sweep {
         ($(#[$attribute:meta])* $name:ident, $step:literal, $per_turn:literal, $body:literal, $clear:literal, $after:literal) => {
+            /// # Safety
+            /// As for [`Kernel`](super::Kernel); the CPU has the instructions.
             $(#[$attribute])*
             pub(super) unsafe fn $name(base: *mut u8, len: usize) {
                 // SAFETY: the loop walks [base, base + len) in turns of 512 bytes, by the caller's contract; only the
@@ -84,6 +86,8 @@ mod x86_64 {
     // Four streams at once, each a quarter of the bytes.
     macro_rules! streams {
         ($(#[$attribute:meta])* $name:ident, $step:literal, $per_turn:literal, $body:literal, $after:literal) => {
+            /// # Safety
+            /// As for [`Kernel`](super::Kernel); the CPU has the instructions.
             $(#[$attribute])*
             pub(super) unsafe fn $name(base: *mut u8, len: usize) {
                 let quarter = len / 4;
@@ -109,6 +113,8 @@ mod x86_64 {
         };
     }
 
+    /// # Safety
+    /// `len` bytes are writable from `base`.
     pub(super) unsafe fn rep_stosb(base: *mut u8, len: usize) {
         // SAFETY: writes [base, base + len), by the caller's contract; the direction flag is clear by the ABI.
         unsafe {
@@ -258,6 +264,8 @@ mod x86_64 {
 /// The loops that this CPU can run.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn kernels() -> Kernels {
+    /// # Safety
+    /// As for [`Kernel`].
     unsafe fn load(base: *mut u8, len: usize) {
         let mut sink = 0_u64;
         for at in (0..len).step_by(8) {
@@ -266,6 +274,8 @@ pub fn kernels() -> Kernels {
         }
         std::hint::black_box(sink);
     }
+    /// # Safety
+    /// As for [`Kernel`].
     unsafe fn store(base: *mut u8, len: usize) {
         for at in (0..len).step_by(8) {
             // SAFETY: at + 8 <= len, by the caller's contract.

@@ -152,7 +152,7 @@ pub(super) unsafe fn set(state: usize, initial: &mut Area, components: u64) {
 #[inline(always)]
 pub(super) unsafe fn in_use() -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: the caller's obligation.
+    // SAFETY: the caller says that `Offered::in_use` holds: XGETBV is there and answers for ECX = 1.
     unsafe {
         asm!("xgetbv", in("ecx") 1, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags));
     }
@@ -170,7 +170,8 @@ pub(super) unsafe fn repeat(instruction: usize, area: &mut Area, components: u64
     let start = area.start();
     macro_rules! repeat {
         ($line:literal) => {
-            // SAFETY: the caller's obligation; every register that changes is given as clobbered.
+            // SAFETY: the caller says that the CPU has the instruction, that the components are on, that the area has room
+            // for them, and that what is restored was saved there; every register that changes is given as clobbered.
             unsafe {
                 asm!(
                     "2:",
