@@ -45,6 +45,10 @@ fn shorter(command: &str, few: bool) -> String {
         Some("run" | "measure") => format!("--budget 300ms --replicates 1{few}"),
         Some("reproduce") => "--budget 300ms".to_owned(),
         Some("critical") if !command.contains("--no-measure") => "--budget 300ms --replicates 1".to_owned(),
+        // Above a limit near the largest size there are few loops to time.
+        Some("inlining") if !command.contains("--limit") => {
+            "--budget 300ms --flags -O2 --limit 500".to_owned()
+        }
         Some("inlining") => "--budget 300ms --flags -O2".to_owned(),
         Some("selftest") => "--runs 1 --pairs 5 --budget 300ms".to_owned(),
         _ => String::new(),
