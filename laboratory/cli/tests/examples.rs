@@ -2,7 +2,9 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use support::{Place, RIGHT_SUM, capture, texts};
 
 /// The commands that a help text shows, without the remarks beside them.
@@ -34,22 +36,27 @@ fn examples_in_readme() -> Vec<String> {
     commands
 }
 
-/// Options that make an example quick without changing what it shows.
-fn shorter(command: &str) -> &'static str {
+/// Options that make an example quick without changing what it shows; with `few`, of few variants.
+fn shorter(command: &str, few: bool) -> String {
+    let few = if few && !command.contains("--variants") { " --variants carryline" } else { "" };
     match command.split_whitespace().nth(1) {
-        _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => "",
-        Some("watch") => "--budget 5s",
-        Some("run" | "measure") => "--budget 1s --replicates 1",
-        Some("reproduce") => "--budget 2s",
-        Some("critical") if !command.contains("--no-measure") => "--budget 1s --replicates 1",
-        Some("inlining") => "--budget 1s --flags -O2",
-        Some("selftest") => "--runs 1 --pairs 5 --budget 1s",
-        _ => "",
+        _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => String::new(),
+        Some("watch") => format!("--budget 1s{few}"),
+        Some("run" | "measure") => format!("--budget 300ms --replicates 1{few}"),
+        Some("reproduce") => "--budget 300ms".to_owned(),
+        Some("critical") if !command.contains("--no-measure") => "--budget 300ms --replicates 1".to_owned(),
+        // Above a limit near the largest size there are few loops to time.
+        Some("inlining") if !command.contains("--limit") => {
+            "--budget 300ms --flags -O2 --limit 500".to_owned()
+        }
+        Some("inlining") => "--budget 300ms --flags -O2".to_owned(),
+        Some("selftest") => "--runs 1 --pairs 5 --budget 300ms".to_owned(),
+        _ => String::new(),
     }
 }
 
-/// Runs commands in a place that has what they name.
-fn run_all(commands: &[String]) {
+/// Runs commands in a place that has what they name, several at a time: nothing here depends on what they measure.
+fn run_all(commands: &[String], few: bool) {
     let place = Place::new();
     place.write("traffic.pcap", &capture());
     place.write("main.c", b"int main(void) { return 0; }\n");
@@ -62,34 +69,44 @@ fn run_all(commands: &[String]) {
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_carryline"), place.file("bin/carryline")).expect("a link");
     let path = format!("{}:{}", place.file("bin").display(), std::env::var("PATH").unwrap_or_default());
-    // Something for `history --show` to show, in both stores that examples name.
+    // For `history --show` and `rerun`.
     for _ in 0..3 {
-        place.expect(&support::short(&["measure", "--variants", "zero/sse2"]), 0);
+        let arguments = ["measure", "--variants", "zero/sse2", "--budget", "300ms", "--replicates", "1"];
+        place.expect(&arguments, 0);
     }
-    for command in commands {
-        let line = format!("{command} {}", shorter(command));
-        let output = Command::new("sh")
-            .args(["-c", &line])
-            .current_dir(place.path())
-            .env("PATH", &path)
-            .env("HOME", place.path())
-            .env("XDG_DATA_HOME", place.file("data"))
-            .env("XDG_CACHE_HOME", place.file("cache"))
-            .output()
-            .expect("a shell");
-        let (out, err) = texts(&output);
-        assert_eq!(output.status.code(), Some(0), "{line}\n--- out\n{out}\n--- err\n{err}");
-        assert!(!out.is_empty() || command.contains('>'), "{line} prints nothing");
-    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let line = format!("{command} {}", shorter(command, few));
+            let output = Command::new("sh")
+                .args(["-c", &line])
+                .current_dir(place.path())
+                .env("PATH", &path)
+                .env("HOME", place.path())
+                .env("XDG_DATA_HOME", place.file("data"))
+                .env("XDG_CACHE_HOME", place.file("cache"))
+                .output()
+                .expect("a shell");
+            let (out, err) = texts(&output);
+            assert_eq!(output.status.code(), Some(0), "{line}\n--- out\n{out}\n--- err\n{err}");
+            assert!(!out.is_empty() || command.contains('>'), "{line} prints nothing");
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers = [scope.spawn(work), scope.spawn(work)];
+        for worker in workers {
+            if let Err(panic) = worker.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
 }
 
-#[test]
-fn the_examples_of_every_help_run() {
+/// The examples of every help text.
+fn examples_in_helps() -> Vec<String> {
     let place = Place::new();
     let (top, _) = place.expect(&["--help"], 0);
-    // The tour is the README's first command.
-    let mut commands: Vec<String> =
-        examples_in(&top).into_iter().filter(|command| command != "carryline").collect();
+    let mut commands = examples_in(&top);
     for sub in [
         "run",
         "list",
@@ -112,13 +129,29 @@ fn the_examples_of_every_help_run() {
         assert!(found.len() >= 3, "{sub}: {found:?}");
         commands.extend(found);
     }
-    run_all(&commands);
+    commands
+}
+
+/// Every command that is documented, once. What takes longest, the tour and the proof of everything, comes first.
+fn documented() -> Vec<String> {
+    let readme = examples_in_readme();
+    assert!(readme.len() >= 12, "{readme:?}");
+    assert!(readme.contains(&"carryline".to_owned()), "the tour: {readme:?}");
+    let mut commands: Vec<String> =
+        readme.into_iter().chain(examples_in_helps()).collect::<BTreeSet<_>>().into_iter().collect();
+    commands.sort_by_key(|command| !["carryline", "carryline verify"].contains(&command.as_str()));
+    commands
 }
 
 #[test]
-fn the_commands_of_the_readme_run() {
-    let commands = examples_in_readme();
-    assert!(commands.len() >= 12, "{commands:?}");
-    assert!(commands.contains(&"carryline".to_owned()), "the tour: {commands:?}");
-    run_all(&commands);
+fn every_documented_command_runs() {
+    run_all(&documented(), true);
+}
+
+mod deep {
+    #[test]
+    #[ignore = "deep: every documented command with every variant"]
+    fn every_documented_command_runs_with_all_variants() {
+        super::run_all(&super::documented(), false);
+    }
 }

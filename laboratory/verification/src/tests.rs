@@ -18,15 +18,26 @@ fn subject(routine: Routine, lengths: Lengths) -> Subject {
     Subject::of_routine("test", routine).with_lengths(lengths)
 }
 
+fn every_variant_is_proved(depth: Depth) {
+    for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_none()) {
+        let (family, name) = (variant.family(), variant.name);
+        let summary = outcome_of(variant, depth, 1).unwrap_or_else(|e| panic!("{family} {name}: {e}"));
+        let ms = summary.elapsed_ns / 1_000_000;
+        println!("{family:14} {name:20} {depth:?}: {} calls, {ms} ms {:?}", summary.calls, summary.notes);
+    }
+}
+
+/// In full depth `carryline verify` proves them all, which is among the documented commands that the tests of `cli` run.
 #[test]
 fn every_variant_that_runs_here_is_proved() {
-    for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_none()) {
-        for depth in [Depth::Full, Depth::Replicate] {
-            let (family, name) = (variant.family(), variant.name);
-            let summary = outcome_of(variant, depth, 1).unwrap_or_else(|e| panic!("{family} {name}: {e}"));
-            let ms = summary.elapsed_ns / 1_000_000;
-            println!("{family:14} {name:20} {depth:?}: {} calls, {ms} ms {:?}", summary.calls, summary.notes);
-        }
+    every_variant_is_proved(Depth::Replicate);
+}
+
+mod deep {
+    #[test]
+    #[ignore = "deep: every variant in full depth"]
+    fn every_variant_that_runs_here_is_proved_in_full() {
+        super::every_variant_is_proved(super::Depth::Full);
     }
 }
 

@@ -1,19 +1,24 @@
 //! Jobs around the workspace that cargo has no command for: [`install`], the C library and the interposer in the layout
-//! that C programs expect, and [`benchmarks`], the goals of the library held against measurements.
+//! that C programs expect, [`benchmarks`], the goals of the library held against measurements, and [`deep`], the checks
+//! that take too long for `cargo test`.
 
 mod benchmarks;
+mod deep;
 mod install;
 
 pub use benchmarks::benchmarks;
+pub use deep::deep;
 pub use install::{Install, Installed, install, preload};
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the command says when it is asked.
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
        cargo xtask benchmarks run|show|write|goals ...
+       cargo xtask deep [--seconds N]
 
 install builds carryline's C library and its interposer for release and installs them (Linux):
   DIR/include/carryline.h
@@ -26,6 +31,10 @@ install builds carryline's C library and its interposer for release and installs
 
 benchmarks measures what the goals of this machine's tier need, judges them, and writes the
 machine's results and docs/benchmarks.md: `cargo xtask benchmarks --help` says more.
+
+deep runs what takes too long for `cargo test`: fuzzing, and the tests marked as deep.
+
+  --seconds N     for about so long, building not counted [default: 900]
 ";
 
 /// What the command line asks for.
@@ -37,6 +46,8 @@ pub enum Job {
     Install(Install),
     /// Hand these arguments to the program that knows the library's goals.
     Benchmarks(Vec<String>),
+    /// Run the deep checks for about so long.
+    Deep(Duration),
 }
 
 /// The arguments are not usable. The message names the one at fault.
@@ -64,12 +75,15 @@ impl std::error::Error for UsageError {}
 /// assert!(parse(["install", "--prefix", "here"].map(String::from)).is_err());
 /// let job = parse(["benchmarks", "goals"].map(String::from));
 /// assert_eq!(job, Ok(Job::Benchmarks(vec![String::from("goals")])));
+/// let job = parse(["deep", "--seconds", "60"].map(String::from));
+/// assert_eq!(job, Ok(Job::Deep(std::time::Duration::from_secs(60))));
 /// ```
 pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageError> {
     let mut arguments = arguments.into_iter();
     match arguments.next().as_deref() {
         Some("install") => {}
         Some("benchmarks") => return Ok(Job::Benchmarks(arguments.collect())),
+        Some("deep") => return parse_deep(arguments),
         Some("help" | "--help" | "-h") => return Ok(Job::Help),
         Some(other) => return Err(UsageError(format!("`{other}` is no job of xtask"))),
         None => return Err(UsageError("no job given".to_owned())),
@@ -95,4 +109,22 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
     }
     let prefix = prefix.ok_or_else(|| UsageError("install needs --prefix DIR".to_owned()))?;
     Ok(Job::Install(Install { prefix, destdir }))
+}
+
+fn parse_deep(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
+    let mut time = deep::DEFAULT;
+    while let Some(argument) = arguments.next() {
+        let value = match argument.split_once('=') {
+            Some(("--seconds", value)) => Some(value.to_owned()),
+            None if argument == "--seconds" => arguments.next(),
+            None if argument == "--help" || argument == "-h" => return Ok(Job::Help),
+            _ => return Err(UsageError(format!("`{argument}` is no argument of deep"))),
+        };
+        let value = value.ok_or_else(|| UsageError("--seconds needs a number".to_owned()))?;
+        let seconds = value.parse::<u32>().ok().filter(|seconds| *seconds > 0);
+        let seconds =
+            seconds.ok_or_else(|| UsageError(format!("--seconds {value}: not a number of seconds")))?;
+        time = Duration::from_secs(seconds.into());
+    }
+    Ok(Job::Deep(time))
 }

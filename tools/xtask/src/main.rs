@@ -25,6 +25,18 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Ok(Job::Deep(time)) => match xtask::deep(time) {
+            Ok(left_out) => {
+                if !left_out.is_empty() {
+                    eprintln!("remark: {left_out}");
+                }
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
         Ok(Job::Benchmarks(arguments)) => match xtask::benchmarks(&arguments) {
             Ok(status) => status
                 .code()

@@ -15,6 +15,9 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
         (&["install", "--prefix"], "--prefix needs a folder"),
         (&["install", "--prefix", "here"], "--prefix here: not an absolute path"),
         (&["install", "--prefix=/x", "--destdir=y"], "--destdir y: not an absolute path"),
+        (&["deep", "--seconds"], "--seconds needs a number"),
+        (&["deep", "--seconds", "0"], "--seconds 0: not a number"),
+        (&["deep", "--minutes=2"], "`--minutes=2` is no argument of deep"),
         (&["install", "/usr/local"], "`/usr/local` is no argument"),
     ] {
         let output = xtask(arguments);
