@@ -183,6 +183,7 @@ impl Run<'_> {
             let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
             let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
             let job_subjects = job.subjects.clone();
+            let mut unannounced = None;
             let Ground { supervisor, progress, stop, .. } = *self.ground;
             let (outcome, plan) = (&mut self.outcome, self.plan);
             let processes = self.processes;
@@ -213,7 +214,10 @@ impl Run<'_> {
                         partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
                     }
                     MeasureAnswer::Round { situation, mut round } => {
-                        let Some((measured, order)) = partial.get_mut(&situation) else { return };
+                        let Some((measured, order)) = partial.get_mut(&situation) else {
+                            unannounced = Some(situation);
+                            return;
+                        };
                         let planned = &plan.situations[situation as usize];
                         let mut by_place = vec![f64::NAN; planned.places()];
                         for (place, sample) in order.iter().zip(round.samples) {
@@ -250,6 +254,9 @@ impl Run<'_> {
                     }
                 }
             })?;
+            if let Some(situation) = unannounced {
+                return Err(SuperviseError::Unannounced { situation });
+            }
             for (id, verdict) in lost {
                 self.lose(id, verdict);
             }

@@ -48,6 +48,12 @@ pub enum SuperviseError {
         /// The line, and what is wrong with it.
         line: UnreadableLine,
     },
+    /// It sent samples out of turn, which are nobody's then.
+    #[error("a worker process sent samples of situation {situation} of its job before it had begun it")]
+    Unannounced {
+        /// The situation's number in the job.
+        situation: u32,
+    },
 }
 
 impl From<rustix::io::Errno> for SuperviseError {

@@ -352,7 +352,7 @@ pub(crate) fn begin_on_a_line() {
 /// The access is right, as inactive lanes never fault, but if the page of one is not mapped, or not yet touched, the
 /// CPU finds that out in microcode: hundreds of cycles. Kernels with masked accesses ask first and take another way.
 /// 4096 is the smallest page of the architecture, so larger ones are covered. An empty buffer needs no branch of its
-/// own then, which would be foreseen wrongly where sizes vary.
+/// own then, which would be mispredicted where sizes vary.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn is_mask_slow(address: *const u8) -> bool {

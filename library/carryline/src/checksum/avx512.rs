@@ -55,8 +55,7 @@ const PREFETCH_AHEAD_BYTES: usize = 2048;
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: len is in the bounds that each function asks for; the pages that masked loads could look into
-    // are not the next one.
+    // SAFETY: len is in the bounds that each function asks for, and valid for reads by contract.
     unsafe {
         match len {
             ..=64 if !is_in_first_line(data) => up_to_64(data, len, seed),
@@ -64,7 +63,7 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
             257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len)),
             1..=64 => {
                 begin_on_a_line();
-                fold_64(u64::from(seed) + around_page_edge(data, len))
+                fold_64(u64::from(seed) + up_to_256_by_lines(data, len))
             }
             0 => seed,
             _ => blocks(data, len, seed),
@@ -86,8 +85,8 @@ unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
     fold_64(u64::from(seed) + (total(sums) << ((back & 1) * 8)))
 }
 
-/// How many bytes lie before a vector's end, counted from the data's start, if its lanes are counted from the end: what
-/// [`up_to_256`] compares a length with. Of the second to the fourth vector.
+/// For each lane of the second to the fourth vector of [`up_to_256`], what the last even length less one must reach for the
+/// lane to be new: 64 * vector + 63 - lane.
 static BEFORE_END: BeforeEnd = BeforeEnd({
     let mut bytes = [[0; 64]; 3];
     let mut i = 0;
@@ -168,7 +167,7 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
         while len > 0 {
             let bytes = len.min(BLOCK_BYTES);
             let block = match bytes {
-                ..=256 => around_page_edge(data, bytes),
+                ..=256 => up_to_256_by_lines(data, bytes),
                 _ if prefetch => walk::<MANY_PREFETCHED>(data, bytes),
                 _ => walk::<MANY>(data, bytes),
             };
@@ -240,7 +239,7 @@ unsafe fn walk<const LINES: u8>(data: *const u8, len: usize) -> u64 {
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn around_page_edge(data: *const u8, len: usize) -> u64 {
+unsafe extern "C" fn up_to_256_by_lines(data: *const u8, len: usize) -> u64 {
     let offset = data.addr() & 63;
     let first_line = data.wrapping_sub(offset);
     let count = (offset + len).div_ceil(64);
