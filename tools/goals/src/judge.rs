@@ -190,7 +190,7 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
         Against::OursAt(hundredths) => {
             let offsets = goal.cells.also_at.ok_or("no other offsets are asked for")?;
             let mut there = goal.cells.clone();
-            there.condition.offsets = offsets;
+            there.also_at = Some(std::mem::replace(&mut there.condition.offsets, offsets));
             let found = stored.find(family, size, &there);
             let other =
                 found.ok_or_else(|| format!("{family} {size} at offset {offsets} is not measured"))?;

@@ -5,6 +5,7 @@ use crate::machine;
 use crate::tier::Tier;
 use anyhow::{Context, bail};
 use carryline_conditions::Condition;
+use carryline_conditions::Offsets;
 use carryline_results::gather::{Gathered, Situation};
 use carryline_results::{Cell, Limit, Status, Warning};
 use carryline_store::{RunStatus, Store};
@@ -33,13 +34,15 @@ pub struct StoredRun {
     pub warnings: Vec<Warning>,
 }
 
-/// What tells runs of different purpose apart: their families, and whether they were told the variants.
+/// What tells runs of different purpose apart: their families, and whether they were told the variants, their offsets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matrix {
     /// Names of the families measured side by side, sorted.
     pub families: Vec<String>,
     /// True if only some variants took part.
     pub restricted: bool,
+    /// The offsets measured side by side, sorted: a goal that compares two of them needs both from one run.
+    pub offsets: Vec<String>,
 }
 
 impl Matrix {
@@ -47,12 +50,22 @@ impl Matrix {
     #[must_use]
     pub fn of(cells: &Cells) -> Matrix {
         let families = cells.families.iter().map(|family| family.name().to_owned());
-        Matrix::new(families, !cells.variants.is_empty())
+        let offsets = std::iter::once(cells.condition.offsets).chain(cells.also_at);
+        Matrix::new(families, !cells.variants.is_empty(), offsets)
     }
 
-    fn new(families: impl Iterator<Item = String>, restricted: bool) -> Matrix {
+    fn new(
+        families: impl Iterator<Item = String>,
+        restricted: bool,
+        offsets: impl Iterator<Item = Offsets>,
+    ) -> Matrix {
         let families: BTreeSet<String> = families.collect();
-        Matrix { families: families.into_iter().collect(), restricted }
+        let offsets: BTreeSet<String> = offsets.map(|offsets| offsets.to_string()).collect();
+        Matrix {
+            families: families.into_iter().collect(),
+            restricted,
+            offsets: offsets.into_iter().collect(),
+        }
     }
 }
 
@@ -112,7 +125,8 @@ impl Stored {
             let situations: Vec<Situation> = serde_json::from_value(header.plan["situations"].clone())
                 .with_context(|| format!("run {}: its plan is of another version", summary.id))?;
             let restricted = header.command.iter().any(|word| word.starts_with("--variants"));
-            let matrix = Matrix::new(situations.iter().map(|of| of.family.clone()), restricted);
+            let offsets = situations.iter().map(|of| of.condition.offsets);
+            let matrix = Matrix::new(situations.iter().map(|of| of.family.clone()), restricted, offsets);
             let (machine, tier) = (machine::name(&result.environment), machine::tier(&result.environment));
             let at = groups.iter().position(|group| group.machine == machine && group.tier == tier);
             let at = at.unwrap_or_else(|| {

@@ -2,6 +2,7 @@
 
 mod support;
 
+use carryline_conditions::Offsets;
 use carryline_goals::goal::{Against, Cells, Goal, Part};
 use carryline_goals::judge::{Finding, Verdict, judge};
 use carryline_goals::stored::Stored;
@@ -128,6 +129,23 @@ fn the_latest_finished_run_of_the_same_matrix_counts() {
     let beside = cells.clone().beside([Family::Copy]);
     assert!(ratio(goal(beside, memset), &stored).is_err(), "never measured beside copies");
     assert!(ratio(goal(cells.random(), memset), &stored).is_err());
+}
+
+#[test]
+fn what_is_compared_between_offsets_comes_from_one_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("db.sqlite");
+    let mut store = Store::open(&path).expect("a store");
+    let mut at_end = zeros(12.0, 20.0);
+    at_end.situation.condition.offsets = Offsets::End;
+    at_end.situation.name += " at the end";
+    let command = "measure --variants carryline,libc_memset";
+    keep(&mut store, command, &[zeros(10.0, 20.0), at_end], false);
+    // The same situation in a later run that has it alone.
+    keep(&mut store, command, &[zeros(40.0, 20.0)], false);
+    let cells = Cells::hot(Family::Zero, ["4K"]).at_page_ends().only(&["carryline", "libc_memset"]);
+    let found = ratio(goal(cells, Against::OursAt(200)), &only_group(&path));
+    assert_eq!(found, Ok(1.0), "10 and 2 over 12");
 }
 
 #[test]
