@@ -11,11 +11,13 @@
 //! carries = (8 A - (S >> 48) + 2^15) >> 16     exactly, as long as 12 n is below 2^15
 //! ```
 //!
-//! That is 17 operations for eight vectors, where multiplying words by one and adding takes 24. What is less than a group is
-//! added in halves of 32 bits, which lose nothing.
+//! That is 17 operations for eight vectors, where multiplying words by one and adding takes 24. Up to 128 bytes halves of 32
+//! bits are added instead, which lose nothing.
 //!
-//! Up to 256 bytes there is no branch on the length but those between 64, 128 and 256: loads are masked by 32 bits, and the
-//! last 0 to 3 bytes come out of one 32-bit load that ends with the data.
+//! Where sizes vary, a mispredicted branch costs more than vectors that add nothing. So the length selects one of five ways,
+//! and within each no branch depends on it, but for the number of whole groups: up to 64 bytes loads are masked by 32 bits, and
+//! the last 0 to 3 bytes come out of one 32-bit load that ends with the data; above, the last vectors end with the data, and
+//! what was added before is taken out of them.
 
 use super::{adc, fold_64};
 use crate::blocks::{begin_on_a_line, bytes_to_multiple, is_mask_slow, load, store};
@@ -32,9 +34,9 @@ const GROUP_BYTES: usize = 8 * 32;
 /// Bytes summed before the carries are counted. The bound above allows 2730 groups; these are 512.
 pub(crate) const BLOCK_BYTES: usize = 512 * GROUP_BYTES;
 
-/// 16 lanes of 32 bits that are active, and 48 that are not: from lane 16 - n on, the first n of up to 48 lanes are active.
-static LANES: [u32; 64] = {
-    let mut lanes = [0; 64];
+/// 16 lanes of 32 bits that are active, and 16 that are not: from lane 16 - n on, the first n of 16 lanes are active.
+static LANES: [u32; 32] = {
+    let mut lanes = [0; 32];
     let mut i = 0;
     while i < 16 {
         lanes[i] = u32::MAX;
@@ -43,16 +45,21 @@ static LANES: [u32; 64] = {
     lanes
 };
 
-/// 32 bytes from n on select the last n bytes of a vector; from 64 - n on, the first n.
-static BYTES: [u8; 96] = {
-    let mut bytes = [0; 96];
-    let mut i = 32;
-    while i < 64 {
+/// From byte `end` - n on, n being at most [`GROUP_BYTES`], the first n bytes of a vector are selected; from byte n on, the
+/// last n bytes of a group of eight.
+static SELECTED: Selected = Selected({
+    let mut bytes = [0; 2 * GROUP_BYTES + 32];
+    let mut i = GROUP_BYTES;
+    while i < 2 * GROUP_BYTES {
         bytes[i] = 0xff;
         i += 1;
     }
     bytes
-};
+});
+
+/// Aligned, so that as few loads as can be cross a line.
+#[repr(align(64))]
+struct Selected([u8; 2 * GROUP_BYTES + 32]);
 
 /// The ladder.
 ///
@@ -63,16 +70,47 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     // SAFETY: len is in the bounds that each function asks for; masked loads do not reach into the next page.
     unsafe {
         match len {
+            ..4 => fold_64(u64::from(seed) + below_4(data, len)),
             4..=64 if !is_mask_slow(data) => up_to_64(data, len, seed),
-            65..=128 if !is_mask_slow(data.wrapping_add(64)) => up_to_128(data, len, seed),
-            129..=256 if data.wrapping_add(128).addr() & 4095 <= 4096 - 128 => up_to_256(data, len, seed),
-            257.. => sum_long(data, len, seed),
+            65.. => above_64::<false>(core::ptr::null_mut(), data, len, seed),
             _ => {
                 begin_on_a_line();
                 adc::partial(data, len, seed)
             }
         }
     }
+}
+
+/// The part of the ladder above 64 bytes, and with `COPY` a copy to `dst`.
+///
+/// # Safety
+/// The CPU has AVX2; `len > 64`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes; no overlap.
+#[inline(always)]
+pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: len is in the bounds that each function asks for; otherwise the same contract.
+    unsafe {
+        match len {
+            ..=128 => up_to_128::<COPY>(dst, src, len, seed),
+            129..=256 => up_to_256::<COPY>(dst, src, len, seed),
+            257..=512 => up_to_512::<COPY>(dst, src, len, seed),
+            _ => walk::<COPY>(dst, src, len, seed),
+        }
+    }
+}
+
+/// The sum of 0 to 3 bytes: the bytes, each in its place of a little-endian word. The first is in the places of the others too
+/// where it is all there is, and the middle one is the last of two.
+///
+/// # Safety
+/// `len < 4`; `data` is valid for reads of `len` bytes.
+#[inline(always)]
+unsafe fn below_4(data: *const u8, len: usize) -> u64 {
+    if len == 0 {
+        return 0;
+    }
+    // SAFETY: len is at least 1, so that all three are within the data.
+    let [first, middle, last] = unsafe { [0, len / 2, len - 1].map(|at| u64::from(data.add(at).read())) };
+    first | middle << (8 * (len / 2)) | last << (8 * (len - 1))
 }
 
 /// # Safety
@@ -91,62 +129,135 @@ unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
     fold_64(u64::from(seed) + add_lanes(sums) + unsafe { last_bytes(data, len) })
 }
 
-/// # Safety
-/// The CPU has AVX2; `64 <= len <= 128`; `data` is valid for reads of `len` bytes.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn up_to_128(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first 64 bytes are there. Of the 16 lanes behind them len / 4 - 16 are active.
-    let sums = unsafe {
-        let lanes = LANES.as_ptr().add(32 - len / 4);
-        let third = _mm256_maskload_epi32(data.add(64).cast(), load(lanes.cast()));
-        let fourth = _mm256_maskload_epi32(data.wrapping_add(96).cast(), load(lanes.add(8).cast()));
-        let whole = _mm256_add_epi64(halves(load(data)), halves(load(data.add(32))));
-        _mm256_add_epi64(whole, _mm256_add_epi64(halves(third), halves(fourth)))
-    };
-    // SAFETY: len is at least 4.
-    fold_64(u64::from(seed) + add_lanes(sums) + unsafe { last_bytes(data, len) })
-}
-
-/// # Safety
-/// The CPU has AVX2; `128 <= len <= 256`; `data` is valid for reads of `len` bytes.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
-    let mut sums = Sums::new();
-    // SAFETY: the first 128 bytes are there. Of the 32 lanes behind them len / 4 - 32 are active: with up to 16 the table is
-    // read from their number before its first inactive lane on, with more the first two vectors are whole.
-    unsafe {
-        let behind = len / 4 - 32;
-        let near = LANES.as_ptr().add(16 - behind.min(16));
-        let far = LANES.as_ptr().add(16 - behind.saturating_sub(16));
-        let masked = |at: usize, lanes: *const u32| {
-            _mm256_maskload_epi32(data.wrapping_add(at).cast(), load(lanes.cast()))
-        };
-        sums.add([
-            load(data),
-            load(data.add(32)),
-            load(data.add(64)),
-            load(data.add(96)),
-            masked(128, near),
-            masked(160, near.add(8)),
-            masked(192, far),
-            masked(224, far.add(8)),
-        ]);
-    }
-    // SAFETY: len is at least 4.
-    fold_64(u64::from(seed) + add_lanes(sums.lanes()) + unsafe { last_bytes(data, len) })
-}
-
-/// More than 256 bytes, out of the way of the small sizes.
+/// Moves a vector to the copy, if there is one, and hands it out.
 ///
 /// # Safety
-/// The CPU has AVX2; `len > 256`; `data` is valid for reads of `len` bytes.
-#[inline(never)]
+/// The CPU has AVX2; `src` is valid for reads and, with `COPY`, `dst` for writes of 32 bytes.
+#[inline]
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn sum_long(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the same contract; nothing is stored.
-    unsafe { walk::<false>(core::ptr::null_mut(), data, len, seed) }
+unsafe fn take<const COPY: bool>(dst: *mut u8, src: *const u8) -> __m256i {
+    // SAFETY: 32 bytes by contract.
+    unsafe {
+        let vector: __m256i = load(src);
+        if COPY {
+            store(dst, vector);
+        }
+        vector
+    }
+}
+
+/// `N` vectors that end at the last even length, and of these the last `keep` bytes, zeros before them.
+///
+/// # Safety
+/// The CPU has AVX2; `N <= 8`; `keep <= 32 * N <= even`; `src` is valid for reads and, with `COPY`, `dst` for writes of `even`
+/// bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn take_last<const COPY: bool, const N: usize>(
+    dst: *mut u8,
+    src: *const u8,
+    even: usize,
+    keep: usize,
+) -> [__m256i; N] {
+    let start = even - 32 * N;
+    core::array::from_fn(|vector| {
+        let at = 32 * vector;
+        // SAFETY: the vector ends at or before `even`. It is read from the table at or before 256 + 32 * (N - 1).
+        unsafe {
+            let selected = load(SELECTED.0.as_ptr().add(GROUP_BYTES - 32 * N + keep + at));
+            let (dst, src) = (dst.wrapping_add(start + at), src.add(start + at));
+            _mm256_and_si256(take::<COPY>(dst, src), selected)
+        }
+    })
+}
+
+/// `N` vectors from the start on.
+///
+/// # Safety
+/// The CPU has AVX2; `src` is valid for reads and, with `COPY`, `dst` for writes of `32 * N` bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn take_first<const COPY: bool, const N: usize>(dst: *mut u8, src: *const u8) -> [__m256i; N] {
+    // SAFETY: vector i covers 32 * i .. 32 * (i + 1).
+    core::array::from_fn(|vector| unsafe {
+        take::<COPY>(dst.wrapping_add(32 * vector), src.add(32 * vector))
+    })
+}
+
+/// The sum of four vectors; as [`up_to_512`].
+///
+/// # Safety
+/// The CPU has AVX2; `64 <= len <= 128`; otherwise as [`above_64`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn up_to_128<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the first 64 bytes are there, hence an even number of at least as many.
+    unsafe {
+        let [a, b] = take_first::<COPY, 2>(dst, src);
+        let [c, d] = take_last::<COPY, 2>(dst, src, len & !1, (len & !1) - 64);
+        let first = _mm256_add_epi64(halves(a), halves(b));
+        let last = _mm256_add_epi64(halves(c), halves(d));
+        let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
+        fold_64(u64::from(seed) + odd_byte + add_lanes(_mm256_add_epi64(first, last)))
+    }
+}
+
+/// The sum of a group; as [`up_to_512`].
+///
+/// # Safety
+/// The CPU has AVX2; `128 <= len <= 256`; otherwise as [`above_64`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn up_to_256<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the first 128 bytes are there, hence an even number of at least as many.
+    unsafe {
+        let [a, b, c, d] = take_first::<COPY, 4>(dst, src);
+        let [e, f, g, h] = take_last::<COPY, 4>(dst, src, len & !1, (len & !1) - 128);
+        let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
+        let mut sums = Sums::new();
+        sums.add([a, b, c, d, e, f, g, h]);
+        fold_64(u64::from(seed) + odd_byte + add_lanes(sums.lanes()))
+    }
+}
+
+/// The sum of two groups whatever the length, one that begins with the data and one that ends with it; of that, only the bytes
+/// count that the first has not:
+///
+/// ```text
+/// len 400:  [       0 .. 256       ]
+///                144 [             256 .. 400 ]
+/// ```
+///
+/// Words keep their places, as both begin at even distances; the last byte of an odd length is added by itself.
+///
+/// # Safety
+/// The CPU has AVX2; `256 <= len <= 512`; otherwise as [`above_64`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn up_to_512<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    let mut sums = Sums::new();
+    // SAFETY: the first 256 bytes are there, hence an even number of at least as many.
+    unsafe {
+        sums.add(take_first::<COPY, 8>(dst, src));
+        sums.add(take_last::<COPY, 8>(dst, src, len & !1, (len & !1) - 256));
+        let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
+        fold_64(u64::from(seed) + odd_byte + add_lanes(sums.lanes()))
+    }
+}
+
+/// The last byte where `odd` is 1, and 0 where it is 0.
+///
+/// # Safety
+/// `len > 0`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes.
+#[inline(always)]
+unsafe fn take_byte<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, odd: usize) -> u64 {
+    // SAFETY: the last byte, by contract.
+    let byte = unsafe { src.add(len - 1).read() };
+    if COPY {
+        // SAFETY: the same place of the copy.
+        unsafe { dst.add(len - 1).write(byte) };
+    }
+    u64::from(byte) * odd as u64
 }
 
 /// The last 0 to 3 bytes, those behind the last whole 32 bits, as the low bytes of a word.
@@ -160,70 +271,64 @@ unsafe fn last_bytes(data: *const u8, len: usize) -> u64 {
     last >> (32 - 8 * (len % 4))
 }
 
-/// The sum of 64 bytes and more, and with `COPY` a copy of them to `dst`. Vectors are aligned: of the source, or of what is
+/// The sum of more than 256 bytes, and with `COPY` a copy of them to `dst`. Groups are aligned: of the source, or of what is
 /// stored.
 ///
 /// ```text
 /// [ head ]
-///      [ group ][ group ]..[ vector ][ vector ]
-///                                    [ tail ]b
+///      [ group ][ group ]..[ group ]
+///                      [   tail    ]b
 /// ```
 ///
-/// Of the head only the bytes before the first aligned vector are added, of the tail those behind the last, which is cut at
-/// an even number of them; an odd last byte is added by itself. Where an odd number of bytes comes before the aligned
-/// vectors, every word of these is a byte late, and what is summed from there on comes out with its bytes swapped: 256 times
-/// too much, or too little, which is the same modulo 65535 as 256^2 = 65536 is 1. Multiplied by 256 it is right again.
+/// Of the head only the bytes before the first group are added, of the tail, a group that ends with the data, those behind the
+/// last; it is cut at an even number of them, and an odd last byte is added by itself. No branch depends on how many they are.
+/// Where an odd number of bytes comes before the groups, every word of these is a byte late, and what is summed from there on
+/// comes out with its bytes swapped: 256 times too much, or too little, which is the same modulo 65535 as 256^2 = 65536 is 1.
+/// Multiplied by 256 it is right again.
 ///
 /// # Safety
-/// The CPU has AVX2; `len >= 64`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes; no overlap.
-#[inline]
+/// The CPU has AVX2; `len > 288`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes; no overlap.
+#[inline(never)]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+unsafe extern "C" fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let before = bytes_to_multiple(if COPY { dst } else { src }, 32);
-    let take = |at: usize| {
-        // SAFETY: 32 bytes from `at` on are there, as who calls it says.
-        unsafe {
-            let vector: __m256i = load(src.add(at));
-            if COPY {
-                store(dst.add(at), vector);
-            }
-            vector
-        }
+    // SAFETY: the first 32 bytes. `before` is below 32, so that 32 bytes of the table are there.
+    let head = unsafe {
+        let selected = load(SELECTED.0.as_ptr().add(2 * GROUP_BYTES - before));
+        _mm256_and_si256(take::<COPY>(dst, src), selected)
     };
-    // SAFETY: `before` is below 32, so that 32 bytes of the table are there.
-    let head = _mm256_and_si256(take(0), unsafe { load(BYTES.as_ptr().add(64 - before)) });
 
     let mut at = before;
+    let mut groups_left = (len - at) / GROUP_BYTES;
     let mut body = _mm256_setzero_si256();
-    while len - at >= GROUP_BYTES {
-        let mut sums = Sums::new();
-        let groups = ((len - at) / GROUP_BYTES).min(BLOCK_BYTES / GROUP_BYTES);
+    let mut sums = Sums::new();
+    loop {
+        let groups = groups_left.min(BLOCK_BYTES / GROUP_BYTES);
         for _ in 0..groups {
-            // Eight vectors, which end at or before len.
-            sums.add([0, 32, 64, 96, 128, 160, 192, 224].map(|vector| take(at + vector)));
+            sums.add(core::array::from_fn(|vector| {
+                let at = at + 32 * vector;
+                // SAFETY: the group ends at or before len.
+                unsafe { take::<COPY>(dst.wrapping_add(at), src.add(at)) }
+            }));
             at += GROUP_BYTES;
+        }
+        groups_left -= groups;
+        if groups_left == 0 {
+            break;
         }
         // Both are below 2^35 again.
         body = _mm256_add_epi64(halves(body), sums.lanes());
-    }
-    while len - at >= 32 {
-        body = _mm256_add_epi64(body, halves(take(at)));
-        at += 32;
+        sums = Sums::new();
     }
     let left = len - at;
-    let odd = left & 1;
-    // SAFETY: the vector ends at len, or a byte before it, and starts at or behind 0; `left` is below 32; the last
-    // byte is there, odd or not.
+    // SAFETY: what is left is less than a group, and an even number of at least a group's bytes is there. The last byte is.
     let odd_byte = unsafe {
-        if COPY {
-            take(len - 32);
-        }
-        let tail: __m256i = load(src.add(len - odd - 32));
-        let selected = load(BYTES.as_ptr().add(left - odd));
-        body = _mm256_add_epi64(body, halves(_mm256_and_si256(tail, selected)));
-        u64::from(src.add(len - 1).read()) * odd as u64
+        let odd = left & 1;
+        sums.add(take_last::<COPY, 8>(dst, src, len - odd, left - odd));
+        take_byte::<COPY>(dst, src, len, odd)
     };
     // Below 2^36 in each lane, and below 2^44 if the bytes are swapped.
+    let body = _mm256_add_epi64(halves(body), sums.lanes());
     let swap = 8 * (before & 1);
     let body = _mm256_sll_epi64(body, _mm_cvtsi64_si128(swap as i64));
     let sums = _mm256_add_epi64(halves(head), body);
