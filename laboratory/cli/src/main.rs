@@ -27,9 +27,11 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<u8, Failure> {
     if matches!(cli.command, Some(Command::Worker)) {
+        hold_peers();
         return commands::worker::run();
     }
     carryline::environment::check().map_err(|error| failure::usage(error.to_string()))?;
+    hold_peers();
     interrupt::listen();
     let common = &cli.common;
     match &cli.command {
@@ -51,5 +53,14 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Completions(args)) => commands::completions::completions(args),
         Some(Command::Man) => commands::completions::man(),
         Some(Command::Worker) => commands::worker::run(),
+    }
+}
+
+/// Masks for other people's libraries what `CARRYLINE_MASK` masks for ours.
+fn hold_peers() {
+    #[cfg(feature = "peers")]
+    // SAFETY: `main` calls it before any other thread starts.
+    unsafe {
+        carryline_variants::peer::hold_to(carryline::internals::cpu::features());
     }
 }

@@ -31,7 +31,7 @@ pub mod landing;
 pub mod null;
 mod ones_complement;
 #[cfg(feature = "peers")]
-mod peer;
+pub mod peer;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]

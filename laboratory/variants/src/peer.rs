@@ -1,5 +1,17 @@
 //! From this collection's C form to the interfaces of other people's crates.
 
+use carryline::internals::cpu::Features;
+
+/// Holds the peers that select their code by the CPU's features to those that are `usable`: a masked feature is masked for
+/// them too. The C library is held by the environment that a process starts with.
+///
+/// # Safety
+/// The program has no other thread yet.
+pub unsafe fn hold_to(usable: Features) {
+    // SAFETY: there is no thread that could call it, by contract.
+    unsafe { crate::copy::stringzilla::hold_to(usable) }
+}
+
 /// The caller's bytes as a slice; an empty one where `len` is 0, whatever the pointer.
 ///
 /// # Safety

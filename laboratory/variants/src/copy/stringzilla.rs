@@ -1,9 +1,38 @@
 //! The StringZilla library's `sz_copy`, through its Rust interface.
 //!
-//! It finds the CPU's features itself, so that masking features for this project's kernels does not bind it.
+//! It detects the CPU's features itself when the program starts. Features that are masked for this project are taken from it
+//! by [`hold_to`].
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 use carryline::internals::cpu::Features;
+use core::ffi::c_uint;
+
+/// What each bit of StringZilla's `sz_capability_t` (types.h, 5.3) takes of the CPU, for x86.
+const CAPABILITIES: [(c_uint, Features); 3] = [
+    // sz_cap_haswell_k
+    (1 << 5, Features::AVX2),
+    // sz_cap_skylake_k
+    (1 << 6, Features::AVX512F.union(Features::AVX512BW).union(Features::AVX512VL)),
+    // sz_cap_icelake_k
+    (1 << 7, Features::AVX512F.union(Features::AVX512BW).union(Features::AVX512VL)),
+];
+
+unsafe extern "C" {
+    safe fn sz_capabilities() -> c_uint;
+    fn sz_dispatch_table_update(capabilities: c_uint);
+}
+
+/// Holds StringZilla's dispatch to the features that are not masked.
+///
+/// # Safety
+/// No other thread is calling StringZilla.
+pub(crate) unsafe fn hold_to(usable: Features) {
+    let missing = CAPABILITIES.iter().filter(|(_, needs)| !usable.contains(*needs));
+    let masked = missing.fold(0, |masked, (capability, _)| masked | capability);
+    // SAFETY: it writes StringZilla's table of functions, which nobody reads meanwhile, by contract. Of what the CPU has,
+    // some is taken away and nothing added.
+    unsafe { sz_dispatch_table_update(sz_capabilities() & !masked) };
+}
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
