@@ -79,7 +79,7 @@ fn verdicts_with_their_counterexamples() {
       expected 0xfffe, got 0xffff
     checksum/plugin:sum: 32 bytes at offset 1, seed 0xffff0000, bytes ff ff ff:
       expected 0xfffe, got 0xffff
-    3 variants: 1 amiss
+    3 variants: 1 failed
     ");
     let json: Value = serde_json::from_str(&to_json(&list).expect("serialises")).expect("parses");
     assert_eq!(json["results"][0]["counterexample"], Value::Null);
