@@ -108,7 +108,7 @@ impl Context<'_> {
             })?;
             let ended = match end {
                 End::Done | End::Stopped => None,
-                End::Exited { panic: Some(text), .. } => Some(format!("the worker gave up: {text}")),
+                End::Exited { panic: Some(text), .. } => Some(format!("the worker failed: {text}")),
                 lost => Some(format!("the worker process ended {}", measure::how(&lost))),
             };
             if !rounds.is_empty() {
@@ -163,7 +163,7 @@ impl Probed {
                 Some(reason) => reason.clone(),
                 None => format!("there is no series '{series}'"),
             })?;
-        let set = format!("special {} {} {}", self.name, self.parameters, self.series[index].unit);
+        let set = format!("probe {} {} {}", self.name, self.parameters, self.series[index].unit);
         Figure::sampled(&self.series[index].unit, self.by_series(index), Some(&set), self.floor(), self.seed)
             .ok_or_else(reason)
     }

@@ -80,7 +80,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// The call and the slow-down that it causes, as cells: what a program pays in sum.
+/// The call and the slowdown that it causes, as cells: what a program pays in sum.
 fn together(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let caches = &context.here.caches;
     let (size, set) = (2 * caches.l2, caches.l2 / 2);
@@ -100,7 +100,7 @@ fn together(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure>
             size >> 10,
             set >> 10
         ),
-        &[("variant", ""), ("call alone", "ns"), ("call and slow-down", "ns")],
+        &[("variant", ""), ("call alone", "ns"), ("call and slowdown", "ns")],
     );
     for variant in variants {
         let alone = measured.time(0, variant, Basis::Net, In::Ns);

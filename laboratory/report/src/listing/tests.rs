@@ -120,7 +120,7 @@ fn the_machine_and_what_it_hides() {
             "The C library is imaginary; nothing more is to be said of it than fits into one line.".into(),
         ],
         not_measurable: vec![NotMeasurable { what: "cycles by counter".into(), why }],
-        assumed: vec!["no last cache level is told: 32 MiB are assumed".to_owned()],
+        assumed: vec!["no last cache level is reported: 32 MiB are assumed".to_owned()],
     };
     insta::assert_snapshot!(machine.to_text(NARROW), @"
     machine
@@ -138,7 +138,7 @@ fn the_machine_and_what_it_hides() {
     cycles by counter: the hypervisor offers no counters
 
     Assumed here
-    no last cache level is told: 32 MiB are assumed
+    no last cache level is reported: 32 MiB are assumed
     ");
     let nested = serde_json::json!({"caches": [{"level": 1}, {"level": 2}], "none": []});
     assert_eq!(
