@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ChainError {
     /// Hexadecimal digits were expected.
-    #[error("'{found}' at character {position} is no hexadecimal digit; write bytes as in 'f3 48 ab c3'")]
+    #[error("'{found}' at character {position} is not a hexadecimal digit; write bytes as in 'f3 48 ab c3'")]
     Hex {
         /// What stands there.
         found: char,
@@ -12,7 +12,7 @@ pub enum ChainError {
         position: usize,
     },
     /// Half a byte.
-    #[error("{digits} hexadecimal digits are no whole number of bytes")]
+    #[error("{digits} hexadecimal digits are not a whole number of bytes")]
     HalfByte {
         /// How many there are.
         digits: usize,
@@ -21,7 +21,7 @@ pub enum ChainError {
     #[error("there are no bytes of code")]
     Empty,
     /// No instruction begins with these bytes.
-    #[error("offset {offset:#x}: the bytes {bytes} are no x86-64 instruction")]
+    #[error("offset {offset:#x}: the bytes {bytes} are not an x86-64 instruction")]
     NotAnInstruction {
         /// From the beginning of the code.
         offset: u64,

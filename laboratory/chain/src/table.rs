@@ -153,7 +153,7 @@ impl Table {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         let number = |text: &str| -> Result<f64, String> {
-            let value: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
+            let value: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
             (0.0..1000.0).contains(&value).then_some(value).ok_or(format!("{value} cycles"))
         };
         match word {

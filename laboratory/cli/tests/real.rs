@@ -179,7 +179,7 @@ fn a_program_that_the_interposer_does_not_reach_is_said_to_be_one() {
         return;
     };
     let (_, err) = place.expect(&real(&[], &[&program]), 0);
-    assert!(err.contains("no process has loaded the interposer") && err.contains("static"), "{err}");
+    assert!(err.contains("no process loaded the interposer") && err.contains("static"), "{err}");
     let (_, err) = place.expect(&real(&["--record", "none.csv"], &["env", "-i", &program]), 0);
     assert!(err.contains("none.csv") || place.file("none.csv").exists(), "{err}");
 }

@@ -147,7 +147,7 @@ fn what_the_cpu_lacks_is_a_row_with_the_reason() {
     let without = claim(&run["experiments"][0], "adx-pays");
     assert_eq!(without["verdict"], "cannot be measured here");
     assert!(without["why"].as_str().is_some_and(|why| why.contains("adx")), "{without}");
-    assert_ne!(claim(&run["experiments"][0], "odd-is-dear")["verdict"], "cannot be measured here");
+    assert_ne!(claim(&run["experiments"][0], "odd-addresses-are-slow")["verdict"], "cannot be measured here");
 }
 
 /// What a planted probe says, and how its worker ends.

@@ -29,7 +29,7 @@ fn redirected_it_prints_blocks_and_keeps_the_run() {
     let columns = figures.split("  ").filter(|column| !column.trim().is_empty());
     assert_eq!(columns.count(), 7, "{figures}");
     assert!(!figures.contains(" -"), "{figures}");
-    assert!(err.contains("kept as run 1"), "{err}");
+    assert!(err.contains("saved as run 1"), "{err}");
     let (out, _) = place.expect(&["history"], 0);
     assert!(out.contains("measure") && out.contains("complete"), "{out}");
     let (out, _) = place.expect(&["history", "--show", "1"], 0);

@@ -19,8 +19,8 @@ pub enum Beside {
 impl Beside {
     /// The words of the command line.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
-        ("nothing", "the other cores are left alone"),
-        ("stream", "another core reads and writes a buffer too large to cache meanwhile"),
+        ("nothing", "the other cores are unused"),
+        ("stream", "another core reads and writes a buffer too large to cache"),
     ];
 
     /// True if the other cores are left alone.

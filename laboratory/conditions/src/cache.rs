@@ -77,19 +77,19 @@ impl Cache {
 
     /// The words of the command line.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
-        ("hot", "the same buffers again and again"),
+        ("hot", "the same buffers repeatedly"),
         ("cold:clflush", "every line flushed, then a fence; a stream of calls that miss"),
         (
             "cold:evict",
             "a buffer larger than the last cache level walked in between; a stream of calls that miss",
         ),
         ("cold:arena", "fresh lines of a buffer too large to cache; a stream of calls that miss"),
-        ("cold:METHOD:single", "cold by that method, one call by itself"),
+        ("cold:METHOD:single", "cold by that method, one isolated call"),
         ("cold:METHOD:src", "the source cold by that method, the destination hot"),
         ("cold:METHOD:dst", "the destination cold by that method, the source hot"),
         (
             "mixed:P",
-            "each buffer of each call hot with P percent (1 to 99), else fresh lines as of cold:arena",
+            "each buffer of each call hot with a probability of P percent (1 to 99), else fresh lines as in cold:arena",
         ),
     ];
 

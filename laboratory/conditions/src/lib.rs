@@ -62,7 +62,7 @@ pub enum Dependence {
 impl Dependence {
     /// The words of the command line.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
-        ("chained", "each call waits for the result of the one before"),
+        ("chained", "each call waits for the result of the previous one"),
         ("independent", "calls may overlap"),
         ("fenced", "a fence on both sides of every call"),
     ];
@@ -108,7 +108,7 @@ pub enum Then {
     /// The result is read after calls on other buffers have moved this many bytes.
     ReadLater(u64),
     /// A working set of this many bytes, foreign to the call, is read line by line: what the call pushed out of
-    /// the caches is paid here. The null call's share is subtracted, so the net is the call plus the slow-down
+    /// the caches is paid here. The null call's share is subtracted, so the net is the call plus the slowdown
     /// of the code around it.
     Victim(u64),
 }
@@ -117,9 +117,9 @@ impl Then {
     /// The words of the command line.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("nothing", "the result is never used"),
-        ("read", "the result is read at once"),
+        ("read", "the result is read immediately"),
         ("read-later:BYTES", "the result is read after that much other work"),
-        ("victim:BYTES", "a foreign working set of that size is read after each call"),
+        ("victim:BYTES", "another working set of that size is read after each call"),
     ];
 }
 

@@ -44,10 +44,10 @@ impl Offsets {
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("N", "every buffer begins N bytes (0 to 4095) past a page boundary"),
         ("D:S", "the destination begins D bytes past a page boundary, the source S"),
-        ("random", "drawn anew for every call and buffer, from the whole page (0 to 4095)"),
+        ("random", "drawn for every call and buffer from the whole page (0 to 4095)"),
         ("alias", "the destination 1 to 63 bytes above or below the source modulo 4096"),
-        ("random-line", "drawn anew for every call and buffer, 0 to 63 past the same page offset"),
-        ("end", "every buffer ends with a page; behind a hot one nothing is mapped"),
+        ("random-line", "drawn for every call and buffer, 0 to 63 past the same page offset"),
+        ("end", "every buffer ends at a page boundary; nothing is mapped after a hot one"),
     ];
 
     /// True if the buffers of different calls begin at different offsets.

@@ -123,7 +123,7 @@ impl Sizes {
                 } else if sizes.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
                     fault("the sizes do not ascend")
                 } else if !total.is_normal() {
-                    fault("the weights add up to nothing, or to more than can be counted")
+                    fault("the sum of the weights is zero or too large")
                 } else {
                     Ok(())
                 }

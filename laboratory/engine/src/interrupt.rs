@@ -19,7 +19,7 @@ pub fn listen() {
         .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)));
         if let Err(error) = armed {
             eprintln!(
-                "carryline: cannot listen for signal {signal}: {error}; interrupting will lose the summary"
+                "carryline: cannot listen for signal {signal}: {error}; an interrupt will lose the summary"
             );
         }
     }

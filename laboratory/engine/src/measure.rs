@@ -233,7 +233,7 @@ impl Run<'_> {
                         if let Some((mut measured, order)) = partial.remove(&situation) {
                             for member in wrong {
                                 let place = order[member];
-                                let why = "gave a wrong answer after it had been timed";
+                                let why = "gave a wrong result after it had been timed";
                                 outcome.gathered[index].lose(place, Status::Wrong, why);
                             }
                             measured.observed = Some(observed);
@@ -373,7 +373,7 @@ pub fn how(end: &End) -> String {
         End::Done | End::Stopped => "as it should".to_owned(),
         End::Crashed { signal, .. } => format!("by signal {signal}"),
         End::Exited { code, .. } => format!("by itself, with status {code}"),
-        End::TimedOut { .. } => "killed, because nothing moved".to_owned(),
+        End::TimedOut { .. } => "killed, because it made no progress".to_owned(),
     }
 }
 
@@ -408,7 +408,7 @@ fn unsupported_size(lengths: Lengths, condition: &carryline_conditions::Conditio
     Some(match lengths {
         Lengths::Any => return None,
         Lengths::UpTo(most) => format!("its authors support at most {most} bytes"),
-        Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("it is made for {only} bytes alone"),
+        Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("it supports {only} bytes only"),
     })
 }
 

@@ -102,7 +102,7 @@ impl Setup<'_> {
     /// # Errors
     /// [`Impossible`] when none of them does; the reason is that of the last.
     pub fn zeroing(&self, names: &[&'static str]) -> Result<(&'static str, Zeroing), Impossible> {
-        let mut reason = Impossible("no way to zero was named".to_owned());
+        let mut reason = Impossible("no zeroing variant was named".to_owned());
         for name in names {
             match self.verified(Family::Zero, name).map(|verified| verified.zeroing()) {
                 Ok(Some(routine)) => return Ok((name, routine)),
@@ -118,7 +118,7 @@ impl Setup<'_> {
     /// # Errors
     /// As [`Setup::zeroing`].
     pub fn copying(&self, names: &[&'static str]) -> Result<(&'static str, Copying), Impossible> {
-        let mut reason = Impossible("no way to copy was named".to_owned());
+        let mut reason = Impossible("no copying variant was named".to_owned());
         for name in names {
             match self.verified(Family::Copy, name).map(|verified| verified.copying()) {
                 Ok(Some(routine)) => return Ok((name, routine)),

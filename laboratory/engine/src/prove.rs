@@ -57,7 +57,7 @@ pub fn all(
                 while !interrupt::requested() {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(subject) = subjects.get(index) else { break };
-                    progress.say(format!("proving {subject} ({} of {})", index + 1, subjects.len()));
+                    progress.say(format!("verifying {subject} ({} of {})", index + 1, subjects.len()));
                     match one(supervisor, plugins, subject, seed) {
                         Ok(Some(verdict)) => {
                             let proof = Proof { subject: subject.clone(), verdict };
@@ -115,7 +115,7 @@ fn one(
             Some(verdict)
         }
         (End::Exited { panic: Some(text), .. }, _) => {
-            Some(Verdict::NotProved(format!("the worker process gave up: {text}")))
+            Some(Verdict::NotProved(format!("the worker process failed: {text}")))
         }
         (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
         _ => loss(&end, family, seed),

@@ -239,7 +239,7 @@ impl Keeper {
 
     /// The results are still printed; they are only not kept.
     fn give_up(&mut self, error: &StoreError) {
-        eprintln!("carryline: results are not kept from here on: {error}");
+        eprintln!("carryline: results are no longer saved: {error}");
         self.store = None;
     }
 }

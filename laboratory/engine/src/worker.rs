@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// Not started by the command.
-    #[error("'worker' is started by the command itself, not by hand: {0}")]
+    #[error("'worker' is internal to the command: {0}")]
     NotAWorker(String),
     /// The job cannot be read.
     #[error("unreadable job: {0}")]
@@ -127,7 +127,7 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text =
-                text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
+                text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message");
             channel.send(&Message::<()>::Panicked(text.to_owned()));
             Ok(1)
         }
@@ -305,7 +305,7 @@ fn probe(job: &ProbeJob, probes: &[&Probe], answers: &Answers<'_, ProbeJob>, sta
         time,
         status,
     };
-    let unknown = || Impossible(format!("there is no special measurement '{}'", job.name));
+    let unknown = || Impossible(format!("there is no probe '{}'", job.name));
     let begin = Instant::now();
     let done = probes
         .iter()

@@ -204,7 +204,7 @@ impl Measured {
             In::Ticks => Ok(ticks),
             In::Cycles => match cells::ticks_per_cycle(std::slice::from_ref(gathered)) {
                 Some(ticks_per_cycle) => Ok(ticks.scaled(1.0 / ticks_per_cycle, self.cycles_unit(situation))),
-                None => Err("this machine does not say how long a core cycle is".to_owned()),
+                None => Err("the length of a core cycle is unknown on this machine".to_owned()),
             },
             In::Ns => match self.ticks_per_ns {
                 Some(ticks_per_ns) => Ok(ticks.scaled(1.0 / ticks_per_ns, "ns")),

@@ -108,7 +108,7 @@ impl Context<'_> {
             })?;
             let ended = match end {
                 End::Done | End::Stopped => None,
-                End::Exited { panic: Some(text), .. } => Some(format!("the worker gave up: {text}")),
+                End::Exited { panic: Some(text), .. } => Some(format!("the worker failed: {text}")),
                 lost => Some(format!("the worker process ended {}", measure::how(&lost))),
             };
             if !rounds.is_empty() {
@@ -163,7 +163,7 @@ impl Probed {
                 Some(reason) => reason.clone(),
                 None => format!("there is no series '{series}'"),
             })?;
-        let set = format!("special {} {} {}", self.name, self.parameters, self.series[index].unit);
+        let set = format!("probe {} {} {}", self.name, self.parameters, self.series[index].unit);
         Figure::sampled(&self.series[index].unit, self.by_series(index), Some(&set), self.floor(), self.seed)
             .ok_or_else(reason)
     }
@@ -179,7 +179,7 @@ impl Probed {
     /// A series of ticks in core cycles.
     pub fn cycles(&self, series: &str) -> Result<Figure, String> {
         let figure = self.figure(series)?;
-        let per_cycle = self.ticks_per_cycle.ok_or("this machine does not say how long a core cycle is")?;
+        let per_cycle = self.ticks_per_cycle.ok_or("the length of a core cycle is unknown on this machine")?;
         Ok(figure.scaled(1.0 / per_cycle, "cycles est."))
     }
 

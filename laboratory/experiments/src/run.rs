@@ -120,7 +120,7 @@ fn judge(experiment: &Experiment, found: Result<Outcome, Failure>, seed: u64) ->
         }
     };
     if interrupt::requested() {
-        outcome.notes.push("Interrupted: what was measured until then.".to_owned());
+        outcome.notes.push("Interrupted: partial results.".to_owned());
     }
     let claims = if outcome.beside_the_claims { &[] } else { experiment.claims };
     let claims = claims.iter().map(|claim| claim.judge(&outcome.figures, experiment.source, seed)).collect();

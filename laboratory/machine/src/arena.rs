@@ -20,7 +20,7 @@ pub enum Pages {
 impl Pages {
     /// The words of the command line.
     pub const WORDS: &'static [(&'static str, &'static str)] =
-        &[("4k", "base pages; transparent huge pages refused"), ("huge", "transparent huge pages asked for")];
+        &[("4k", "base pages; transparent huge pages refused"), ("huge", "transparent huge pages requested")];
 }
 
 impl FromStr for Pages {

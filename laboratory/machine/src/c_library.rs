@@ -69,7 +69,7 @@ impl RepThresholds {
                  both out of reach."
             ),
             (reason, ..) => format!(
-                "The C library is {libc}, measured as installed alone; the rows named ..._no_rep are unsupported: {}.",
+                "The C library is {libc}, measured only as installed; the rows named ..._no_rep are unsupported: {}.",
                 reason.as_deref().unwrap_or("its thresholds are not known")
             ),
         };
@@ -103,7 +103,7 @@ fn tunable(listing: &str, name: &str) -> Result<Tunable, String> {
         let most = rest.split_once("max: ")?.1.strip_suffix(')')?;
         Some(Tunable { value: number(value)?, most: number(most)? })
     };
-    read().ok_or_else(|| format!("it describes {name} in words of its own: '{line}'"))
+    read().ok_or_else(|| format!("it describes {name} in an unknown format: '{line}'"))
 }
 
 fn number(text: &str) -> Option<u64> {
@@ -118,10 +118,10 @@ fn number(text: &str) -> Option<u64> {
 fn listing() -> Result<String, String> {
     use std::process::{Command, Stdio};
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let linker = linker(&maps).ok_or("no dynamic linker is in this process that could be asked")?;
+    let linker = linker(&maps).ok_or("this process has no dynamic linker to query")?;
     let asked =
         Command::new(linker).arg("--list-tunables").stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let output = asked.map_err(|error| format!("{linker} cannot be asked for its tunables: {error}"))?;
+    let output = asked.map_err(|error| format!("{linker} cannot be queried for its tunables: {error}"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(format!("{linker} does not list its tunables; glibc does from 2.33 on")),
@@ -136,7 +136,7 @@ fn listing() -> Result<String, String> {
 /// The dynamic linker among the files that a process has mapped.
 #[cfg_attr(
     not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")),
-    allow(dead_code, reason = "other C libraries are not asked")
+    allow(dead_code, reason = "other C libraries are not queried")
 )]
 fn linker(maps: &str) -> Option<&str> {
     let mut files =

@@ -146,7 +146,7 @@ impl Inlining {
             let same = |row: &&InliningRow| row.compiler == first.compiler && row.version == first.version;
             let (rows, others) = rest.split_at(rest.iter().take_while(same).count());
             rest = others;
-            let title = format!("{} {}: constant sizes written in place", first.compiler, first.version);
+            let title = format!("{} {}: constant sizes inlined", first.compiler, first.version);
             out.push_str(&format!("{}\n{}\n", bold(&safe(&title), style), compiler_table(rows, style)));
         }
         if !self.limits.is_empty() {
@@ -199,8 +199,8 @@ impl Inlining {
         if self.limits.iter().all(|row| row.sizes.is_empty()) {
             return out;
         }
-        let legend = "Measured: calls that do not wait for each other, buffers in the first-level cache at random \
-                      offsets; x is the call's time over the time in place, loop included.";
+        let legend = "Measured: independent calls, buffers in the first-level cache at random offsets; x \
+                      is the time of the call divided by the time of the inlined code, loop included.";
         out.push_str(&format!("{}\n", wrap(legend, style.width, 0)));
         out
     }

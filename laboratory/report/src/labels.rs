@@ -145,7 +145,7 @@ fn offsets(cell: &Cell) -> String {
         Offsets::Fixed { dst, src } => format!("destination offset {dst}, source offset {src}"),
         Offsets::Random => "random offsets".to_owned(),
         Offsets::Alias => "1 to 63 bytes apart modulo 4 KiB".to_owned(),
-        Offsets::RandomInLine => "random offsets of 0 to 63 alone".to_owned(),
+        Offsets::RandomInLine => "random offsets of 0 to 63".to_owned(),
         Offsets::End => "ending with a page".to_owned(),
     };
     let near = cell.observed.as_ref().and_then(|observed| observed.near_alias);
@@ -192,10 +192,10 @@ fn pages(condition: &Condition, observed: Option<&Observed>) -> Option<String> {
     match (condition.pages, got) {
         (Pages::Base, None | Some(0)) => None,
         (Pages::Base, Some(got)) => {
-            Some(format!("base pages asked for, but {} in huge ones", byte_size_rough(got)))
+            Some(format!("base pages requested, but {} in huge ones", byte_size_rough(got)))
         }
-        (Pages::Huge, None) => Some("huge pages asked for".to_owned()),
-        (Pages::Huge, Some(0)) => Some("huge pages asked for, none given".to_owned()),
+        (Pages::Huge, None) => Some("huge pages requested".to_owned()),
+        (Pages::Huge, Some(0)) => Some("huge pages requested, none given".to_owned()),
         (Pages::Huge, Some(got)) => Some(format!("{} in huge pages", byte_size_rough(got))),
     }
 }
@@ -203,9 +203,9 @@ fn pages(condition: &Condition, observed: Option<&Observed>) -> Option<String> {
 fn then(then: Then) -> Option<String> {
     match then {
         Then::Nothing => None,
-        Then::Read => Some("then read at once".to_owned()),
+        Then::Read => Some("then read immediately".to_owned()),
         Then::ReadLater(bytes) => Some(format!("then read after {} of other calls", byte_size_rough(bytes))),
-        Then::Victim(bytes) => Some(format!("then a foreign working set of {} read", byte_size_rough(bytes))),
+        Then::Victim(bytes) => Some(format!("then another working set of {} read", byte_size_rough(bytes))),
     }
 }
 
@@ -253,7 +253,7 @@ mod tests {
             level: Level::Memory,
             ..Observed::default()
         });
-        insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, 2 different), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source alone) (footprint 954 MiB), huge pages asked for, none given, then read after 1 MiB of other calls");
+        insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, 2 different), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source alone) (footprint 954 MiB), huge pages requested, none given, then read after 1 MiB of other calls");
         insta::assert_snapshot!(brief(&cell.condition), @"fleet:memcpy-A, offset 0:13, cold:arena:src, huge pages, 10 segments, then read-later:1048576");
         cell.condition.beside = Beside::Stream;
         let words = fields(&cell.condition).map(|(_, word)| word);
@@ -275,7 +275,7 @@ mod tests {
     fn a_run_of_the_old_random_layout_is_labelled_as_such() {
         let mut cell = fixture::cell("copy", "avx2", Condition::plain(1500), 30.0);
         cell.condition.offsets = serde_json::from_str("\"random\"").expect("offsets of an old run");
-        insta::assert_snapshot!(title(&cell), @"copy, independent calls: 1500 bytes, random offsets of 0 to 63 alone, hot (L1)");
+        insta::assert_snapshot!(title(&cell), @"copy, independent calls: 1500 bytes, random offsets of 0 to 63, hot (L1)");
         insta::assert_snapshot!(brief(&cell.condition), @"1500 bytes, offset random-line, hot");
     }
 

@@ -63,7 +63,7 @@ pub struct ProofLine {
     pub family: String,
     /// The verdict in words: `right`, `wrong`, `known-bad, caught`, `unsupported`, `crashed`, ...
     pub verdict: String,
-    /// True if nothing about the verdict is amiss.
+    /// True if the verdict is the expected one.
     pub good: bool,
     /// What more there is to say: what was covered, why it does not run, how it died.
     pub detail: Option<String>,
@@ -197,9 +197,9 @@ impl ProofList {
                 out.push('\n');
             }
         }
-        let amiss = self.results.iter().filter(|line| !line.good).count();
-        let amiss = if amiss == 0 { "nothing amiss".to_owned() } else { format!("{amiss} amiss") };
-        out.push_str(&format!("{} variants: {amiss}\n", self.results.len()));
+        let failed = self.results.iter().filter(|line| !line.good).count();
+        let failed = if failed == 0 { "no failures".to_owned() } else { format!("{failed} failed") };
+        out.push_str(&format!("{} variants: {failed}\n", self.results.len()));
         out
     }
 }

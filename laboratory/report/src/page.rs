@@ -57,13 +57,13 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
                         @if !about.started.is_empty() { ", " (about.started) }
                     }
                     @if !run.complete {
-                        p.banner { "This run was interrupted. What follows is what was known by then." }
+                        p.banner { "This run was interrupted; the results are partial." }
                     }
                 }
                 main {
                     section id="use" { h2 { "What to use here" } (advice(&recommendation)) }
                     @if !run.warnings.is_empty() {
-                        section id="warnings" { h2 { "Doubts about this run" } (warning_list(&run.warnings)) }
+                        section id="warnings" { h2 { "Warnings of this run" } (warning_list(&run.warnings)) }
                     }
                     section id="rankings" {
                         h2 { "Rankings" }
@@ -100,7 +100,7 @@ pub fn page(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Result
                     (method(run))
                     section id="repeat" {
                         h2 { "To repeat it" }
-                        p { "Everything random in this run came from the seed " b { (run.seed) } "." }
+                        p { "The random seed of this run is " b { (run.seed) } "." }
                         @if !about.repeat.is_empty() { pre { code { (safe(&about.repeat)) } } }
                     }
                 }
@@ -243,13 +243,13 @@ fn method(run: &RunResult) -> Markup {
             h2 { "What the numbers mean" }
             ul {
                 li {
-                    b { "Proved first." } " Only variants whose results were proved right in the same \
+                    b { "Proved first." } " Only variants whose results were verified in the same \
                     process were timed."
                 }
                 li {
-                    b { "Gross" } " is the time of a call, the call itself included; " b { "net" } " is \
-                    without the null call, which does nothing and was measured in the same loop. A net \
-                    near zero says that the work hides behind the call; " b { "<null" } " stands for one within the \
+                    b { "Gross" } " is the time of a call, call overhead included; " b { "net" } " is \
+                    minus the null call, which does nothing and was measured in the same loop. A net \
+                    time near zero means that the work overlaps with the call; " b { "<null" } " stands for one within the \
                     null call."
                 }
                 li {
@@ -268,10 +268,10 @@ fn method(run: &RunResult) -> Markup {
                 }
                 li {
                     b { "Ranks and ratios" } " come from gross times, paired within rounds in which all \
-                    variants ran in random order. What cannot be told apart is a tie, marked =."
+                    variants ran in random order. Variants that cannot be distinguished tie, marked =."
                 }
                 li {
-                    b { "The noise floor" } " is how far apart one variant measured under two names came out"
+                    b { "The noise floor" } " is the difference between two measurements of one variant under two names"
                     @if let Some(floor) = &run.noise_floor {
                         ": within ±" (percent_fine(floor.relative)) " in " (floor.pairs) " pairs of this run"
                     }
@@ -283,7 +283,7 @@ fn method(run: &RunResult) -> Markup {
                     bytes reads n and writes n."
                 }
                 li {
-                    b { "Hot" } " buffers are used again and again; cold ones were flushed line by line \
+                    b { "Hot" } " buffers are used repeatedly; cold ones were flushed line by line \
                     (clflush), pushed out by a larger buffer (evict), or are fresh lines of a buffer too \
                     large to cache (arena)."
                 }

@@ -67,7 +67,7 @@ pub struct Row {
     pub speed: Option<f64>,
     /// Share of the machine's limit.
     pub limit_share: Option<f64>,
-    /// From whom it cannot be told apart.
+    /// The variants that it ties with.
     pub ties_with: Vec<String>,
 }
 
@@ -365,9 +365,9 @@ fn roomy(style: Style) -> bool {
 #[must_use]
 pub fn legend(unit: Unit, style: Style) -> String {
     let counts = if unit.is_rate() {
-        "Rates count the length of a call once, over the gross time; net is without the null call."
+        "Rates count the length of a call once, over the gross time; net excludes the null call."
     } else {
-        "Net is without the null call, gross with it; '<null' is within the null call: no slower than a call that does \
+        "Net excludes the null call, gross includes it; '<null' is within the null call: no slower than a call that does \
          nothing."
     };
     let rest = "Ranks and ratios come from gross times, paired within rounds (libc's two rows have none in common); '=' \

@@ -190,7 +190,7 @@ fn everywhere(situations: &[Situation]) -> String {
         )
     } else if most == total {
         let all = if total == 2 { "both".to_owned() } else { format!("all {total}") };
-        format!("One choice does for {all} situations: {named} {verb} fastest or tied in each.")
+        format!("One choice suffices for {all} situations: {named} {verb} fastest or tied in each.")
     } else {
         let come = if best.len() == 1 { "comes closest, in" } else { "come closest, each in" };
         format!("No variant is fastest or tied everywhere; {named} {come} {most} of {total}.")
@@ -264,7 +264,7 @@ impl Recommendation {
     pub fn to_text(&self, style: Style) -> String {
         let mut out = format!("{}\n", bold("What to use here", style));
         if !self.complete {
-            let note = "The run was interrupted: this rests on what was measured until then.";
+            let note = "The run was interrupted: this is based on partial results.";
             out.push_str(&format!("{}\n", wrap(note, style.width, 0)));
         }
         if self.families.is_empty() {
@@ -457,7 +457,7 @@ mod tests {
         let run = RunResult { complete: false, ..fixture::empty() };
         insta::assert_snapshot!(recommend(&run, &fixture::roles()).to_text(NARROW), @"
         What to use here
-        The run was interrupted: this rests on what was measured until then.
+        The run was interrupted: this is based on partial results.
         Nothing could be ranked, so there is nothing to recommend.
         ");
     }

@@ -80,7 +80,7 @@ impl Company {
         let begin = Instant::now();
         while company.bytes() == 0 {
             if begin.elapsed() > PATIENCE {
-                return Err(unsupported(&format!("CPU {other} did not get to work")));
+                return Err(unsupported(&format!("CPU {other} did not start working")));
             }
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -111,7 +111,7 @@ fn floor_of(cells: &[Samples], pairs: usize, seed: u64) -> f64 {
 const AA_PAIRS: usize = 6;
 const PLANTED_PAIRS: usize = 6;
 
-/// Shares of A/A pairs called different and of planted slow-downs of 5 % called slower.
+/// Shares of A/A pairs called different and of planted slowdowns of 5 % called slower.
 fn error_rates(seed: u64, trials: u64, setting: impl Fn(&mut Chance) -> Setting) -> (f64, f64) {
     let mut chance = Chance::seeded(seed);
     let (mut called_different, mut called_slower) = (0, 0);
@@ -139,7 +139,7 @@ fn error_rates(seed: u64, trials: u64, setting: impl Fn(&mut Chance) -> Setting)
 fn alike_is_called_different_rarely_and_five_percent_is_found() {
     let (different, slower) = error_rates(1, 1000, Setting::drawn);
     assert!(different <= 0.02, "{different} of A/A pairs called different");
-    assert!(slower >= 0.95, "{slower} of planted slow-downs found");
+    assert!(slower >= 0.95, "{slower} of planted slowdowns found");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn the_long_way_has_the_same_rates() {
         slower += u64::from(order(4, 5) == Order::Slower);
     }
     assert!(different * 50 <= TRIALS, "{different} of {TRIALS} A/A pairs called different");
-    assert!(slower * 100 >= 95 * TRIALS, "{slower} of {TRIALS} planted slow-downs found");
+    assert!(slower * 100 >= 95 * TRIALS, "{slower} of {TRIALS} planted slowdowns found");
 }
 
 #[test]

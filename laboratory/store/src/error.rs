@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     /// There is no place to keep data.
     #[error(
-        "no place for the store: neither XDG_DATA_HOME nor HOME is an absolute path; give one with --db PATH"
+        "no location for the store: neither XDG_DATA_HOME nor HOME is an absolute path; give one with --db PATH"
     )]
     NoDataDirectory,
     /// A folder of the default path cannot be made.
-    #[error("cannot create the folder {}: {source}; give another place with --db PATH", path.display())]
+    #[error("cannot create the folder {}: {source}; give another path with --db PATH", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// The file cannot be opened or made.
-    #[error("cannot open the store {}: {reason}; check the folder and its permissions, or give another place with --db PATH", path.display())]
+    #[error("cannot open the store {}: {reason}; check the folder and its permissions, or give another path with --db PATH", path.display())]
     Open {
         /// The file.
         path: PathBuf,
@@ -30,19 +30,19 @@ pub enum StoreError {
         reason: String,
     },
     /// The path leads to a folder, a device or a pipe.
-    #[error("{} is no regular file, so it cannot be the store; give another place with --db PATH", path.display())]
+    #[error("{} is not a regular file, so it cannot be the store; give another path with --db PATH", path.display())]
     NotAFile {
         /// What the path leads to.
         path: PathBuf,
     },
     /// The file is something else.
-    #[error("{} is no SQLite database, so it is no store of carryline; it was left untouched; give another place with --db PATH", path.display())]
+    #[error("{} is not an SQLite database, so it is not a store of carryline; it was left untouched; give another path with --db PATH", path.display())]
     NotADatabase {
         /// The file.
         path: PathBuf,
     },
     /// The file is some other program's database.
-    #[error("{} is an SQLite database of another program (application id {application_id:#x}); it was left untouched; give another place with --db PATH", path.display())]
+    #[error("{} is an SQLite database of another program (application id {application_id:#x}); it was left untouched; give another path with --db PATH", path.display())]
     NotAStore {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum StoreError {
         known: i32,
     },
     /// Bytes are missing or are not those that were written.
-    #[error("the store {} is damaged: {what}; move it away (a new one is then made) or give another place with --db PATH; 'sqlite3 FILE .recover' may rescue the rest", path.display())]
+    #[error("the store {} is damaged: {what}; move it away (a new one is then made) or give another path with --db PATH; 'sqlite3 FILE .recover' may rescue the rest", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -68,7 +68,7 @@ pub enum StoreError {
         what: String,
     },
     /// Another process holds the store.
-    #[error("the store {} is busy: another process has been writing for {waited_s} s; wait for it, or give another place with --db PATH", path.display())]
+    #[error("the store {} is busy: another process has been writing for {waited_s} s; wait for it, or give another path with --db PATH", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
@@ -76,13 +76,13 @@ pub enum StoreError {
         waited_s: u64,
     },
     /// The file or its folder may not be written.
-    #[error("the store {} cannot be written: the file or its folder is read-only; give another place with --db PATH", path.display())]
+    #[error("the store {} cannot be written: the file or its folder is read-only; give another path with --db PATH", path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
     },
     /// No room.
-    #[error("the store {} cannot grow: {reason}; free some space (what was stored before is intact) or give another place with --db PATH", path.display())]
+    #[error("the store {} cannot grow: {reason}; free some space (what was stored before is intact) or give another path with --db PATH", path.display())]
     Full {
         /// The file.
         path: PathBuf,
@@ -90,7 +90,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The file was removed or replaced while it was open.
-    #[error("the store {} was removed or replaced while in use; what this run stored there is lost; run again, or give another place with --db PATH", path.display())]
+    #[error("the store {} was removed or replaced while in use; what this run stored there is lost; run again, or give another path with --db PATH", path.display())]
     Gone {
         /// Where it was.
         path: PathBuf,
@@ -104,7 +104,7 @@ pub enum StoreError {
         run: RunId,
     },
     /// The run never ended, so it has no result.
-    #[error("run {run} in {} has no result: it was killed or is still going on; its finished rounds are there", path.display())]
+    #[error("run {run} in {} has no result: it was killed or is still running; its finished rounds are available", path.display())]
     Unfinished {
         /// The file.
         path: PathBuf,
@@ -181,7 +181,7 @@ fn of_sqlite(path: &Path, waited_s: u64, source: rusqlite::Error) -> StoreError 
         ErrorCode::DatabaseCorrupt | ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => {
             damaged(path, &source.to_string())
         }
-        ErrorCode::NotADatabase => damaged(path, "its header is not one of SQLite"),
+        ErrorCode::NotADatabase => damaged(path, "its header is not that of SQLite"),
         ErrorCode::CannotOpen => StoreError::Open { path, reason: source.to_string() },
         // The generic error: a table or column that is no longer there.
         ErrorCode::Unknown => damaged(path, &source.to_string()),

@@ -64,7 +64,7 @@ pub(super) fn prepare(connection: &Connection, path: &Path, waited_s: u64) -> Re
     {
         return Err(StoreError::Damaged {
             path: path.to_owned(),
-            what: "its tables are not as they were made".into(),
+            what: "its tables are not those of the schema".into(),
         });
     }
     Ok(())

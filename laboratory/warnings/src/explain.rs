@@ -1,4 +1,4 @@
-//! `carryline explain WORD`: what a warning or a word of the vocabulary means.
+//! `carryline explain WORD`: the meaning of a warning or a term.
 
 mod words;
 
@@ -6,12 +6,12 @@ use crate::Code;
 use carryline_machine::nearest;
 use std::fmt;
 
-/// The answer to "what does that mean?".
+/// The explanation of a warning or term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The word as it is properly written; for a warning its code and name.
+    /// The canonical spelling of the term; for a warning its code and name.
     pub word: String,
-    /// Other words for the same.
+    /// Synonyms.
     pub also: &'static [&'static str],
     /// A few sentences.
     pub text: String,
@@ -33,7 +33,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// A word of the vocabulary.
+/// A term of the vocabulary.
 struct Word {
     word: &'static str,
     also: &'static [&'static str],
@@ -46,8 +46,8 @@ impl Word {
     }
 }
 
-/// Explains a warning, by its code or name, or a word of the vocabulary; `None` where it is neither. Case does not
-/// matter, nor whether the parts of a word are joined by blanks, hyphens or underscores.
+/// Explains a warning, by its code or name, or a term; `None` if it is neither. Case is ignored, and blanks, hyphens
+/// and underscores are equivalent.
 ///
 /// ```
 /// use carryline_warnings::explain::explain;
@@ -76,14 +76,14 @@ pub fn explain(word: &str) -> Option<Explanation> {
     })
 }
 
-/// Everything that can be explained, in the order in which it is best read: the vocabulary, then the codes.
+/// Everything that can be explained: the terms in reading order, then the warning codes.
 #[must_use]
 pub fn known() -> Vec<&'static str> {
     let words = words::all().map(|entry| entry.word);
     words.chain(Code::all().iter().map(|entry| entry.code)).collect()
 }
 
-/// The words nearest to one that cannot be explained.
+/// The terms most similar to an unknown one.
 #[must_use]
 pub fn nearest(word: &str) -> Vec<&'static str> {
     let names = words::all().flat_map(Word::names);

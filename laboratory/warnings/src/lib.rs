@@ -1,8 +1,7 @@
-//! Doubts about a run, each with a code, a cause and a remedy.
-//!
-//! A figure is only worth what is known against it, so whatever may have bent one is printed beside it. There is
-//! one function per warning, which takes what was seen; the words are in one table, and `carryline explain CODE`
-//! prints the rest of it. Codes are never reused: results in the store cite them.
+//! Warnings about a run, each with a code, a cause and a remedy.
+//! A figure can be no better than its known disturbances, so these are printed with it. There is one function per
+//! warning, which takes the observed values; the texts are in one table, and `carryline explain CODE` prints the rest
+//! of it. Codes are never reused: results in the store cite them.
 
 mod catalogue;
 pub mod explain;
@@ -14,7 +13,7 @@ use carryline_results::Warning;
 use std::fmt::Display;
 use std::time::Duration;
 
-/// A kind of doubt. Its code is `W` and its place in the catalogue, from 1.
+/// Identifies a warning. The table of the catalogue has its code (`W01`) and texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the catalogue says what each one means")]

@@ -79,7 +79,7 @@ impl fmt::Display for EnvironmentError {
             Fault::Missing { function, kernel, missing, usable } => {
                 write!(f, "CARRYLINE_FORCE={kernel}: the {} kernel needs", function.name())?;
                 missing.names().try_for_each(|name| write!(f, " {name}"))?;
-                f.write_str(", which this CPU lacks or CARRYLINE_MASK takes away")?;
+                f.write_str(", which this CPU lacks or CARRYLINE_MASK hides")?;
                 usable
             }
         };

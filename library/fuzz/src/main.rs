@@ -25,12 +25,12 @@ Examples:
   carryline-fuzz all --seconds 10             every target for ten seconds
   carryline-fuzz partial --seed 7 --runs 1e6  a million inputs of another sequence
   carryline-fuzz partial --seed 7 --first 1234 --runs 1
-                                              one of them again, as the message about it says
-  carryline-fuzz update --input crash-1a2b    a file that libFuzzer has left
+                                              one of them again, as its message says
+  carryline-fuzz update --input crash-1a2b    a file written by libFuzzer
   CARRYLINE_FORCE=portable carryline-fuzz sum_pieces --seconds 10
                                               sums of pieces by another kernel than the default
 
-Exit status: 0 nothing wrong, 2 unusable arguments or input, 3 something is wrong."
+Exit status: 0 success, 2 unusable arguments or input, 3 a failure was found."
 )]
 struct Arguments {
     /// A target, or `all`; without it, the list of them.
@@ -58,13 +58,13 @@ struct Arguments {
 /// A time in seconds, with or without a fraction.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 =
-        text.parse().map_err(|_| format!("`{text}` is no number of seconds; try 10 or 0.5"))?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` seconds are no time; try 10 or 0.5"))
+        text.parse().map_err(|_| format!("`{text}` is not a number of seconds; try 10 or 0.5"))?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` seconds is out of range; try 10 or 0.5"))
 }
 
 /// A whole number, also as 1e6.
 fn count(text: &str) -> Result<u64, String> {
-    let unusable = || format!("`{text}` is no whole number; try 1000000 or 1e6");
+    let unusable = || format!("`{text}` is not a whole number; try 1000000 or 1e6");
     let (digits, zeros) = text.split_once('e').unwrap_or((text, "0"));
     let (digits, zeros): (u64, u32) =
         (digits.parse().map_err(|_| unusable())?, zeros.parse().map_err(|_| unusable())?);
@@ -101,7 +101,7 @@ fn named(word: Option<&str>) -> anyhow::Result<Vec<Target>> {
         TARGETS.iter().filter(|target| word == "all" || word == target.name).copied().collect();
     if found.is_empty() {
         let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-        bail!("`{word}` is no target; there are {}, and all", names.join(", "));
+        bail!("`{word}` is not a target; known are {}, and all", names.join(", "));
     }
     Ok(found)
 }
@@ -127,7 +127,7 @@ fn fuzz(arguments: &Arguments, targets: Vec<Target>) -> anyhow::Result<bool> {
     let kernels: Vec<String> =
         chosen().iter().map(|choice| format!("{} {}", choice.function.name(), choice.kernel)).collect();
     if !arguments.quiet {
-        eprintln!("carryline-fuzz: chosen here: {}", kernels.join(", "));
+        eprintln!("carryline-fuzz: kernels: {}", kernels.join(", "));
     }
     // The others run too where one is wrong.
     let wrong = targets.into_iter().filter(|target| !run(arguments, *target)).count();
@@ -166,7 +166,7 @@ fn run(arguments: &Arguments, target: Target) -> bool {
         made += 1;
     }
     let seconds = start.elapsed().as_secs_f64();
-    println!("{}: {made} inputs in {seconds:.1} s, nothing wrong (seed {})", target.name, arguments.seed);
+    println!("{}: {made} inputs in {seconds:.1} s, no failures (seed {})", target.name, arguments.seed);
     true
 }
 

@@ -73,8 +73,8 @@ fn without_a_target_it_lists_them() {
 #[test]
 fn unusable_arguments_are_named() {
     for (arguments, message) in [
-        (&["sums"][..], "`sums` is no target; there are partial, "),
-        (&["all", "--seconds", "soon"], "`soon` is no number of seconds"),
+        (&["sums"][..], "`sums` is not a target; known are partial, "),
+        (&["all", "--seconds", "soon"], "`soon` is not a number of seconds"),
         (&["all", "--seconds", "-1"], "'-1'"),
         (&["all", "--runs", "1e99"], "`1e99` is no whole number"),
         (&["all", "--input", "no-such-file"], "no-such-file"),

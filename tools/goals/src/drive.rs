@@ -174,7 +174,7 @@ pub fn measure(
     }
     let result: serde_json::Value =
         serde_json::from_slice(&output.stdout).context("the command printed no JSON")?;
-    result["run_id"].as_i64().context("the command kept nothing")
+    result["run_id"].as_i64().context("the command stored nothing")
 }
 
 #[cfg(test)]

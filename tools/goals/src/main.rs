@@ -271,7 +271,7 @@ fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
         }
     } else {
         eprintln!(
-            "{}: no such file, so nothing new; the document is written from what is known",
+            "{}: no such file, so nothing new; the document is written from the stored results",
             db.display()
         );
     }

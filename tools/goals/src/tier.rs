@@ -96,7 +96,7 @@ impl FromStr for Tier {
         Tier::ALL
             .into_iter()
             .find(|tier| tier.word() == word)
-            .ok_or_else(|| format!("'{word}' is no tier; there are avx512, avx2, sse2"))
+            .ok_or_else(|| format!("'{word}' is not a tier; known are avx512, avx2, sse2"))
     }
 }
 

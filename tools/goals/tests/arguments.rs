@@ -13,7 +13,7 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
         (&["show", "--only", "checksum-1501"], "'checksum-1501'"),
         (&["run", "--budget", "soon"], "60s or 5m"),
         (&["run", "--budget", "0"], "between a second and a day"),
-        (&["show", "--tier", "avx3"], "'avx3' is no tier; there are avx512, avx2, sse2"),
+        (&["show", "--tier", "avx3"], "'avx3' is not a tier; known are avx512, avx2, sse2"),
         (&["write", "--out", "x"], "needs an ending"),
         (&["run", "--tier", "sse2", "--only", "checksum-latency-40"], "no such goal in sse2"),
         (&["measure"], "measure"),

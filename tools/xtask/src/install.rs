@@ -80,7 +80,7 @@ fn workspace() -> io::Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(2).filter(|root| root.join("library/capi/Cargo.toml").is_file());
     root.map(Path::to_path_buf).ok_or_else(|| {
-        io::Error::other(format!("{}: the workspace has moved; build xtask anew", here.display()))
+        io::Error::other(format!("{}: the workspace has moved; rebuild xtask", here.display()))
     })
 }
 

@@ -85,7 +85,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
         Some("benchmarks") => return Ok(Job::Benchmarks(arguments.collect())),
         Some("deep") => return parse_deep(arguments),
         Some("help" | "--help" | "-h") => return Ok(Job::Help),
-        Some(other) => return Err(UsageError(format!("`{other}` is no job of xtask"))),
+        Some(other) => return Err(UsageError(format!("`{other}` is not a command of xtask"))),
         None => return Err(UsageError("no job given".to_owned())),
     }
     let (mut prefix, mut destdir) = (None, None);
@@ -98,7 +98,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
             "--prefix" => &mut prefix,
             "--destdir" => &mut destdir,
             "--help" | "-h" => return Ok(Job::Help),
-            _ => return Err(UsageError(format!("`{argument}` is no argument of install"))),
+            _ => return Err(UsageError(format!("`{argument}` is not an argument of install"))),
         };
         let folder = value.or_else(|| arguments.next()).map(PathBuf::from);
         let folder = folder.ok_or_else(|| UsageError(format!("{name} needs a folder")))?;
@@ -118,7 +118,7 @@ fn parse_deep(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageE
             Some(("--seconds", value)) => Some(value.to_owned()),
             None if argument == "--seconds" => arguments.next(),
             None if argument == "--help" || argument == "-h" => return Ok(Job::Help),
-            _ => return Err(UsageError(format!("`{argument}` is no argument of deep"))),
+            _ => return Err(UsageError(format!("`{argument}` is not an argument of deep"))),
         };
         let value = value.ok_or_else(|| UsageError("--seconds needs a number".to_owned()))?;
         let seconds = value.parse::<u32>().ok().filter(|seconds| *seconds > 0);

@@ -17,8 +17,8 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
         (&["install", "--prefix=/x", "--destdir=y"], "--destdir y: not an absolute path"),
         (&["deep", "--seconds"], "--seconds needs a number"),
         (&["deep", "--seconds", "0"], "--seconds 0: not a number"),
-        (&["deep", "--minutes=2"], "`--minutes=2` is no argument of deep"),
-        (&["install", "/usr/local"], "`/usr/local` is no argument"),
+        (&["deep", "--minutes=2"], "`--minutes=2` is not an argument of deep"),
+        (&["install", "/usr/local"], "`/usr/local` is not an argument"),
     ] {
         let output = xtask(arguments);
         let message = String::from_utf8_lossy(&output.stderr);

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The longest path from each argument to the result, what loops carry from one iteration to the next, and how fast the
-instructions can be started; beside it what calls take. Code that depends on the size is followed through a call
-of --size bytes.
+Prints the longest path from each argument to the result, the loop-carried dependences and the
+throughput bound, next to the measured time of calls. Code that depends on the size is followed
+through a call of --size bytes.
 
 Examples:
   carryline critical adc_1_stream --size 40
@@ -20,31 +20,31 @@ pub struct Critical {
     /// Variants, by name or FAMILY/NAME.
     #[arg(value_name = "VARIANT")]
     pub names: Vec<String>,
-    /// Families that names are looked up in; with --object or --bytes, the one whose arguments the code takes.
+    /// Families to look names up in; with --object or --bytes, the family whose arguments the code takes.
     #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
     pub family: Vec<String>,
     /// An object file, shared object or program to take a function from.
     #[arg(long, value_name = "FILE", requires = "symbol")]
     pub object: Option<PathBuf>,
-    /// The function's name in it.
+    /// The name of the function in that file.
     #[arg(long, value_name = "NAME", requires = "object")]
     pub symbol: Option<String>,
     /// Machine code in hexadecimal.
     #[arg(long, value_name = "HEX")]
     pub bytes: Option<String>,
-    /// Bytes of the call to follow and to measure [default: 40, or what the variant is made for].
+    /// Size in bytes of the call to follow and to measure [default: 40, or the variant's own size].
     #[arg(long, value_name = "BYTES")]
     pub size: Option<usize>,
-    /// Whose latencies to take: zen5, zen4, skylake_x, haswell, generic [default: this CPU's].
+    /// Latencies to use: zen5, zen4, skylake_x, haswell, generic [default: this CPU's].
     #[arg(long, value_name = "NAME")]
     pub microarchitecture: Option<String>,
-    /// Measure the latencies on this machine first; what is measured is used before any table.
+    /// Measure the latencies on this machine first; measured latencies take precedence over tables.
     #[arg(long, conflicts_with = "microarchitecture")]
     pub calibrate: bool,
-    /// Whether moves between registers take time [default: as the CPU does it].
+    /// Whether moves between registers take time [default: as on this CPU].
     #[arg(long, value_enum, value_name = "HOW")]
     pub moves: Option<Moves>,
-    /// Name the accumulations that a second stream could take, and the bound that this gives.
+    /// Name the accumulations that a second stream could take over, and the resulting bound.
     #[arg(long)]
     pub suggest: bool,
     /// Draw the dependency graph as an image.
@@ -56,16 +56,16 @@ pub struct Critical {
     /// What to draw.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Drawing::Call)]
     pub draw: Drawing,
-    /// Predict only.
+    /// Predict without measuring.
     #[arg(long)]
     pub no_measure: bool,
-    /// Do not ask llvm-mca.
+    /// Do not run llvm-mca.
     #[arg(long)]
     pub no_opinion: bool,
-    /// Time for measuring: 20s, 2m, 500ms [default: 3s for each routine].
+    /// Time for the measurement: 20s, 2m, 500ms [default: 3s for each routine].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<std::time::Duration>,
-    /// Worker processes that measure everything anew, each with its own layout.
+    /// Worker processes that each repeat the measurement with their own memory layout.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub replicates: Option<u32>,
     /// Logical CPU to measure on [default: the last one allowed].
@@ -74,7 +74,7 @@ pub struct Critical {
 }
 
 impl Critical {
-    /// How its measurement is made.
+    /// The options of its measurement.
     pub fn effort(&self) -> Effort {
         Effort {
             budget: self.budget,

@@ -6,22 +6,23 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Every gcc, clang and rustc on PATH compiles memmove, memcpy, memset, bcopy (plain and __builtin_), ptr::copy,
-ptr::copy_nonoverlapping and ptr::write_bytes for each constant size from 1 to 512 under several sets of flags; the
-machine code says what it made of them. Fills are with zero. Answers are kept until the compiler changes.
+Every gcc, clang and rustc on PATH compiles memmove, memcpy, memset, bcopy (plain and __builtin_),
+ptr::copy, ptr::copy_nonoverlapping and ptr::write_bytes for each constant size from 1 to 512 with
+several sets of flags; the machine code shows whether the call was inlined. Fills are with zero.
+Answers are cached until the compiler changes.
 
 Examples:
   carryline inlining
   carryline inlining --compiler gcc --limit 32
   carryline inlining --compiler cc --flags '-O2 -mno-sse' --format json")]
 pub struct Inlining {
-    /// Ask this compiler only: a path, or a name on PATH; may be given several times.
+    /// Use this compiler only: a path, or a name on PATH; may be given several times.
     #[arg(long, value_name = "PATH")]
     pub compiler: Vec<PathBuf>,
-    /// Compile under these flags, instead of ten usual sets; may be given several times.
+    /// Compile with these flags instead of ten common sets; may be given several times.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub flags: Vec<String>,
-    /// Time for timing the loops of all compilers.
+    /// Time for measuring the loops of all compilers.
     #[arg(long, value_name = "TIME", default_value = "12s", value_parser = parse_duration)]
     pub budget: std::time::Duration,
     /// The hard-coded limit on inlined sizes whose cost is measured.
@@ -31,10 +32,10 @@ pub struct Inlining {
     /// Seconds after which a compiler counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
-    /// Ask and measure again, and keep the new answers.
+    /// Compile and measure again, and cache the new answers.
     #[arg(long)]
     pub refresh: bool,
-    /// Neither believe earlier answers nor keep new ones.
+    /// Neither read nor write cached answers.
     #[arg(long)]
     pub no_cache: bool,
 }

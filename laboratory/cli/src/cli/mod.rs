@@ -14,7 +14,7 @@ pub use reproduce::Reproduce;
 use std::path::PathBuf;
 pub use watch::Watch;
 
-/// Which way to zero, copy or checksum memory is fastest here: proved, measured, ranked.
+/// Finds the fastest way to zero, copy or checksum memory on this machine: verified, measured, ranked.
 ///
 /// Without a command: a tour of about 20 seconds.
 #[derive(Parser, Debug)]
@@ -22,14 +22,14 @@ pub use watch::Watch;
 #[command(args_override_self = true)]
 #[command(after_help = "\
 Examples:
-  carryline                        a tour: the machine, the proof, three rankings
-  carryline run                    prove and measure everything, rank, recommend, save
+  carryline                        a tour: the machine, the verification, three rankings
+  carryline run                    verify and measure everything, rank, recommend, save
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
-Exit status: 0 done, 1 failed, 2 unusable arguments or input, 3 something was proved wrong,
-130 interrupted. Results go to standard output, progress and warnings to standard error.")]
+Exit status: 0 success, 1 failure, 2 unusable arguments or input, 3 a routine is wrong, 130
+interrupted. Results go to standard output, progress and warnings to standard error.")]
 pub struct Cli {
-    /// What to do; without it, the tour.
+    /// The command; without one, the tour.
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
@@ -39,16 +39,16 @@ pub struct Cli {
 /// Options that every command takes.
 #[derive(Args, Debug, Clone)]
 pub struct Common {
-    /// What to print.
+    /// Output format.
     #[arg(long, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub format: Format,
-    /// Seed of everything random; the same seed repeats a run's plan exactly.
+    /// Seed of the random generator; the same seed repeats a run's plan exactly.
     #[arg(long, global = true, value_name = "N")]
     pub seed: Option<u64>,
-    /// Where results are kept [default: carryline/carryline.sqlite in the user's data folder].
+    /// Database of results [default: carryline/carryline.sqlite in the user's data folder].
     #[arg(long, global = true, value_name = "PATH")]
     pub db: Option<PathBuf>,
-    /// No progress line and no warnings.
+    /// Print no progress and no warnings.
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }
@@ -64,45 +64,44 @@ pub enum Format {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Prove, measure the standard matrix, rank, recommend, save
+    /// Verify, measure the standard matrix, rank, recommend, save
     Run(Run),
     /// Show the variants: family, needs, provenance, whether they run here
     List(List),
-    /// Show the machine, and what cannot be measured on it and why
+    /// Show the machine; what cannot be measured on it, and why
     Machine(Machine),
-    /// Prove variants right, or show the smallest input that proves them wrong
+    /// Verify variants, or show the smallest input for which they fail
     Verify(Verify),
     /// Measure a matrix of your own
     Measure(Measure),
     /// Watch variants live, with keys to change what is measured
     Watch(Watch),
-    /// Run the seeds' experiments again, each with a verdict on its claims
+    /// Repeat the source documents' experiments, with a verdict on each claim
     Reproduce(Reproduce),
-    /// Run a program with its memory functions replaced and without, and compare
-    ///
-    /// The interposer (libcarryline-preload.so) serves memcpy, memmove, memset and their relatives in the program and in
-    /// all that it starts. Each round runs the command three times in random order: without, with, and without again, which
-    /// says how much runs of one form differ. Standard input is empty; standard output and the exit status must be the same
-    /// in all runs, or the first difference is shown and the exit status is 3. Two runs more come first, to warm up and to
-    /// count calls.
+    /// Run a program with and without its memory functions replaced, and compare
+    /// The interposer (libcarryline-preload.so) replaces memcpy, memmove, memset and related functions in the program
+    /// and in its child processes. Each round runs the command three times in random order: without, with, and
+    /// without again, which shows how much identical runs differ. Standard input is empty; standard output and the
+    /// exit status must be the same in all runs, or the first difference is shown and the exit status is 3. Two more
+    /// runs come first, to warm up and to count calls.
     Real(Real),
-    /// Show why a routine takes the time it takes: critical chain, bounds, drawing
+    /// Show what bounds a routine's time: critical chain, bounds, drawing
     Critical(Critical),
-    /// Show at which constant sizes compilers write memmove, memcpy and memset in place
+    /// Show at which constant sizes compilers inline memmove, memcpy and memset
     Inlining(Inlining),
-    /// Show the runs kept so far
+    /// Show the stored runs
     History(History),
-    /// Make a run of the history again, with its seed
+    /// Repeat a stored run, with its seed
     Rerun(Rerun),
-    /// Explain a warning code or a word of the vocabulary
+    /// Explain a warning code or a term
     Explain(Explain),
-    /// Check the measuring itself: A/A pairs that must tie, a planted slow-down that must be seen
+    /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected
     Selftest(Selftest),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page
     Man,
-    /// (internal) be a worker process
+    /// (internal) run as a worker process
     #[command(hide = true)]
     Worker,
 }
@@ -110,29 +109,29 @@ pub enum Command {
 /// How much is measured, and how it is printed.
 #[derive(Args, Debug, Clone)]
 pub struct Effort {
-    /// Time for proof and measurement together: 20s, 2m, 500ms.
+    /// Time for verification and measurement together: 20s, 2m, 500ms.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<std::time::Duration>,
-    /// Worker processes that measure everything anew, each with its own layout; as many again where the C library is
-    /// measured with raised thresholds too.
+    /// Worker processes that each repeat the measurement with their own memory layout; doubled where the C library is
+    /// also measured with raised thresholds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub replicates: Option<u32>,
     /// Unit of the figures: ticks, cycles, ns, GB/s, GiB/s, B/cycle.
     #[arg(long, value_name = "UNIT", default_value = "ticks")]
     pub unit: String,
-    /// Show what would be measured and how long it takes, and stop.
+    /// Show what would be measured and how long it would take, and stop.
     #[arg(long)]
     pub plan: bool,
     /// Write a page with tables, charts and everything needed to repeat the run.
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Do not keep the results.
+    /// Do not save the results.
     #[arg(long)]
     pub no_save: bool,
     /// Logical CPU to measure on [default: the last one allowed].
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,
-    /// Seconds without any progress after which a routine counts as hung.
+    /// Seconds without progress after which a routine counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
 }
@@ -143,11 +142,11 @@ pub struct Subjects {
     /// Families: zero, copy, checksum, copy_checksum [default: all].
     #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
     pub family: Vec<String>,
-    /// Variants, by name or FAMILY/NAME [default: all that are candidates].
+    /// Variants, by name or FAMILY/NAME [default: all candidates].
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub variants: Vec<String>,
-    /// A routine of your own in a shared object; may be given several times. FAMILY 'fill': a zero routine that is called
-    /// like memset.
+    /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
+    /// memset's signature.
     #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
     pub plugin: Vec<String>,
 }
@@ -161,7 +160,7 @@ Examples:
 pub struct Run {
     #[command(flatten)]
     pub subjects: Subjects,
-    /// More sizes to measure beside the matrix's own: see 'carryline measure --help'.
+    /// Sizes to measure in addition to the matrix's own: see 'carryline measure --help'.
     #[arg(long, value_name = "SIZES")]
     pub sizes: Option<String>,
     #[command(flatten)]
@@ -195,27 +194,28 @@ Examples:
   carryline verify carryline checksum/avx2
   carryline verify --plugin ./mine.so:my_sum:checksum")]
 pub struct Verify {
-    /// Variants, by name or FAMILY/NAME [default: all, or none beside plug-ins].
+    /// Variants, by name or FAMILY/NAME [default: all, or none if plug-ins are given].
     #[arg(value_name = "VARIANT")]
     pub names: Vec<String>,
-    /// Families to prove [default: all].
+    /// Families to verify [default: all].
     #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
     pub family: Vec<String>,
-    /// A routine of your own in a shared object; may be given several times. FAMILY 'fill': a zero routine that is called
-    /// like memset.
+    /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
+    /// memset's signature.
     #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
     pub plugin: Vec<String>,
-    /// Seconds without any progress after which a routine counts as hung.
+    /// Seconds without progress after which a routine counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Sizes: 40 | 4K | 8M | 1..64 (every size in the range alike) | fleet:memcpy-A (sizes seen in a production fleet)
-| histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines)
-| capture:FILE.pcap (the IP payloads of a capture). A list is one cell for each. Mixed sizes never repeat their order,
-unless told so: fleet:memcpy-A/period:4096 is 4096 of them again and again, for a branch predictor to learn.
+Sizes: 40 | 4K | 8M | 1..64 (uniform in the range) | fleet:memcpy-A (sizes seen in a production
+fleet) | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines) |
+capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one cell. Mixed sizes never
+repeat their order, unless a period is given: fleet:memcpy-A/period:4096 repeats 4096 of them, for a
+branch predictor to learn.
 
 Examples:
   carryline measure --family checksum --sizes 40,1500 --offsets 0,1,random --cache hot,cold:clflush
@@ -227,15 +227,16 @@ pub struct Measure {
     /// Sizes of the calls.
     #[arg(long, value_name = "SIZES", default_value = "1500")]
     pub sizes: String,
-    /// Where buffers begin: N (0 to 4095), D:S (destination and source apart), random (of the whole page), alias (the two
-    /// 1 to 63 bytes apart modulo 4096), random-line (0 to 63 alone), end.
+    /// Offsets of the buffers: N (0 to 4095), D:S (destination:source), random (in the whole page), alias (the two 1
+    /// to 63 bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
     #[arg(long, value_name = "OFFSETS", value_delimiter = ',', default_value = "0")]
     pub offsets: Vec<String>,
-    /// State of the caches: hot; cold:clflush, cold:evict, cold:arena (streams of calls that miss), with :single for one
-    /// call by itself, with :src or :dst for one side; mixed:P (each buffer hot with P percent, else cold).
+    /// State of the caches: hot; cold:clflush, cold:evict, cold:arena (streams of calls that miss), with :single for
+    /// one isolated call, with :src or :dst for one operand; mixed:P (each buffer hot with a probability of P
+    /// percent, else cold).
     #[arg(long, value_name = "STATES", value_delimiter = ',', default_value = "hot")]
     pub cache: Vec<String>,
-    /// How calls follow each other: chained, independent, fenced.
+    /// Dependence between calls: chained, independent, fenced.
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "independent")]
     pub dependence: Vec<String>,
     /// Lengths of the buffers of one message, each at its own random alignment (checksum families).
@@ -247,7 +248,7 @@ pub struct Measure {
     /// What follows each call: nothing, read, read-later:BYTES, victim:BYTES.
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
     pub then: Vec<String>,
-    /// What another core does meanwhile: nothing, stream (it reads and writes a buffer too large to cache).
+    /// What another core does meanwhile: nothing, stream (read and write a buffer too large to cache).
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
     pub beside: Vec<String>,
     #[command(flatten)]
@@ -261,10 +262,10 @@ Examples:
   carryline history --show 3
   carryline history --format json --db results.sqlite")]
 pub struct History {
-    /// Show this run's results again.
+    /// Show the results of this run.
     #[arg(long, value_name = "ID")]
     pub show: Option<i64>,
-    /// How many runs to list, newest first.
+    /// Number of runs to list, newest first.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
     /// Unit of the figures of --show.
@@ -291,7 +292,7 @@ Examples:
   carryline explain cold:clflush
   carryline explain 'noise floor'")]
 pub struct Explain {
-    /// A warning code or a word; without one, all of them are listed.
+    /// A warning code or a term; without one, all are listed.
     #[arg(value_name = "CODE|WORD")]
     pub word: Vec<String>,
 }
@@ -303,13 +304,13 @@ Examples:
   carryline selftest --runs 20 --pairs 40
   carryline selftest --runs 5 --format json")]
 pub struct Selftest {
-    /// Runs to make.
+    /// Number of runs.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
-    /// A/A pairs in each run.
+    /// A/A pairs per run.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=200))]
     pub pairs: u32,
-    /// Time for each run.
+    /// Time per run.
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
     pub budget: std::time::Duration,
 }

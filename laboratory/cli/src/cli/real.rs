@@ -13,19 +13,20 @@ pub struct Real {
     /// Rounds, of three runs each.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
-    /// What serves a family: a variant of 'carryline list', or 'libc' for the program's own [default: carryline].
+    /// Variant that serves a family: a name from 'carryline list', or 'libc' for the program's own [default:
+    /// carryline].
     #[arg(long, value_name = "FAMILY=NAME", value_delimiter = ',')]
     pub variant: Vec<String>,
     /// Families to serve: zero, copy [default: both].
     #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
     pub family: Vec<String>,
-    /// Write the sizes of the calls of one run, for --sizes histogram:FILE; zero=FILE or copy=FILE for a family alone.
+    /// Write the call sizes of one run, for --sizes histogram:FILE; zero=FILE or copy=FILE for one family.
     #[arg(long, value_name = "[FAMILY=]FILE")]
     pub record: Vec<String>,
-    /// Compare exit statuses alone: for commands that print times.
+    /// Compare exit statuses only, for commands that print times.
     #[arg(long)]
     pub ignore_output: bool,
-    /// The interposer [default: beside this program or in ../lib].
+    /// Path of the interposer [default: next to this program or in ../lib].
     #[arg(long, value_name = "PATH")]
     pub preload: Option<PathBuf>,
     /// The program and its arguments.

@@ -5,7 +5,7 @@ use clap::Args;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A verdict is computed from measured intervals and the rule beside the claim: holds, fails, reversed,
+Verdicts are computed from measured intervals and the claim's rule: holds, fails, reversed,
 undecided, cannot be measured here.
 
 Examples:
@@ -21,31 +21,31 @@ pub struct Reproduce {
     /// Show the experiments and stop.
     #[arg(long)]
     pub list: bool,
-    /// Less time and fewer worker processes: wider intervals, more that is undecided.
+    /// Less time and fewer worker processes: wider intervals, more undecided claims.
     #[arg(long)]
     pub quick: bool,
     /// Time for all experiments together [default: 30 s for most, 9 minutes at most].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<std::time::Duration>,
-    /// Lengths of a chain of buffers for 'chains', in place of the nine of 1996.
+    /// Lengths of a chain of buffers for 'chains', instead of the nine chains of 1996.
     #[arg(long, value_name = "LENGTHS")]
     pub chain: Option<String>,
-    /// Print a run of the history again.
+    /// Print a stored run again.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["ids", "quick", "budget", "chain", "list"])]
     pub from: Option<i64>,
-    /// Print the claims and tables as Markdown, the machine named.
+    /// Print the machine, claims and tables as Markdown.
     #[arg(long)]
     pub markdown: bool,
-    /// Do not keep the results.
+    /// Do not save the results.
     #[arg(long)]
     pub no_save: bool,
     /// Logical CPU to measure on [default: the last one allowed].
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,
-    /// Seconds without any progress after which a measurement counts as hung.
+    /// Seconds without progress after which a measurement counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
-    /// Repeats, then the lengths of a chain for 'chains', as its author's program took them: -- 8 1 3 1 3.
+    /// Repeats and lengths of a chain for 'chains', in the form of the original program: -- 8 1 3 1 3.
     #[arg(last = true, value_name = "REPEATS LENGTHS")]
     pub repeats_and_lengths: Vec<String>,
 }

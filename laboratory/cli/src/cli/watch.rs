@@ -7,14 +7,15 @@ use std::time::Duration;
 /// The options.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A screen of decayed estimates, redrawn every second: a row for each variant, a column for each dependence and address.
-A figure is the time of a call, the call included: a weighted median of rounds, where what came a half-life ago counts
-half. * marks the fastest of a column and what the A/A noise does not tell from it. With standard output redirected, a
-block of plain lines is printed every second instead. On quitting, or when something else is chosen, what was measured
-is kept as a run of 'carryline measure' with the same conditions.
+Shows decayed estimates, redrawn every second: a row for each variant, a column for each dependence
+and address. A figure is the gross time of a call: a median of rounds whose weight halves every
+half-life. * marks the fastest of a column and those within the A/A noise of it. With standard
+output redirected, a block of plain lines is printed every second instead. On quitting, or when
+something else is chosen, the results are saved as a run of 'carryline measure' with the same
+conditions.
 
 Keys: f family, z size, o offsets, c cache, s sort, u unit, p pause, r restart, up and down, h help, q quit.
-Upper-case letters go back.
+Upper-case letters step backwards.
 
 Examples:
   carryline watch
@@ -24,19 +25,19 @@ Examples:
 pub struct Watch {
     #[command(flatten)]
     pub subjects: Subjects,
-    /// Sizes of the calls, the first of them at first: see 'carryline measure --help' [default: 40].
+    /// Sizes of the calls, starting with the first: see 'carryline measure --help' [default: 40].
     #[arg(long, value_name = "SIZES")]
     pub sizes: Option<String>,
-    /// Where buffers begin, a column for each, two at most: N (0 to 4095), D:S, random [default: 0,1].
+    /// Offsets of the buffers, a column for each, two at most: N (0 to 4095), D:S, random [default: 0,1].
     #[arg(long, value_name = "OFFSETS", value_delimiter = ',')]
     pub offsets: Vec<String>,
-    /// State of the caches, the first of them at first: hot, cold:clflush, cold:evict, cold:arena [default: hot].
+    /// States of the caches, starting with the first: hot, cold:clflush, cold:evict, cold:arena [default: hot].
     #[arg(long, value_name = "STATES", value_delimiter = ',')]
     pub cache: Vec<String>,
     /// Time in which a sample loses half its weight.
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = parse_duration)]
     pub half_life: Duration,
-    /// End when every column has had so many rounds.
+    /// End when every column has had this many rounds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub rounds: Option<u64>,
     #[command(flatten)]

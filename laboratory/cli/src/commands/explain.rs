@@ -14,7 +14,7 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
         return match common.format {
             Format::Json => output::print(&serde_json::to_string_pretty(&json!({ "words": words }))?),
             Format::Table => output::print(&format!(
-                "Words that 'carryline explain WORD' explains:\n{}\n",
+                "Terms that 'carryline explain WORD' explains:\n{}\n",
                 carryline_report::text::wrap(&words.join(", "), output::style().width.or(Some(100)), 2)
             )),
         }
@@ -23,7 +23,7 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
     let word = args.word.join(" ");
     let Some(found) = explain::explain(&word) else {
         let near = did_you_mean(&explain::nearest(&word));
-        return Err(usage(format!("no explanation of '{word}'{near} ('carryline explain' lists all words)")));
+        return Err(usage(format!("no explanation of '{word}'{near} ('carryline explain' lists all terms)")));
     };
     match common.format {
         Format::Json => {

@@ -18,7 +18,7 @@ const EXPECTED: Duration = Duration::from_secs(40);
 /// Asks the compilers and prints what they do.
 pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     if !cfg!(target_arch = "x86_64") {
-        let note = "reading what compilers make is built for x86-64 only; nothing was asked";
+        let note = "analysing compiler output is supported on x86-64 only; no compiler was run";
         return print(&found(vec![], vec![], vec![note.to_owned()]), common);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -59,7 +59,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
         let known = answer.known.limits.get(&key).filter(|rows| !rows.is_empty()).cloned();
         if known.iter().flatten().any(|row| !row.sizes.is_empty()) {
             notes.push(format!(
-                "the times of {} {} are from an earlier run; --refresh takes them anew",
+                "the times of {} {} are from an earlier run; --refresh measures them again",
                 answer.compiler.name, answer.compiler.version
             ));
         }
@@ -87,7 +87,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
         }
         limits.extend(rows);
         if let Err(error) = cache.keep(&answer.known) {
-            notes.push(format!("what was found is not kept for the next time: {error}"));
+            notes.push(format!("the results cannot be cached: {error}"));
         }
     }
     progress.finish();

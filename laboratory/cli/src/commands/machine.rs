@@ -22,14 +22,15 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
 fn library_here(profile: &Profile) -> String {
     if !profile.is_measured() {
         return format!(
-            "the library has not been measured on this CPU model: it uses loops, never 'rep stosb' or 'rep movsb', and \
-             non-temporal stores from {} on where the caller says that nobody reads the bytes soon",
+            "the library has not been measured on this CPU model: it uses loops, never 'rep stosb' or \
+             'rep movsb', and non-temporal stores from {} on where the caller says that the bytes are \
+             not read soon",
             from(profile.zero_non_temporal_from_bytes)
         );
     }
     format!(
-        "the library knows this CPU as {}: 'rep stosb' {}, 'rep movsb' {}; where the caller says that nobody reads the bytes \
-         soon, non-temporal stores from {} (zero) and {} (copy) on",
+        "the library knows this CPU as {}: 'rep stosb' {}, 'rep movsb' {}; where the caller says that \
+         the bytes are not read soon, non-temporal stores from {} (zero) and {} (copy) on",
         profile.name,
         string(profile.rep_stosb_from_bytes),
         string(profile.rep_movsb_from_bytes),

@@ -82,7 +82,7 @@ fn record(word: &str) -> Result<(Which, PathBuf), Failure> {
 
 fn keep(work: &RealWork, which: Which, file: &Path, common: &Common) -> Result<(), Failure> {
     let Some(histogram) = work.served.histogram(which, &work.command) else {
-        output::note(&format!("{} is not written: no such call was served", file.display()), common);
+        output::note(&format!("{} was not written: no such call was served", file.display()), common);
         return Ok(());
     };
     std::fs::write(file, histogram).map_err(|error| usage(format!("--record {}: {error}", file.display())))
@@ -167,7 +167,7 @@ fn figures(figures: &[Figure]) -> Table {
 fn conclusion(work: &RealWork) -> String {
     let real = work.figures.iter().find(|figure| figure.metric == Metric::RealS);
     let Some((figure, ratio, floor)) = real.and_then(|f| Some((f, f.ratio?, f.floor?))) else {
-        return "Too little time passes to be compared.".to_owned();
+        return "The runs are too short to be compared.".to_owned();
     };
     if figure.verdict.is_none() {
         return "One pair of runs cannot say whether they differ.".to_owned();
@@ -182,11 +182,11 @@ fn conclusion(work: &RealWork) -> String {
             format!("The interposer costs {change} of real time, more than the floor of {floor}.")
         }
         _ if ratio.low <= 1.0 && ratio.high >= 1.0 => format!(
-            "No difference in real time: {change} is the median, but the rounds do not agree on which form takes less \
-             (floor {floor})."
+            "No difference in real time: the median is {change}, but the rounds disagree on which form \
+             is faster (floor {floor})."
         ),
         _ => format!(
-            "No difference in real time: {change} is not above the floor of {floor}, by which runs of one form differ."
+            "No difference in real time: {change} is not above the floor of {floor}, the difference between runs of one form."
         ),
     }
 }
@@ -200,20 +200,21 @@ fn agreement(work: &RealWork) -> String {
     let form = if *interposed { "A run with the interposer" } else { "A second run without the interposer" };
     let seen = match what {
         Difference::Exit { expected, found } => {
-            format!("DISAGREEMENT. {form} ends with {found}, the first run, without it, with {expected}.")
+            format!("DISAGREEMENT. {form} ends with {found}; the first run, without it, with {expected}.")
         }
         Difference::Output(place) => format!(
-            "DISAGREEMENT. {form} prints something else than the first, without it, from byte {} on (line {}): '{}' \
-             instead of '{}'.",
+            "DISAGREEMENT. {form} and the first run, without it, print different output from byte {} on \
+             (line {}): '{}' instead of '{}'.",
             place.byte, place.line, place.found, place.expected
         ),
     };
     let why = if *differs_by_itself {
-        "Without the interposer the command disagrees with itself too, as programs do that print times, process \
-         numbers or random names: this says nothing about the interposer. --ignore-output compares exit statuses alone."
+        "Runs without the interposer disagree too, as with programs that print times, process ids or \
+         random names: this says nothing about the interposer. --ignore-output compares exit statuses \
+         only."
     } else {
-        "Runs without the interposer agree: the interposer has changed what the program does, or the program shows its \
-         environment or its libraries."
+        "Runs without the interposer agree: the interposer changed the program's behaviour, or the \
+         program prints its environment or its libraries."
     };
     format!("{seen} {why}")
 }

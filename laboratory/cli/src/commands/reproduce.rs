@@ -35,7 +35,7 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
         let result = store.load_run(RunId(id)).map_err(|error| usage(error.to_string()))?;
         if result.experiments.is_empty() {
             return Err(usage(format!(
-                "run {id} holds no experiments; 'carryline history' lists the runs, and those of 'reproduce' have some"
+                "run {id} has no experiments; 'carryline history' lists the runs, and those of 'reproduce' have some"
             )));
         }
         return print(&result, args, common);
@@ -67,7 +67,7 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
     let status = print(&result, args, common)?;
     output::warn(&result.warnings, common);
     if let Some(id) = result.run_id {
-        output::note(&format!("kept as run {id}; 'carryline reproduce --from {id}' prints it again"), common);
+        output::note(&format!("saved as run {id}; 'carryline reproduce --from {id}' prints it again"), common);
     }
     Ok(if interrupt::requested() { status::INTERRUPTED } else { status })
 }
@@ -142,7 +142,7 @@ fn chain(args: &Reproduce) -> Result<Option<(u32, Vec<u32>)>, Failure> {
             let repeats =
                 repeats.parse().ok().filter(|n| (1..=MOST_REPEATS).contains(n)).ok_or_else(|| {
                     usage(format!(
-                        "'{repeats}' is no number of repeats from 1 to {MOST_REPEATS}; write: -- 8 1 3 1 3"
+                        "'{repeats}' is not a number of repeats from 1 to {MOST_REPEATS}; write: -- 8 1 3 1 3"
                     ))
                 })?;
             if lengths.is_empty() {

@@ -29,7 +29,7 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     // Paths in a home folder are not stored, lest a name be.
     if let Some(word) = words.iter().find(|word| word.contains("~/") || word.contains("/home/*")) {
         return Err(usage(format!(
-            "run {} names '{word}', which is not kept in full; repeat it by hand: {} --seed {}",
+            "run {} names '{word}', which is not stored in full; repeat it manually: {} --seed {}",
             args.id,
             words.join(" "),
             header.seed

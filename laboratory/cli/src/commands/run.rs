@@ -91,7 +91,7 @@ pub fn conclude(
         output::note(&format!("wrote {}", path.display()), common);
     }
     if let (Some(id), false) = (finished.result.run_id, common.quiet) {
-        output::note(&format!("kept as run {id}; 'carryline history --show {id}' prints it again"), common);
+        output::note(&format!("saved as run {id}; 'carryline history --show {id}' prints it again"), common);
     }
     for proof in &finished.wrong {
         eprintln!("carryline: {}", super::verify::sentence(proof));

@@ -1,4 +1,4 @@
-//! `carryline selftest`: the measuring, measured. A variant against itself must tie; a slow-down of about 5 % that was
+//! `carryline selftest`: the measuring, measured. A variant against itself must tie; a slowdown of about 5 % that was
 //! planted must be seen. Both rates are what anybody's trust in a ranking rests on.
 
 use crate::cli::{Common, Format, Selftest};
@@ -28,7 +28,7 @@ struct Found {
     /// A/A pairs judged, and those called different.
     pairs: u32,
     called_different: u32,
-    /// Planted slow-downs judged, and those called slower.
+    /// Planted slowdowns judged, and those called slower.
     planted: u32,
     called_slower: u32,
     /// The planted ratio as measured, median of all.
@@ -120,7 +120,7 @@ fn candidates(family: Family) -> Vec<&'static Variant> {
 }
 
 /// Situations with `pairs` A/A pairs to judge in all, besides the one in each that the floor comes from; and one more for
-/// each planted slow-down.
+/// each planted slowdown.
 fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
     let cold = if cfg!(target_arch = "x86_64") { "cold:clflush" } else { "cold:evict" };
     let kinds = [
@@ -173,7 +173,7 @@ fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
 
 fn one_size(text: &str) -> Result<Sizes, Failure> {
     let sizes = Sizes::parse_list(text).map_err(|error| usage(error.to_string()))?;
-    sizes.into_iter().next().ok_or_else(|| usage(format!("'{text}' is no size")))
+    sizes.into_iter().next().ok_or_else(|| usage(format!("'{text}' is not a size")))
 }
 
 impl Found {
@@ -213,8 +213,8 @@ impl Found {
         let percent = |part: u32, whole: u32| 100.0 * f64::from(part) / f64::from(whole.max(1));
         let mut text = format!(
             "{} runs\n\
-             A/A pairs called different: {} of {} ({:.1} %; at most 2 % are to be expected)\n\
-             planted slow-downs called slower: {} of {} ({:.1} %; at least 95 % are to be expected)\n",
+             A/A pairs reported different: {} of {} ({:.1} %; at most 2 % expected)\n\
+             planted slowdowns detected: {} of {} ({:.1} %; at least 95 % expected)\n",
             self.runs,
             self.called_different,
             self.pairs,
@@ -227,7 +227,7 @@ impl Found {
             (self.planted_ratio, self.floor_median, self.floor_largest)
         {
             text.push_str(&format!(
-                "planted slow-down as measured: {:+.1} % (median)\nnoise floor: {:.2} % (median), {:.2} % (largest)\n",
+                "planted slowdown as measured: {:+.1} % (median)\nnoise floor: {:.2} % (median), {:.2} % (largest)\n",
                 100.0 * (ratio - 1.0),
                 100.0 * median,
                 100.0 * largest

@@ -73,7 +73,7 @@ fn introduction(here: &Here, subjects: usize) -> String {
     let caches = here.caches;
     format!(
         "The machine: {}, {} CPUs, caches {} KiB, {} KiB, {} MiB.\n\
-         Proving {subjects} variants right, then measuring three situations; this takes about {} s.\n",
+         Verifying {subjects} variants, then measuring three situations; this takes about {} s.\n",
         cpu.brand.as_deref().unwrap_or("an unnamed CPU"),
         cpu.logical_cpus,
         caches.l1 >> 10,
@@ -87,7 +87,7 @@ fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
     let proved = finished.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Proved(_))).count();
     let mut text =
-        format!("The proof: {proved} of {} variants are right on every input tried", finished.proofs.len());
+        format!("Verification: {proved} of {} variants are correct on every input tried", finished.proofs.len());
     let others: Vec<String> = finished
         .proofs
         .iter()
@@ -106,10 +106,10 @@ fn story(finished: &Finished) -> Result<String, Failure> {
     text.push_str(
         "\nWhere to go from here:\n  \
          carryline run                        every situation, and what to use here\n  \
-         carryline verify                     the proof in full, with what is known to be wrong\n  \
+         carryline verify                     full verification, with known-bad routines\n  \
          carryline measure --sizes 40,1500    your own sizes, cache states, alignments\n  \
-         carryline list                       the variants and where they come from\n  \
-         carryline explain gross              what the words and warnings mean\n",
+         carryline list                       the variants and their origin\n  \
+         carryline explain gross              the meaning of terms and warnings\n",
     );
     Ok(text)
 }

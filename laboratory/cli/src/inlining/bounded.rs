@@ -103,7 +103,7 @@ fn failure(status: ExitStatus, text: &str) -> String {
     let line = lines.clone().find(|line| line.contains("error")).or_else(|| lines.next());
     match line {
         Some(line) => line.chars().take(LONGEST).collect(),
-        None => format!("it fails without a word ({status})"),
+        None => format!("it fails without a message ({status})"),
     }
 }
 

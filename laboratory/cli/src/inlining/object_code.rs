@@ -24,10 +24,10 @@ pub enum How {
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// No object file at all.
-    #[error("what it wrote is no object file: {0}")]
+    #[error("its output is not an object file: {0}")]
     NotAnObject(#[from] object::Error),
     /// For another kind of machine.
-    #[error("its object is for {0:?}, not for x86")]
+    #[error("its output is for {0:?}, not for x86")]
     OtherArchitecture(Architecture),
     /// Bytes that are no instruction.
     #[error("'{symbol}': no instruction at offset {offset:#x}")]

@@ -20,7 +20,7 @@ pub fn of_object(
             Some(by_size) => InliningRow { function: Some(function.name.to_owned()), ..of_sizes(&by_size) },
             None => InliningRow {
                 function: Some(function.name.to_owned()),
-                ..failure("the object lacks some of the functions that it was compiled from")
+                ..failure("the object lacks some of its source's functions")
             },
         }
     };

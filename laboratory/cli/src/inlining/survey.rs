@@ -64,7 +64,7 @@ pub fn survey(question: &Question<'_>) -> (Vec<Answer>, Vec<InliningRow>) {
     let asked = in_parallel(
         candidates,
         |index, candidate| candidate.ask(&question.folder.join(format!("version-{index}")), stop),
-        &|done| (question.progress)("asking compilers for their versions", done, candidates.len()),
+        &|done| (question.progress)("querying compiler versions", done, candidates.len()),
     );
     let mut compilers = Vec::new();
     let mut silent = Vec::new();
@@ -108,7 +108,7 @@ fn compile_all(question: &Question<'_>, compilers: Vec<Compiler>) -> Vec<Answer>
         |index, task| {
             let compiler = &compilers[task.compiler];
             if hung[task.compiler].load(Ordering::Relaxed) {
-                return Err("not tried: it did not end under other flags".to_owned());
+                return Err("not tried: it did not end with other flags".to_owned());
             }
             let scratch = question.folder.join(format!("probe-{index}"));
             let compiled = compile(compiler, &task.flags, &scratch, question);
@@ -195,7 +195,7 @@ fn attempt(
     let bytes = match std::fs::read(scratch.join(object)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(NoResult::Failed("it ends with success and writes no object".to_owned()));
+            return Err(NoResult::Failed("it succeeds but writes no object".to_owned()));
         }
         Err(error) => return Err(error.into()),
     };

@@ -115,7 +115,7 @@ impl Feed<'_> {
                 std::thread::sleep(REST);
                 continue;
             }
-            self.progress.say("a worker begins and proves");
+            self.progress.say("a worker starts and verifies");
             let plan = Plan {
                 replicates: 1,
                 most_replicates: 1,
@@ -147,7 +147,7 @@ impl Feed<'_> {
             proofs.extend(outcome.fallen.iter().cloned());
             tell(news(&outcome, !stopped));
             for how in &outcome.lost {
-                tell(Event::Remark(format!("a worker process ended {how}; the next goes on")));
+                tell(Event::Remark(format!("a worker process ended {how}; the next one continues")));
             }
             if kept {
                 join(&mut total, outcome);
@@ -171,7 +171,7 @@ impl Feed<'_> {
         let store = match store.transpose() {
             Ok(store) => store,
             Err(error) => {
-                tell(Event::Remark(format!("nothing is kept: {error}")));
+                tell(Event::Remark(format!("nothing is saved: {error}")));
                 None
             }
         };

@@ -13,11 +13,11 @@ pub const HELP: &[(&str, &str)] = &[
     ("s S", "sort by: the list, names, each column"),
     ("u U", "next, previous unit"),
     ("p", "pause and go on (also space)"),
-    ("r", "restart: forget what was measured"),
+    ("r", "restart: discard what was measured"),
     ("up down", "scroll by a row; page up, page down, home"),
     ("h", "this help (also ?)"),
-    ("q", "quit and keep the run"),
-    ("Ctrl-C", "stop at once; the run is kept as interrupted"),
+    ("q", "quit and save the run"),
+    ("Ctrl-C", "stop immediately; the run is saved as interrupted"),
 ];
 
 /// The same in one line.

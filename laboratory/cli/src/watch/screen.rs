@@ -40,10 +40,10 @@ fn help(width: usize) -> Vec<Line<'static>> {
     lines.extend(HELP.iter().map(|(keys, what)| Line::from(cut(&format!("  {keys:<8} {what}"), width))));
     lines.push(Line::default());
     for text in [
-        " Figures are times of one call, the call included. Each is a weighted median",
-        " of rounds, where what came a half-life ago counts half. * marks the fastest of",
-        " a column and what the noise does not tell from it. The noise is how far apart",
-        " the same routine under two names is.",
+        " Figures are gross times of one call: weighted medians of rounds whose weight",
+        " halves every half-life. * marks the fastest of a column and those within the",
+        " noise of it. The noise is the difference between two measurements of the same",
+        " routine.",
     ] {
         lines.push(Line::from(cut(text, width)));
     }

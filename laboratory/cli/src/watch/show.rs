@@ -77,7 +77,7 @@ impl Running<'_> {
     /// What came of it, and what it told last.
     fn join(self) -> Result<(Option<Finished>, Vec<Event>), Failure> {
         let finished = self.thread.join();
-        let finished = finished.unwrap_or_else(|_| Err(anyhow::anyhow!("the measuring gave up").into()))?;
+        let finished = finished.unwrap_or_else(|_| Err(anyhow::anyhow!("the measurement failed").into()))?;
         Ok((finished, self.events.try_iter().collect()))
     }
 }
@@ -255,7 +255,7 @@ impl Show<'_, '_> {
         self.take(events);
         if let Some(finished) = finished {
             if let (Some(id), false) = (finished.result.run_id, self.state.live.situations.is_empty()) {
-                self.state.remark = format!("kept as run {id}");
+                self.state.remark = format!("saved as run {id}");
             }
             self.last = Some(finished);
         }

@@ -248,7 +248,7 @@ pub mod tests {
             clock_s: 0.0,
             half_life_s: 20.0,
             now: "checksum 40 hot fenced".to_owned(),
-            remark: "kept as run 7".to_owned(),
+            remark: "saved as run 7".to_owned(),
         };
         for second in 1..=5_u32 {
             for column in 0..6 {
@@ -263,7 +263,7 @@ pub mod tests {
                     counted: false,
                 };
                 state.live.absorb(column as usize, &round);
-                state.live.lose(column as usize, 2, "it is made for 20 bytes alone");
+                state.live.lose(column as usize, 2, "it supports 20 bytes only");
             }
             state.tick(f64::from(second));
         }
@@ -278,7 +278,7 @@ pub mod tests {
         assert_eq!(rows[0].ticks, [20.0, 21.0, 30.0, 31.0, 40.0, 41.0].map(Some));
         assert_eq!(rows[1].ticks[0], Some(10.0));
         assert_eq!((rows[0].leads[0], rows[1].leads[0]), (false, true));
-        assert_eq!(rows[2].reason.as_deref(), Some("it is made for 20 bytes alone"));
+        assert_eq!(rows[2].reason.as_deref(), Some("it supports 20 bytes only"));
         assert_eq!(state.null(), [Some(4.0); 6]);
         let noise = state.noise()[0].expect("twins ran");
         assert!((noise - 0.002).abs() < 1e-9, "{noise}");

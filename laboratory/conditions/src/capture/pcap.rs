@@ -51,7 +51,7 @@ pub(super) fn read(stream: &mut Stream<impl Read>, magic: Vec<u8>, tally: &mut T
         let field: [u8; 4] = [buffer[8], buffer[9], buffer[10], buffer[11]];
         let captured = if big_endian { u32::from_be_bytes(field) } else { u32::from_le_bytes(field) };
         if captured > MOST_RECORD_BYTES {
-            let claim = format!("a record that claims {captured} captured bytes");
+            let claim = format!("a record with an impossible length of {captured} captured bytes");
             return Err((start, Fault::Damaged(claim)));
         }
         if !stream.append(&mut buffer, captured as usize)? {

@@ -126,11 +126,11 @@ fn next_block(
         _ => 12,
     };
     if len < least || !len.is_multiple_of(4) {
-        return damaged(format!("a block of type {kind:#x} that claims to be {len} bytes long"));
+        return damaged(format!("a block of type {kind:#x} with an impossible length of {len} bytes"));
     }
     let len_at_end = if least > 12 {
         if len > MOST_RECORD_BYTES {
-            return damaged(format!("a block of type {kind:#x} that claims to be {len} bytes long"));
+            return damaged(format!("a block of type {kind:#x} with an impossible length of {len} bytes"));
         }
         if !stream.append(block, len as usize - block.len())? {
             return Ok(false);

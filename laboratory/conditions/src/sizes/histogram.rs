@@ -74,7 +74,7 @@ fn parse(text: &str) -> Result<Vec<(u64, f64)>, Fault> {
         return Err((Place::File, "all weights are zero".to_owned()));
     }
     if !total.is_normal() {
-        return Err((Place::File, format!("the weights add up to {total}, which cannot be counted with")));
+        return Err((Place::File, format!("the sum of the weights, {total}, is too large")));
     }
     Ok(weights.into_iter().filter(|(_, weight)| *weight > 0.0).collect())
 }

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 /// The forms of one item of `--sizes`, with what they mean.
 pub const FORMS: &[(&str, &str)] = &[
     ("N", "always N bytes; 4K, 8M and 1G are binary multiples"),
-    ("LOW..HIGH", "every size from LOW to HIGH, both included, equally often"),
+    ("LOW..HIGH", "uniform from LOW to HIGH, inclusive"),
     ("fleet:NAME", "sizes of a production fleet: memcpy-, memmove- or memset- with A, B, D, L, M or Q"),
     ("histogram:FILE", "weights of size 0, 1, 2, ... on one line, or 'size,count' lines"),
     ("capture:FILE", "sizes of the packets in a pcap or pcapng file, as transport checksums see them"),
-    ("MIXED/period:N", "N sizes of any mixed form above, again and again in the same order"),
+    ("MIXED/period:N", "N sizes of any mixed form above, repeated in the same order"),
 ];
 
 const SOURCES: [&str; 3] = ["fleet", "histogram", "capture"];
@@ -174,7 +174,7 @@ fn split_period(word: &str) -> Result<(&str, Option<u32>), SizeError> {
     let Some((of, number)) = word.rsplit_once("/period:") else { return Ok((word, None)) };
     match number.parse::<u32>() {
         Ok(period) if (2..=MOST_PERIOD).contains(&period) => Ok((of, Some(period))),
-        _ => Err(not_a_period(word, &format!("'{number}' is no period"))),
+        _ => Err(not_a_period(word, &format!("'{number}' is not a period"))),
     }
 }
 
@@ -229,8 +229,8 @@ fn range(word: &str, low: &str, high: &str) -> Result<Draw, SizeError> {
     match (parse_bytes(low), parse_bytes(high)) {
         (Ok(low), Ok(high)) if low <= high => Ok(Draw::Uniform { low, high }),
         (Ok(_), Ok(_)) => wrong("it ends before it begins".to_owned(), vec![format!("{high}..{low}")]),
-        (Err(_), _) if low.is_empty() => wrong("it has no beginning".to_owned(), Vec::new()),
-        (_, Err(_)) if high.is_empty() => wrong("it has no end".to_owned(), Vec::new()),
+        (Err(_), _) if low.is_empty() => wrong("it has no lower end".to_owned(), Vec::new()),
+        (_, Err(_)) if high.is_empty() => wrong("it has no upper end".to_owned(), Vec::new()),
         (_, Err(reason)) | (Err(reason), _) => {
             let plain = high.trim_start_matches(['.', '=']);
             let meant = parse_bytes(low).is_ok() && plain != high && parse_bytes(plain).is_ok();

@@ -178,8 +178,8 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec
     let mut remarks = Vec::new();
     if work.served.processes == 0 {
         remarks.push(
-            "no process has loaded the interposer: a static program, one with raised privileges, or one that clears \
-             its environment is not affected by it; both forms are the same"
+            "no process loaded the interposer: a static program, one with elevated privileges, or one \
+             that clears its environment is not affected by it; both forms are identical"
                 .to_owned(),
         );
     } else if work.served.calls == 0 {
@@ -189,14 +189,14 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec
         remarks.push(format!("the command ends with {} in both forms", work.exit_status));
     }
     if outputs.error_differs() {
-        remarks.push("what the runs print on standard error differs; it is not compared".to_owned());
+        remarks.push("the runs' standard error differs; it is not compared".to_owned());
     }
     let overlapping: u64 =
         work.served.rows.iter().filter(|row| row.must_not_overlap()).map(|row| row.overlapping).sum();
     if overlapping > 0 {
         remarks.push(format!(
-            "{overlapping} calls of memcpy or mempcpy have source and destination overlap, which ISO C does not allow; \
-             the interposer serves them as memmove"
+            "{overlapping} calls of memcpy or mempcpy have overlapping source and destination, which ISO \
+             C does not allow; the interposer serves them as memmove"
         ));
     }
     let own_peak = child::own_peak_memory_bytes();
@@ -208,7 +208,7 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec
         );
     }
     if (1..5).contains(&rounds.len()) {
-        remarks.push("so few rounds tell little about noise; 7 or more are better (--runs)".to_owned());
+        remarks.push("too few rounds to estimate the noise; 7 or more are better (--runs)".to_owned());
     }
     remarks
 }

@@ -137,7 +137,7 @@ fn unread(name: &str) -> String {
 fn family(word: &str, option: &str) -> Result<usize, Failure> {
     FAMILIES.iter().position(|family| family.name() == word).ok_or_else(|| {
         let near = did_you_mean(&nearest(word, FAMILIES.map(Family::name)));
-        usage(format!("{option}: '{word}' is no family that the interposer serves (zero, copy){near}"))
+        usage(format!("{option}: '{word}' is not a family that the interposer serves (zero, copy){near}"))
     })
 }
 
@@ -185,7 +185,7 @@ fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
             let found = places.into_iter().find(|file| file.is_file());
             let Some(found) = found else {
                 return Err(usage(format!(
-                    "{INSTALLED} is neither beside the program ({}) nor in ../lib; 'cargo build -p carryline-preload' \
+                    "{INSTALLED} is neither next to the program ({}) nor in ../lib; 'cargo build -p carryline-preload' \
                      or 'cargo xtask install --prefix DIR' builds it, --preload PATH names it",
                     folder.display()
                 )));

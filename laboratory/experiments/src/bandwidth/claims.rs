@@ -31,19 +31,19 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "no-read-before-write-doubles-zeroing",
-        "writing without a read before it roughly doubles the speed of zeroing",
+        "writing without reading first roughly doubles the speed of zeroing",
         "'roughly double', quoted",
         Rule::between("non-temporal write", "cached write", 1.7, 2.3),
     ),
     Claim::new(
         "no-read-before-write-helps-copies",
-        "writing without a read before it makes copies about half as fast again",
+        "writing without reading first makes copies about 1.5 times as fast",
         "'about 50 %', quoted",
         Rule::between("non-temporal copy", "cached copy", 1.3, 1.7),
     ),
     Claim::new(
         "reads-beat-cached-writes",
-        "reads move half as much again as cached writes",
+        "reads move 1.5 times as much as cached writes",
         "1/2 against 1/3",
         Rule::between("read", "cached write", 1.3, 1.7),
     ),

@@ -17,7 +17,7 @@ use probe::{PASSES, on_the_bus};
 pub static EXPERIMENT: Experiment = Experiment {
     id: "bandwidth",
     source: "evans-2003",
-    title: "What share of the memory's bandwidth reads and writes reach",
+    title: "Share of the memory bandwidth that reads and writes reach",
     weight: 0.6,
     claims: CLAIMS,
     probe: Some(&probe::PROBE),
@@ -35,8 +35,8 @@ pub(super) fn uncached_bytes(context: &Context<'_>) -> Result<u64, Failure> {
     if bytes < 2 * context.here.caches.l3 {
         let (need, l3) = ((2 * context.here.caches.l3) >> 20, context.here.caches.l3 >> 20);
         return Err(context.impossible(format!(
-            "a buffer that no cache holds needs {need} MiB (the last level has {l3}), and a quarter of the free memory \
-             is {} MiB",
+            "a buffer larger than every cache needs {need} MiB (the last level has {l3}), and a quarter \
+             of the free memory is {} MiB",
             free >> 20
         )));
     }

@@ -113,7 +113,7 @@ fn given(context: &Context<'_>, lengths: &[u32], outcome: &mut Outcome) -> Resul
     let mut draws = context.chain_repeats;
     if bytes > LONG_BYTES && draws > 2 {
         draws = 2;
-        outcome.notes.push(format!("A chain of more than {LONG_BYTES} bytes is laid out twice."));
+        outcome.notes.push(format!("Chains of more than {LONG_BYTES} bytes have two layouts."));
     }
     let chains = [("given", lengths)];
     let found = measure(context, &chains, draws, 1.0)?;
@@ -183,10 +183,10 @@ impl Found {
         outcome.figures.add_or_reason("draws that disagree", counted.ok_or_else(reason));
         let unusable = self.special.facts.first().and_then(|facts| facts["unusable"].as_array());
         for pair in unusable.into_iter().flatten() {
-            outcome.notes.push(format!("{} takes no part: {}.", text(&pair[0]), text(&pair[1])));
+            outcome.notes.push(format!("{} is left out: {}.", text(&pair[0]), text(&pair[1])));
         }
         if let Some(reason) = &self.special.reason {
-            outcome.notes.push(format!("Not all was measured: {reason}."));
+            outcome.notes.push(format!("Partly measured: {reason}."));
         }
     }
 

@@ -5,8 +5,8 @@ use carryline_results::claims::{Claim, Rule};
 /// The claims.
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
-        "odd-is-dear",
-        "handling odd addresses apart makes them at least 1.5 times as dear",
+        "odd-addresses-are-slow",
+        "handling odd addresses separately makes them at least 1.5 times as slow",
         "19.2 against 11.1 cycles",
         Rule::at_least("baseline, chained, odd", "baseline, chained, even", 1.5),
     ),
@@ -18,7 +18,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "odd-needs-nothing",
-        "without that handling an odd address costs what an even one does",
+        "without that handling an odd address costs the same as an even one",
         "11.1 and 11.1 cycles",
         Rule::between("odd removed, chained, odd", "odd removed, chained, even", 0.95, 1.05),
     ),
@@ -30,7 +30,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "dead-code-pays",
-        "one block of 40 bytes in place of 32 and 8 takes at most 0.95 of the time",
+        "one block of 40 bytes instead of 32 and 8 takes at most 0.95 of the time",
         "11.1 -> 9.1 cycles",
         Rule::at_most("dead code, chained, even", "odd removed, chained, even", 0.95),
     ),
@@ -42,7 +42,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "adx-pays",
-        "two chains by adcx and adox beat one by at least 1.3 times",
+        "two chains by adcx and adox are at least 1.3 times as fast as one",
         "9.1 -> 6.1 cycles",
         Rule::at_least("dead code, chained, even", "adx, chained, even", 1.3),
     ),
@@ -66,13 +66,13 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "two-streams-throughput",
-        "two streams beat one chain also where calls do not wait for each other",
+        "two streams beat one chain for independent calls too",
         "9.1 -> 6.1 cycles, in a chain of calls",
         Rule::at_least("dead code, independent, even", "two streams, independent, even", 1.0),
     ),
     Claim::new(
         "zero-sum-throughput",
-        "leaving out the seed beats two streams 1.3 times also where calls do not wait for each other",
+        "leaving out the seed is 1.3 times as fast as two streams for independent calls too",
         "6.1 -> 4.0 cycles, in a chain of calls",
         Rule::at_least("two streams, independent, even", "zero sum, independent, even", 1.3),
     ),
@@ -93,13 +93,13 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "baseline-is-right",
-        "the baseline that all steps are held against sums rightly at odd addresses",
+        "the baseline of all steps sums correctly at odd addresses",
         "sums printed, never compared",
         Rule::value_at_most("baseline's share of wrong sums", 0.0),
     ),
     Claim::new(
         "listing-is-right",
-        "the listing of two streams sums rightly",
+        "the listing of two streams sums correctly",
         "sums printed, never compared",
         Rule::value_at_most("listing's share of wrong sums", 0.0),
     ),

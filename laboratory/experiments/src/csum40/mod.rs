@@ -50,10 +50,10 @@ const fn step(
 }
 
 const STEPS: [Step; 8] = [
-    step("baseline", "any length, odd addresses apart", [11.1, 19.2], Some([19.1, 26.9])),
+    step("baseline", "any length, odd addresses handled separately", [11.1, 19.2], Some([19.1, 26.9])),
     step("specialised", "the length fixed at 40", [11.1, 19.2], Some([18.2, 26.9])),
     step("odd removed", "odd addresses like any other", [11.1, 11.1], Some([18.4, 18.8])),
-    step("dead code", "one block of 40, one carry brought around", [9.1, 9.1], Some([14.0, 15.2])),
+    step("dead code", "one block of 40, one end-around carry", [9.1, 9.1], Some([14.0, 15.2])),
     step("adx", "two chains, by adcx and adox", [6.1, 6.1], Some([15.8, 17.8])),
     step("two streams", "two chains, by adc alone", [6.1, 6.1], Some([16.3, 16.5])),
     step("train 32", "ten 32-bit words in four trains", [5.7, 5.8], None),
@@ -95,7 +95,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 /// The article's table: a row for each step.
 fn story(figures: &Figures) -> TableResult {
     let mut table = TableResult::new(
-        "The story, a row for each step: each sum fed into the next call, inlined",
+        "The steps, a row each: each sum is the seed of the next call, inlined",
         &[
             ("step", ""),
             ("what was done", ""),
@@ -132,7 +132,7 @@ fn story(figures: &Figures) -> TableResult {
 /// What the article's one column holds together: every mode on its own.
 fn modes(figures: &Figures) -> TableResult {
     let mut table = TableResult::new(
-        "Every mode on its own, inlined; fenced: less the empty loop's, as published",
+        "Each mode, inlined; fenced: minus the empty loop, as published",
         &[
             ("step", ""),
             ("chained even", "cycles"),
@@ -176,7 +176,7 @@ fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let measured = context.measure(situations, 0.55)?;
     let mut table = TableResult::new(
-        "Called through a pointer, the call included; fenced: less the null call",
+        "Called through a pointer, gross; fenced: minus the null call",
         &[
             ("variant", ""),
             ("chained even", "cycles"),
@@ -209,7 +209,7 @@ fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
 /// The two forms that the article got wrong, with the input that shows it.
 fn known_bad(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut table = TableResult::new(
-        format!("What the article never compared: its sums, over {TRIALS} random messages and seeds"),
+        format!("Correctness of the sums, which the article did not check: over {TRIALS} random messages and seeds"),
         &[("variant", ""), ("wrong", "share"), ("proof", ""), ("smallest input found", "")],
     );
     for (proof, share) in context
@@ -229,7 +229,7 @@ fn caught(proof: &Proof) -> (&'static str, String) {
     match &proof.verdict {
         Verdict::Wrong(found) => ("wrong, as known", found.sentence.clone()),
         Verdict::Crashed(found) | Verdict::TimedOut(found) => ("died", found.sentence.clone()),
-        Verdict::Proved(_) => ("NOT caught", "declared wrong, and yet nothing wrong was found".to_owned()),
+        Verdict::Proved(_) => ("NOT caught", "marked known-bad, but no failing input was found".to_owned()),
         Verdict::Unsupported(reason) | Verdict::NotProved(reason) => ("not proved", reason.clone()),
     }
 }
@@ -242,8 +242,8 @@ fn headline(figures: &Figures) -> String {
     let pair = |mode| value("dead code", mode).zip(value("two streams", mode));
     match pair("chained").zip(pair("independent")) {
         Some(((chained, chained_two), (independent, independent_two))) => format!(
-            "One chain against two streams: {chained} against {chained_two} cycles where each sum feeds the next \
-             call, {independent} against {independent_two} where calls are independent: the published column is \
+            "One chain against two streams: {chained} against {chained_two} cycles where each sum is the \
+             seed of the next call, {independent} against {independent_two} where calls are independent: the published column is \
              latency through the seed, not throughput."
         ),
         None => "One chain against two streams could not be measured both ways.".to_owned(),

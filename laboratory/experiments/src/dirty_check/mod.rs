@@ -19,7 +19,7 @@ use probe::{BLOCKS, DIRTY, STATES, VARIANTS, name};
 pub static EXPERIMENT: Experiment = Experiment {
     id: "dirty-check",
     source: "evans-2003",
-    title: "Zeroing only what is not zero already",
+    title: "Zeroing only what is not already zero",
     weight: 0.5,
     claims: CLAIMS,
     probe: Some(&probe::PROBE),
@@ -41,7 +41,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         outcome.plots.push(curve(&outcome, state));
         outcome.notes.push(match &even {
             Ok(share) => format!(
-                "{state}: the look costs as much as stosl once {:.0} % of the blocks are dirty ({:.0} to {:.0}).",
+                "{state}: the check costs as much as stosl once {:.0} % of the blocks are dirty ({:.0} to {:.0}).",
                 share.value(),
                 share.estimate().low,
                 share.estimate().high
@@ -51,8 +51,8 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         outcome.figures.add_or_reason(format!("break-even share, {state}"), even);
     }
     outcome.notes.push(
-        "State before each sample: dirty blocks drawn anew and filled with random bytes, the others zero; then hot is 4 \
-         pages read once more, cold is 64 pages with every line flushed. Calls go through a pointer."
+        "State before each sample: dirty blocks redrawn and filled with random bytes, the others zero; \
+         hot: 4 pages read once more, cold: 64 pages with every line flushed. Calls go through a pointer."
             .to_owned(),
     );
     Ok(outcome)
@@ -74,8 +74,8 @@ fn break_even(found: &Probed, state: &str, seed: u64) -> Result<Figure, String> 
     })
     .filter(|_| share(&medians).is_some())
     .ok_or_else(|| match medians.first() {
-        Some(first) if *first >= 0.0 => "the look costs more than stosl whatever is dirty".to_owned(),
-        _ => "the look costs less than stosl whatever is dirty".to_owned(),
+        Some(first) if *first >= 0.0 => "the check costs more than stosl at every share of dirty blocks".to_owned(),
+        _ => "the check costs less than stosl at every share of dirty blocks".to_owned(),
     })
 }
 

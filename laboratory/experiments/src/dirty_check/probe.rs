@@ -18,7 +18,7 @@ use std::rc::Rc;
 /// See the module.
 pub static PROBE: Probe = Probe {
     name: "dirty_check",
-    what: "pages zeroed with and without a look first, by share of dirty blocks",
+    what: "pages zeroed with and without a check first, by share of dirty blocks",
     start,
 };
 

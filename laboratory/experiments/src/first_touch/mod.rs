@@ -30,11 +30,11 @@ fn about(series: &str) -> (&'static str, Option<f64>) {
         "write first" => ("untouched; frames flushed", Some(12000.0)),
         "write first again" => ("the same, for the noise floor", None),
         "write first, frames hot" => ("untouched; frames just written", None),
-        "read first" => ("untouched: maps the page of zeros", None),
-        "write after read" => ("the page of zeros mapped", None),
-        "read, then write" => ("the two before together", None),
-        "ready page" => ("exists in a file, hot or cold alike; not mapped", Some(1000.0)),
-        "clearing" => ("write first less ready page", Some(11000.0)),
+        "read first" => ("untouched: maps the zero page", None),
+        "write after read" => ("the zero page mapped", None),
+        "read, then write" => ("the two rows above together", None),
+        "ready page" => ("exists in a file, hot or cold; not mapped", Some(1000.0)),
+        "clearing" => ("write first minus ready page", Some(11000.0)),
         "copy on write" => ("private mapping of a page with data; frames flushed", None),
         "populate" => ("untouched; one call for all; frames flushed", None),
         "map alone" => ("the call without the pages", None),
@@ -85,7 +85,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     if let (Some(entry), Some(all)) = (outcome.figures.get("ready page"), outcome.figures.get("write first"))
     {
         outcome.notes.push(format!(
-            "The entry is {:.0} % of a first write here, the clearing of a cold page the rest; in 2000 it was 8 %.",
+            "The kernel entry is {:.0} % of a first write here, the clearing of a cold page the rest; in 2000 it was 8 %.",
             100.0 * entry.value() / all.value()
         ));
     }
@@ -94,7 +94,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     outcome.notes.push(match strays.iter().map(|n| n.as_u64()).sum::<Option<u64>>() {
         Some(strays) => format!("Pages found mapped that should have been untouched: {strays}."),
         None => {
-            "Whether pages were untouched cannot be checked here: /proc/self/pagemap is closed.".to_owned()
+            "Whether pages were untouched cannot be checked here: /proc/self/pagemap is not readable.".to_owned()
         }
     });
     Ok(outcome)

@@ -100,7 +100,7 @@ fn huge() -> Result<Arena, String> {
     match arena.huge_bytes() {
         Some(bytes) if bytes >= HUGE_BYTES => Ok(arena),
         Some(_) => {
-            Err("the kernel gave no huge page (transparent huge pages are off, or memory is in pieces)"
+            Err("the kernel gave no huge page (transparent huge pages are off, or memory is fragmented)"
                 .into())
         }
         None => Err("the kernel does not say whether a page is huge".into()),

@@ -7,19 +7,19 @@ use carryline_results::claims::{Claim, Rule};
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
         id: "order-decides",
-        text: "number 1, 4 KB by rep stosl, costs at least 4 times as much run first as run last, where it was run",
+        text: "number 1, 4 KB by rep stosl, costs at least 4 times as much when run first as when run last, its original place",
         published: "847 cycles, in the order 4, 3, 2, 1",
         rule: Rule::at_least("1 at place 1", "1 at place 4", 4.0),
     },
     Claim {
         id: "first-pays-the-fault",
-        text: "what runs first pays for the page, whatever its number: 3 run first costs what 4 does",
+        text: "whatever runs first pays for the page: 3 run first costs as much as 4",
         published: "33 and 12000 cycles, in the order 4, 3, 2, 1",
         rule: Rule::between("3 at place 1", "4 at place 1", 0.8, 1.25),
     },
     Claim {
         id: "both-are-hot",
-        text: "numbers 1 and 2 of the original order are the times of clearing what is cached",
+        text: "numbers 1 and 2 of the original order are the times of clearing cached memory",
         published: "847 and 915 cycles under Linux",
         rule: Rule::All(&[
             Rule::between("order 4321: 1", "rep stosl, hot", 0.8, 1.25),
@@ -27,14 +27,14 @@ pub(super) const CLAIMS: &[Claim] = &[
         ]),
     },
     Claim {
-        id: "cold-clear-is-dear",
-        text: "clearing 4 KB that are not cached costs at least 5 times as much, until all is in the cache",
+        id: "cold-clear-is-slow",
+        text: "clearing 4 KB that are not cached costs at least 5 times as much, measured until all stores are in the cache",
         published: "11000 against 1030 cycles under FreeBSD",
         rule: Rule::at_least("bzero, cold, drained", "bzero, hot, drained", 5.0),
     },
     Claim {
         id: "second-write-is-free",
-        text: "number 3 is the clock's own cost and little else",
+        text: "number 3 is little more than the cost of the clock",
         published: "33 cycles, 32 of them the clock's",
         rule: Rule::at_most("order 4321: 3", CLOCK, 1.1),
     },
@@ -46,7 +46,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
     Claim {
         id: "nine-tenths-are-clearing",
-        text: "the entry, all but the clearing, is at most a tenth of the first write to a page",
+        text: "everything but the clearing is at most a tenth of the first write to a page",
         published: "1000 of 12000 cycles",
         rule: Rule::at_most("write, ready page not mapped", "first write, frame cold", 0.1),
     },

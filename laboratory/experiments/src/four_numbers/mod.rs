@@ -19,7 +19,7 @@ use probe::{CLOCK, STATES, ZEROED_BYTES, name, name_at, orders};
 pub static EXPERIMENT: Experiment = Experiment {
     id: "four-numbers",
     source: "torvalds-2000",
-    title: "The four numbers, and what their order hides",
+    title: "The four numbers, and the effect of their order",
     weight: 0.7,
     claims: CLAIMS,
     probe: Some(&probe::PROBE),
@@ -48,7 +48,7 @@ const NUMBERS: [Number; 4] = [
         what: "4 KB by bzero",
         linux: 915.0,
         freebsd: 11000.0,
-        finds: "the page as the kernel cleared it: hot if for 4, cold if long before",
+        finds: "the page as the kernel cleared it: hot if cleared for 4, cold if long before",
     },
     Number {
         number: 3,
@@ -62,7 +62,7 @@ const NUMBERS: [Number; 4] = [
         what: "first write to an unused page",
         linux: 12000.0,
         freebsd: 5000.0,
-        finds: "a page not mapped: a fault, and a cold frame to clear",
+        finds: "an unmapped page: a fault, and a cold frame to clear",
     },
 ];
 
@@ -94,10 +94,10 @@ fn cycles(figures: &Figures, name: &str) -> Datum {
 
 fn original(figures: &Figures) -> TableResult {
     let mut table = TableResult::new(
-        "In the original order 4, 3, 2, 1 on one page after the other, the clock included",
+        "In the original order 4, 3, 2, 1 on successive pages, including the clock",
         &[
             ("number", ""),
-            ("what it says it is", ""),
+            ("claimed meaning", ""),
             ("Linux, 2000", "cycles"),
             ("FreeBSD, 2000", "cycles"),
             ("here", "cycles"),
@@ -119,7 +119,7 @@ fn original(figures: &Figures) -> TableResult {
 
 fn by_order(figures: &Figures) -> TableResult {
     let mut table = TableResult::new(
-        "In every order, each on untouched pages of its own",
+        "In every order, each on its own untouched pages",
         &[("order", ""), ("(1)", "cycles"), ("(2)", "cycles"), ("(3)", "cycles"), ("(4)", "cycles")],
     );
     let mut all = orders();
@@ -136,7 +136,7 @@ fn by_order(figures: &Figures) -> TableResult {
 
 fn by_place(figures: &Figures) -> TableResult {
     let mut table = TableResult::new(
-        "By place: the mean over the six orders that have a number there",
+        "By place: the mean over the six orders with the number at that place",
         &[("number", ""), ("first", "cycles"), ("second", "cycles"), ("third", "cycles"), ("last", "cycles")],
     );
     for number in 1..=4 {
@@ -149,7 +149,7 @@ fn by_place(figures: &Figures) -> TableResult {
 
 fn by_state(figures: &Figures, special: &Probed) -> TableResult {
     let mut table = TableResult::new(
-        "With the state of each made and stated (cold: flushed line by line)",
+        "With each state prepared explicitly (cold: flushed line by line)",
         &[("what, and its state", ""), ("published", "cycles"), ("here", "cycles"), ("here", "ns")],
     );
     for state in STATES.map(|state| state.name) {
@@ -197,14 +197,14 @@ fn widths(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
 
 fn notes(outcome: &mut Outcome, special: &Probed) {
     if let Some(reason) = &special.reason {
-        outcome.notes.push(format!("Not all of it could be measured: {reason}."));
+        outcome.notes.push(format!("Partly measured: {reason}."));
     }
     if let Some(facts) = special.facts.first() {
         outcome.notes.push(format!(
-            "In the first worker process {} pages were written first in some order: {} of them were mapped before, and \
-             they took {} faults.",
+            "In the first worker process {} pages were written first in some order: {} of them were \
+             already mapped, and they took {} faults.",
             facts["first writes"],
-            facts["of pages that were mapped before"].as_u64().map_or("it is not known how many".to_owned(), |n| n.to_string()),
+            facts["of pages that were mapped before"].as_u64().map_or("an unknown number".to_owned(), |n| n.to_string()),
             facts["faults"],
         ));
         match facts["frames given back, and got again"].as_array() {
@@ -213,16 +213,17 @@ fn notes(outcome: &mut Outcome, special: &Probed) {
                 pair[0], pair[1]
             )),
             None => outcome.notes.push(
-                "Whether a fault gets the frame just given back, flushed, cannot be seen here: the kernel shows frames to \
-                 the administrator alone. It keeps them in a list, the last first."
+                "Whether a fault gets the frame just given back, flushed, is not visible here: the \
+                 kernel shows frames only to root. It reuses the most recently freed frame first."
                     .to_owned(),
             ),
         }
     }
     outcome.notes.push(
-        "A time ends when the stores have left the pipeline; where 'drained' is said, when they are in the cache. A store \
-         buffer of today holds a page's worth of wide stores. For a state each page is given back just before its fault, \
-         for the orders all of them together, which leaves the kernel's own lines warmer."
+        "A time ends when the stores have left the pipeline; if marked 'drained', when they are in the \
+         cache. A modern store buffer holds a page's worth of wide stores. For states, each page is \
+         given back just before its fault; for orders, all of them together, which leaves the kernel's \
+         own lines warmer."
             .to_owned(),
     );
 }

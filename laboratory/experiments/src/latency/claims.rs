@@ -6,19 +6,19 @@ use carryline_results::claims::{Claim, Rule};
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "l1-takes-1-ns",
-        "the first level answers in 1 ns, give or take a quarter",
+        "the first level answers in 1 ns, within 25 %",
         "1 ns",
         Rule::Value { figure: "L1, ns", at_least: Some(0.75), at_most: Some(1.25) },
     ),
     Claim::new(
         "l2-takes-4.5-ns",
-        "the second level answers in 4.5 ns, give or take a quarter",
+        "the second level answers in 4.5 ns, within 25 %",
         "4.5 ns",
         Rule::Value { figure: "L2, ns", at_least: Some(3.38), at_most: Some(5.63) },
     ),
     Claim::new(
         "memory-takes-16-ns",
-        "memory answers in 16.3 ns, give or take a quarter",
+        "memory answers in 16.3 ns, within 25 %",
         "16.3 ns, doubted",
         Rule::Value { figure: "memory, ns", at_least: Some(12.2), at_most: Some(20.4) },
     ),
@@ -30,7 +30,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "third-level-taken-for-memory",
-        "16.3 ns, give or take a quarter, is what the third level takes",
+        "16.3 ns, within 25 %, is what the third level takes",
         "16.3 ns, 'old lmbench doesn't understand L3'",
         Rule::Value { figure: "L3, ns", at_least: Some(12.2), at_most: Some(20.4) },
     ),

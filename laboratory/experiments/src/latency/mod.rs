@@ -42,15 +42,15 @@ fn most_bytes(caches: &CacheSizes, free_bytes: u64, budget: Duration) -> u64 {
 fn rung(level: &str, caches: &CacheSizes, sizes: &[u64]) -> Result<u64, String> {
     let largest = |most: u64, least: u64| {
         let fits = sizes.iter().rev().find(|size| **size <= most && **size >= least);
-        fits.copied().ok_or_else(|| format!("no buffer lies in {level} alone"))
+        fits.copied().ok_or_else(|| format!("no buffer fits only {level}"))
     };
     match level {
         "L1" => largest(caches.l1 / 2, 0),
         "L2" => largest(caches.l2 / 2, 2 * caches.l1),
-        "L3" if caches.l3 <= caches.l2 => Err("the machine reports no third level".to_owned()),
+        "L3" if caches.l3 <= caches.l2 => Err("the machine reports no third cache level".to_owned()),
         "L3" => largest(caches.l3 / 4, 2 * caches.l2),
         _ => largest(u64::MAX, 2 * caches.l3)
-            .map_err(|_| "memory or time is too short for a buffer of twice the last level".to_owned()),
+            .map_err(|_| "not enough memory or time for a buffer of twice the last level".to_owned()),
     }
 }
 
@@ -85,14 +85,15 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 
 fn notes(outcome: &mut Outcome, found: &Probed, caches: &CacheSizes, last: u64) {
     outcome.notes.push(
-        "State: lines written in the order of addresses, and walked once around untimed where the second level could hold \
-         a part of them; 8192 loads, each of which needs the one before. On 4 KB pages the cost of translations is in the \
-         figures. A rise is found in what a buffer's second half adds, as its first may still be cached."
+        "State: lines written in address order, and walked once untimed where the second level could \
+         hold a part of them; 8192 dependent loads. On 4 KB pages the figures include the cost of \
+         translations. Rises are detected in the marginal latency of a buffer's second half, as its \
+         first half may still be cached."
             .to_owned(),
     );
     if last < 4 * caches.l3 {
         outcome.notes.push(format!(
-            "The ladder ends at {} MiB, short of four times the last level ({} MiB), for want of memory or time.",
+            "The ladder ends at {} MiB, short of four times the last level ({} MiB), for lack of memory or time.",
             last >> 20,
             (4 * caches.l3) >> 20
         ));
@@ -161,7 +162,7 @@ fn rungs(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableResult {
 /// The caches that show in each ladder, beside those that the machine reports.
 fn caches_found(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableResult {
     let mut table = TableResult::new(
-        "Rises of the ladder beside the caches that CPUID or the kernel reports",
+        "Rises of the ladder and the caches that CPUID or the kernel reports",
         &[
             ("pages", ""),
             ("rises beyond", "bytes"),

@@ -130,7 +130,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     });
     outcome.notes.push(format!("The lengths drawn here: {}.", drawn.collect::<Vec<_>>().join("; ")));
     if let Some(reason) = &found.special.reason {
-        outcome.notes.push(format!("Not all was measured: {reason}."));
+        outcome.notes.push(format!("Partly measured: {reason}."));
     }
     Ok(outcome)
 }

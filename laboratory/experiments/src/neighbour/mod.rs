@@ -18,7 +18,7 @@ use probe::{MODES, VICTIMS, name, name_of_rate};
 pub static EXPERIMENT: Experiment = Experiment {
     id: "neighbour",
     source: "torvalds-2000",
-    title: "A core that zeroes pages, and the work on another",
+    title: "A core that zeroes pages, and its effect on another",
     weight: 0.8,
     claims: CLAIMS,
     probe: Some(&probe::PROBE),
@@ -41,7 +41,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         match (&special.reason, special.facts.first()) {
             (Some(reason), None) => return Err(context.impossible(reason)),
             (Some(reason), _) => {
-                outcome.notes.push(format!("{title}: not all of it could be measured: {reason}."))
+                outcome.notes.push(format!("{title}: partly measured: {reason}."))
             }
             (None, Some(facts)) if !said => {
                 outcome.notes.push(where_they_ran(facts));
@@ -73,9 +73,9 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 
 fn where_they_ran(facts: &serde_json::Value) -> String {
     let same = if facts["same core"] == true {
-        "the two share a core, so execution units and the nearest caches are shared too"
+        "the two share a core, and so execution units and the nearest caches"
     } else {
-        "another core, as far as the kernel tells"
+        "another core, according to the kernel"
     };
     format!(
         "The victim ran on CPU {}, its neighbour on CPU {}: {same}. Each has {} MiB. The document gives no figures.",

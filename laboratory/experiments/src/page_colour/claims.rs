@@ -7,13 +7,13 @@ use carryline_results::claims::{Claim, Rule};
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "ordered-frames-help-writes",
-        "frames in order make the benchmark of writes a quarter faster or more than frames at random",
+        "frames in order make the write benchmark at least 25 % faster than random frames",
         "+33 %",
         Rule::at_least("write, frames at random", "write, frames in order", 1.25),
     ),
     Claim::new(
         "real-work-gains-nothing",
-        "in real work the colour of pages gains nothing",
+        "in real work page colouring gains nothing",
         "0 %",
         Rule::between(REAL_WORK, "real work as it is", 0.99, 1.01),
     ),

@@ -28,12 +28,12 @@ pub static EXPERIMENT: Experiment = Experiment {
 
 const PAGE_BYTES: f64 = 4096.0;
 /// What cannot be measured by a program that runs on somebody else's kernel.
-const REAL_WORK: &str = "real work under another page allocator";
+const REAL_WORK: &str = "real work with another page allocator";
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let reason =
-        "a program cannot change the kernel's page allocator, which a world would have to be built under";
+        "this needs a build of a whole system under a kernel with another page allocator, which a program cannot change";
     outcome.figures.missing(REAL_WORK, reason);
     outcome.figures.missing("real work as it is", reason);
     // Two pools, one on each kind of page.
@@ -48,9 +48,10 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let facts = found.facts.first();
     if let Some(share) = facts.and_then(|facts| facts["frames next to each other"].as_f64()) {
         outcome.notes.push(format!(
-            "Of the pool's {} frames {:.0} % lie right after another of the pool; pages were faulted in random order, so \
-             that frames in order and frames at random both mean addresses at random. In a virtual machine frames are the \
-             guest's: the host may put them anywhere, and its own translations gain from their order.",
+            "Of the pool's {} frames {:.0} % lie right after another of the pool; pages were faulted in \
+             random order, so that addresses are random both for frames in order and for random frames. \
+             In a virtual machine frames are the guest's: the host may place them anywhere, and its own \
+             translations benefit from their order.",
             bytes as usize / 4096,
             share * 100.0
         ));
@@ -58,7 +59,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let names: Vec<&str> = WRITES.into_iter().chain(READS).collect();
     outcome.notes.extend(reasons(&outcome.figures, &names));
     outcome.notes.push(format!(
-        "State: all pages written before; each pass writes the whole pool, so its beginning is in no cache. Reads go 20 \
+        "State: all pages written before; each pass writes the whole pool, so its beginning is not cached. Reads go 20 \
          times through half of the second level's bytes, after once untimed; it has {colours} colours of 4 KB pages."
     ));
     Ok(outcome)

@@ -145,7 +145,7 @@ fn by_colour(frames: &[u64], colours: u64, most: usize, random: &[usize]) -> [Re
     }
     let one = |reason: &str| Err(reason.to_owned());
     if colours < 2 {
-        let reason = "the second-level cache's colours are not known: the machine does not tell its ways";
+        let reason = "the second-level cache's colours are unknown: the machine does not report its associativity";
         return [one(reason), Ok(random.iter().copied().take(most).collect()), one(reason)];
     }
     let share = most.div_ceil(colours as usize);
@@ -170,7 +170,7 @@ fn frames(pool: &Arena, count: usize) -> Result<Vec<u64>, String> {
     let frames =
         entries.chunks_exact(8).map(|entry| frame(u64::from_le_bytes(entry.try_into().unwrap_or_default())));
     let frames: Option<Vec<u64>> = frames.collect();
-    frames.ok_or_else(|| "the kernel shows the frames of pages to root alone (/proc/self/pagemap)".to_owned())
+    frames.ok_or_else(|| "the kernel shows the frames of pages only to root (/proc/self/pagemap)".to_owned())
 }
 
 /// The frame number in an entry of the page map; `None` where there is none to be seen.

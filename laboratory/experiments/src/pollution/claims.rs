@@ -6,8 +6,8 @@ use carryline_results::claims::{Claim, Rule};
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
         id: "clearing-pollutes",
-        text: "clearing memory of twice the second level through the cache makes a working set there at least half as dear \
-               again",
+        text: "clearing twice the second level through the cache makes a working set there at least 1.5 \
+               times as slow",
         published: "no figure",
         rule: Rule::at_least("L2, zero, cached", "L2, undisturbed", 1.5),
     },
@@ -19,7 +19,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
     Claim {
         id: "past-the-cache-leaves-it",
-        text: "clearing past the cache leaves the working set where it was: at most a tenth dearer",
+        text: "non-temporal clearing leaves the working set cached: at most 10 % slower",
         published: "no figure",
         rule: Rule::All(&[
             Rule::at_most("L1, zero, NT", "L1, undisturbed", 1.1),
@@ -29,13 +29,13 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
     Claim {
         id: "last-level-too",
-        text: "clearing through the cache takes the last level as well: a working set there is half as dear again",
+        text: "clearing through the cache pollutes the last level as well: a working set there is 1.5 times as slow",
         published: "no figure",
         rule: Rule::at_least("L3, zero, cached", "L3, undisturbed", 1.5),
     },
     Claim {
         id: "copy-past-the-cache-reads-through-it",
-        text: "a copy past the cache spares a working set in the second level more than one through it: at most 0.8 times",
+        text: "a non-temporal copy spares a working set in the second level more than a cached one: at most 0.8 times the time",
         published: "no figure",
         rule: Rule::at_most("L2, copy, NT", "L2, copy, cached", 0.8),
     },

@@ -18,7 +18,7 @@ use probe::{METHODS, VICTIMS, moved_bytes, name, set_bytes};
 pub static EXPERIMENT: Experiment = Experiment {
     id: "pollution",
     source: "torvalds-2000, evans-2003",
-    title: "What a big clearing or copying leaves in the caches",
+    title: "What remains in the caches after clearing or copying a large buffer",
     weight: 0.8,
     claims: CLAIMS,
     probe: Some(&probe::PROBE),
@@ -34,7 +34,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         match (&special.reason, special.facts.as_slice()) {
             (Some(reason), []) => return Err(context.impossible(reason)),
             (Some(reason), _) => {
-                outcome.notes.push(format!("{victim}: not all of it could be measured: {reason}."))
+                outcome.notes.push(format!("{victim}: partly measured: {reason}."))
             }
             (None, _) => {}
         }
@@ -73,14 +73,14 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     outcome.tables.push(table);
     together(context, &mut outcome)?;
     outcome.notes.push(
-        "The documents give no figures for this. Before it was cleared the memory was flushed, but not that of the last \
-         level, which it does not fit; a copy reads one half and writes the other."
+        "The documents give no figures for this. The memory was flushed before it was cleared, except \
+         for the last level, which it does not fit; a copy reads one half and writes the other."
             .to_owned(),
     );
     Ok(outcome)
 }
 
-/// The call and the slow-down that it causes, as cells: what a program pays in sum.
+/// The call and the slowdown that it causes, as cells: what a program pays in sum.
 fn together(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let caches = &context.here.caches;
     let (size, set) = (2 * caches.l2, caches.l2 / 2);
@@ -96,22 +96,22 @@ fn together(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure>
     let measured = context.measure(vec![situation(Then::Nothing), situation(Then::Victim(set))], 0.3)?;
     let mut table = TableResult::new(
         format!(
-            "Clearing {} KB hot, and what it costs with {} KB of another's read after each call",
+            "Clearing {} KB hot, and its cost with {} KB of other data read after each call",
             size >> 10,
             set >> 10
         ),
-        &[("variant", ""), ("call alone", "ns"), ("call and slow-down", "ns")],
+        &[("variant", ""), ("call alone", "ns"), ("call and slowdown", "ns")],
     );
     for variant in variants {
         let alone = measured.time(0, variant, Basis::Net, In::Ns);
         let both = measured.time(1, variant, Basis::Net, In::Ns);
         if let (Err(reason), Err(_)) = (&alone, &both) {
-            outcome.notes.push(format!("{variant} takes no part: {reason}."));
+            outcome.notes.push(format!("{variant} is left out: {reason}."));
             continue;
         }
         table.push(vec![variant.into(), alone.as_ref().ok().into(), both.as_ref().ok().into()]);
         outcome.figures.add_or_reason(format!("{variant}, call alone"), alone);
-        outcome.figures.add_or_reason(format!("{variant}, call and slow-down"), both);
+        outcome.figures.add_or_reason(format!("{variant}, call and slowdown"), both);
     }
     outcome.tables.push(table);
     Ok(())

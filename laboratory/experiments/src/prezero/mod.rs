@@ -46,11 +46,12 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     outcome.tables.push(table(&outcome, &special));
     crossings(&mut outcome, context.seed);
     if let Some(reason) = &special.reason {
-        outcome.notes.push(format!("Not all of it could be measured: {reason}."));
+        outcome.notes.push(format!("Partly measured: {reason}."));
     }
     outcome.notes.push(format!(
-        "Every block of {} KB starts flushed. The clearing is that of user mode; the entry into the kernel is not in it. Other \
-         work reads and writes a word of every line of so many bytes. A page that is never used costs the clearing alone.",
+        "Every block of {} KB starts flushed. Clearing is in user mode and excludes the kernel entry. \
+         Other work reads and writes a word of every line of the stated number of bytes. A page that is \
+         never used costs only the clearing.",
         BLOCK_BYTES >> 10
     ));
     Ok(outcome)
@@ -92,7 +93,7 @@ fn crossings(outcome: &mut Outcome, seed: u64) {
     let points: Vec<f64> =
         DISTANCES.iter().map(|(_, bytes)| if *bytes == 0 { 4096.0 } else { *bytes as f64 }).collect();
     let mut table = TableResult::new(
-        "From how much other work on: the crossing of two sums, interpolated; 4 KB stand for at once",
+        "Amount of other work from which on: the crossing of two sums, interpolated; 4 KB mean immediately",
         &[("what", ""), ("from", "KB"), ("why not", "")],
     );
     for (what, (first_part, first), (second_part, second)) in [
@@ -108,7 +109,7 @@ fn crossings(outcome: &mut Outcome, seed: u64) {
                 let differences = differences(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
                 let cheaper_last = differences.iter().filter_map(|curve| curve.last()).sum::<f64>() < 0.0;
                 if !cheaper_last {
-                    return Err(format!("{first} is not the cheaper after 64 MB"));
+                    return Err(format!("{first} is not cheaper after 64 MB"));
                 }
                 crossing(&points, &differences, "bytes", seed)
             });

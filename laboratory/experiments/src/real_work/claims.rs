@@ -6,7 +6,7 @@ use carryline_results::claims::{Claim, Rule};
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
         id: "movntps-shortens",
-        text: "a build takes less real time where zeroing goes around the caches",
+        text: "a build takes less real time if zeroing is non-temporal",
         published: "1943.14 -> 1929.02 s",
         rule: Rule::at_most("real time with movntps", "real time without movntps", 1.0),
     },

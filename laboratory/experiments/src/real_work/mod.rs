@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 pub static EXPERIMENT: Experiment = Experiment {
     id: "real-work",
     source: "evans-2003",
-    title: "What faster zeroing is worth to a whole job",
+    title: "The effect of faster zeroing on a whole job",
     weight: 1.0,
     claims: CLAIMS,
     probe: None,
@@ -99,7 +99,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     // Without the interposer there is nothing to compare, and no need to look for a job.
     if Interposer::new(None, &[], &[]).is_err() {
         return Err(context.impossible(
-            "no usable interposer, libcarryline-preload.so, is beside this program or in ../lib ('cargo build -p \
+            "no usable interposer, libcarryline-preload.so, is next to this program or in ../lib ('cargo build -p \
              carryline-preload' builds it; 'carryline real -- true' says more)",
         ));
     }
@@ -150,7 +150,7 @@ fn compare(served: &Served, command: &[OsString], runs: u32, seed: u64) -> Resul
     let job = Job { command: command.to_vec(), runs, interposer, compare_output: true, seed };
     let found = real::compare(&job, true).map_err(|failure| failure.to_string())?;
     if found.disagreement.is_some() {
-        return Err("the job's output is not the same in all runs ('carryline real' shows where)".to_owned());
+        return Err("the job's output differs between runs ('carryline real' shows where)".to_owned());
     }
     if found.served.processes == 0 {
         return Err("no process of the job loads the interposer".to_owned());

@@ -5,20 +5,20 @@ use carryline_results::claims::{Claim, Rule};
 /// The claims.
 pub(super) const CLAIMS: &[Claim] = &[
     Claim {
-        id: "wide-makes-switches-dearer",
-        text: "a switch costs more where the widest vector registers are in use",
+        id: "wide-registers-slow-switches",
+        text: "a switch costs more if the widest vector registers are in use",
         published: "no figure",
         rule: Rule::at_least("switch, widest", "switch, clean", 1.0),
     },
     Claim {
-        id: "xmm-makes-switches-dearer",
-        text: "a switch costs more where xmm registers are in use",
+        id: "xmm-registers-slow-switches",
+        text: "a switch costs more if xmm registers are in use",
         published: "no figure",
         rule: Rule::at_least("switch, xmm", "switch, clean", 1.0),
     },
     Claim {
-        id: "x87-makes-switches-dearer",
-        text: "a switch costs more where the x87 registers are in use",
+        id: "x87-registers-slow-switches",
+        text: "a switch costs more if the x87 registers are in use",
         published: "no figure",
         rule: Rule::at_least("switch, x87", "switch, clean", 1.0),
     },
@@ -30,7 +30,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
     Claim {
         id: "some-kilobytes-repay",
-        text: "a wide copy repays a dearer switch from some kilobytes on, not below 2 KB",
+        text: "a wide copy repays the slower switch from some kilobytes on, not below 2 KB",
         published: "more than a few KB",
         rule: Rule::All(&[
             Rule::value_at_least("copy that repays a switch", 2048.0),

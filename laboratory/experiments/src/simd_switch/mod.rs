@@ -49,14 +49,14 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     outcome.tables.push(switches(context, &special));
     outcome.tables.push(savings(&mut outcome.figures, &special));
     if let Some(reason) = &special.reason {
-        outcome.notes.push(format!("Not all of it could be measured: {reason}."));
+        outcome.notes.push(format!("Partly measured: {reason}."));
     }
     dearer(&mut outcome, widest, context.seed);
     repay(context, &mut outcome)?;
     outcome.notes.push(format!(
-        "The widest registers here are {widest}. The kernel's own XSAVES and XRSTORS are privileged, so they are not timed alone. \
-         The document gives no figures for switches; what it says of one task holds for both of two: here both have their \
-         registers in the same state."
+        "The widest registers here are {widest}. The kernel's own XSAVES and XRSTORS are privileged, so \
+         they are not timed separately. The document gives no figures for switches; its statement about \
+         one task is applied to both: here both have their registers in the same state."
     ));
     Ok(outcome)
 }
@@ -72,10 +72,10 @@ fn in_use(special: &Probed, state: &str) -> String {
 
 fn switches(context: &Context<'_>, special: &Probed) -> TableResult {
     let mut table = TableResult::new(
-        "A switch: a byte through a pipe to another thread on the same CPU, less the making of the state",
+        "A switch: a byte through a pipe to another thread on the same CPU, minus the preparation of the state",
         &[
             ("registers written", ""),
-            ("in use, as the CPU says", ""),
+            ("in use, according to the CPU", ""),
             ("a switch", "ns"),
             ("a switch", "cycles"),
             ("times clean", ""),
@@ -114,10 +114,10 @@ fn switches(context: &Context<'_>, special: &Probed) -> TableResult {
 
 /// What saves and restores, by component; adds the figure that a claim names.
 fn savings(figures: &mut Figures, special: &Probed) -> TableResult {
-    let mut columns = vec![("component, dirty unless clean is said", "")];
+    let mut columns = vec![("component, dirty unless marked clean", "")];
     columns.extend(INSTRUCTIONS.map(|instruction| (instruction, "cycles")));
     let mut table =
-        TableResult::new("Saving and restoring in user mode, again and again to the same place", &columns);
+        TableResult::new("Saving and restoring in user mode, repeatedly to the same place", &columns);
     for (part, _) in PARTS {
         let mut row: Vec<Datum> = vec![part.into()];
         for instruction in INSTRUCTIONS {
@@ -175,8 +175,8 @@ fn dearer(outcome: &mut Outcome, widest: &str, seed: u64) {
         }
         outcome
             .notes
-            .push(format!("{said}, not beyond doubt: at most {most:.0} ns (noise floor {floor_ns:.0} ns)."));
-        Err(format!("the switch is dearer by {most:.0} ns at most, and perhaps by nothing"))
+            .push(format!("{said}, not significant: at most {most:.0} ns (noise floor {floor_ns:.0} ns)."));
+        Err(format!("the switch is slower by at most {most:.0} ns, and perhaps by nothing"))
     });
     outcome.figures.add_or_reason("dearer by", more);
 }
@@ -195,7 +195,7 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let dearer = outcome.figures.look("dearer by").cloned();
     let most = outcome.figures.look("dearer by at most").cloned();
     let mut table = TableResult::new(
-        format!("A copy, hot: what {wide} gains over integer registers, beside what a switch costs more"),
+        format!("A copy, hot: the gain of {wide} over integer registers, and the added cost of a switch"),
         &[
             ("size", "bytes"),
             (INTEGER, "ns"),
@@ -239,7 +239,7 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
                     estimate.high
                 )
             }
-            Err(reason) => format!("The {name} ({wide} for {narrow}) cannot be said: {reason}."),
+            Err(reason) => format!("The {name} ({wide} for {narrow}) is unknown: {reason}."),
         });
         outcome.figures.add_or_reason(name, found);
     }

@@ -25,19 +25,19 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "a-start-up-is-saved",
-        "a fixed length in registers saves the 25 cycles of a start-up, give or take a third",
+        "a fixed length in registers saves the 25 cycles of a start-up, within a third",
         "'more like 25 cycles'",
         Rule::Value { figure: SAVED, at_least: Some(16.7), at_most: Some(33.3) },
     ),
     Claim::new(
         "inlined-rep-beats-a-call",
-        "an inlined rep movsb of 48 bytes is no slower than a call of the library",
+        "an inlined rep movsb of 48 bytes is no slower than a call to the library",
         "'better than most libraries'",
         Rule::at_most("rep movsb, independent", "a call: libc, independent", 1.0),
     ),
     Claim::new(
         "misses-make-all-alike",
-        "where the source is in no cache, rep movsb and registers are within a quarter of each other",
+        "with an uncached source, rep movsb and registers are within 25 % of each other",
         "'all methods are slow'",
         Rule::between("rep movsb, missing", "64-bit registers, missing", 0.8, 1.25),
     ),

@@ -24,7 +24,7 @@ pub static EXPERIMENT: Experiment = Experiment {
 };
 
 /// What registers save of a copy of a length that the compiler does not know.
-const SAVED: &str = "rep movsb of variable length less 64-bit registers";
+const SAVED: &str = "rep movsb of variable length minus 64-bit registers";
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
@@ -38,9 +38,9 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     outcome.figures.add_or_reason(SAVED, saved(&found, context.seed));
     outcome.tables.push(table(&outcome));
     outcome.notes.push(format!(
-        "Gross, the loop of 'nothing' included. Independent and chained: {BYTES} bytes, both buffers in the first level; \
-         chained copies what the copy before has written. Missing: the source's lines flushed, a fence on both sides of \
-         every copy. Random: 1 to {MOST_BYTES} bytes, in an order that repeats after 1024 calls."
+        "Gross, including the loop of 'nothing'. Independent and chained: {BYTES} bytes, both buffers in \
+         the first level; chained copies what the previous copy wrote. Missing: the source's lines \
+         flushed, a fence on both sides of every copy. Random: 1 to {MOST_BYTES} bytes, in an order that repeats after 1024 calls."
     ));
     if let Some(reason) = &found.reason {
         outcome.notes.push(format!("Cannot be measured here: {reason}."));

@@ -14,7 +14,7 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 
 /// See the module.
 pub static PROBE: Probe =
-    Probe { name: "small_copy", what: "48 bytes by every way there is, fixed and unpredictable", start };
+    Probe { name: "small_copy", what: "48 bytes by every method, fixed and unpredictable", start };
 
 /// The ways, in the order of the table.
 pub const WAYS: [&str; 9] = [

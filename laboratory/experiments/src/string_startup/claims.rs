@@ -6,19 +6,19 @@ use carryline_results::claims::{Claim, Rule};
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "start-up-of-25-cycles",
-        "rep movsb takes 25 cycles to start, give or take a third",
+        "rep movsb takes 25 cycles to start, within a third",
         "25 cycles",
         Rule::Value { figure: "movsb, aligned, start-up", at_least: Some(16.7), at_most: Some(33.3) },
     ),
     Claim::new(
         "rate-of-32-bytes",
-        "then it moves 32 bytes a cycle, or nearly, with both buffers in the first level",
+        "then it moves about 32 bytes a cycle, with both buffers in the first level",
         "32 B/cycle",
         Rule::value_at_least("movsb, aligned, rate", 30.0),
     ),
     Claim::new(
         "half-at-800-bytes",
-        "so it takes 800 bytes, give or take a third, to repay half of the start-up",
+        "so it takes 800 bytes, within a third, to repay half of the start-up",
         "25 * 32 = 800 bytes",
         Rule::Value {
             figure: "movsb, aligned, half-performance",
@@ -28,7 +28,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "empty-rep-costs-a-start-up",
-        "a rep movsb that has nothing to move costs a start-up all the same",
+        "a rep movsb of zero bytes still costs a start-up",
         "about 25 cycles",
         Rule::value_at_least("movsb, aligned, 0", 16.7),
     ),
@@ -46,7 +46,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "stosb-as-fast-as-stosl",
-        "4 KB by rep stosb take what they take by rep stosl, to within 5 %",
+        "4 KB by rep stosb take as long as by rep stosl, within 5 %",
         "863 against 847 cycles",
         Rule::between("stosb, aligned, 4096", "stosl, aligned, 4096", 0.95, 1.05),
     ),

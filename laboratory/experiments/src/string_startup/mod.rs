@@ -67,9 +67,9 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         outcome.plots.push(curve(&outcome.figures, alignment));
     }
     outcome.notes.push(format!(
-        "State: both buffers in the first level, written before; instructions inlined, one after another, none waits for \
-         another's data. The line is fitted from {FIT_FROM} bytes on: newer CPUs take shorter strings on a path of their \
-         own, so that their times lie below it. Misaligned: destination 7, source 13 bytes past a line."
+        "State: both buffers in the first level, written before; instructions inlined and independent. \
+         The line is fitted from {FIT_FROM} bytes on: newer CPUs have a separate, faster path for \
+         shorter strings. Misaligned: destination 7, source 13 bytes past a line."
     ));
     if let Some(reason) = &found.reason {
         outcome.notes.push(format!("Cannot be measured here: {reason}."));
@@ -120,7 +120,7 @@ fn fits(figures: &Figures, lines: &[(&str, &str)]) -> TableResult {
             ("rate here", "B/cycle est."),
             ("half at published", "B"),
             ("half at here", "B"),
-            ("line misses by up to", "%"),
+            ("largest error of the line", "%"),
         ],
     );
     for (instruction, alignment) in lines {

@@ -7,13 +7,13 @@ use carryline_results::claims::{Claim, Rule};
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "a-call-takes-83-ns",
-        "the shortest system call takes 82.71 ns, give or take a fifth",
+        "the shortest system call takes 82.71 ns, within 20 %",
         "82.71 ns",
         Rule::Value { figure: "getppid, ns", at_least: Some(66.2), at_most: Some(99.3) },
     ),
     Claim::new(
         "a-call-takes-337-cycles",
-        "it takes 337 cycles, give or take a fifth",
+        "it takes 337 cycles, within 20 %",
         "337 cycles",
         Rule::Value { figure: "getppid", at_least: Some(270.0), at_most: Some(404.0) },
     ),
@@ -31,7 +31,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "the-copy-is-hidden",
-        "beside a system call the difference between the two copies is at most 5 cycles",
+        "next to a system call the difference between the two copies is at most 5 cycles",
         "1.2 cycles",
         Rule::value_at_most(ADDED, 5.0),
     ),

@@ -17,7 +17,7 @@ use probe::CALLS;
 pub static EXPERIMENT: Experiment = Experiment {
     id: "syscall",
     source: "evans-2018",
-    title: "getppid per second, and a copy of 48 bytes beside it",
+    title: "getppid per second, and the cost of a copy of 48 bytes before it",
     weight: 0.3,
     claims: CLAIMS,
     probe: Some(&probe::PROBE),
@@ -25,7 +25,7 @@ pub static EXPERIMENT: Experiment = Experiment {
 };
 
 /// What rep movsb adds to a system call beyond what registers add.
-const ADDED: &str = "rep movsb less registers, before getppid";
+const ADDED: &str = "rep movsb minus registers, before getppid";
 
 /// Published ns, cycles and million a second.
 const PUBLISHED: [f64; 3] = [82.71, 337.0, 12.09];
@@ -44,8 +44,8 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     outcome.figures.add_or_reason(ADDED, added(&found, context.seed));
     outcome.tables.push(table(&outcome));
     outcome.notes.push(
-        "State: everything hot, 500 calls to a batch, by the instruction itself, so that no library answers from what it \
-         kept. The published figure is of getpid, by a library too old to keep it."
+        "State: everything hot, 500 calls in a batch, by the instruction itself, so that no library \
+         answers from a cache. The published figure is of getpid, by a library too old to cache it."
             .to_owned(),
     );
     let facts = found.facts.first();
@@ -71,7 +71,7 @@ fn added(found: &Probed, seed: u64) -> Result<Figure, String> {
 
 fn table(outcome: &Outcome) -> TableResult {
     let mut table = TableResult::new(
-        "A system call, and what stands beside it (published: getpid, Haswell at 4.08 GHz)",
+        "A system call with and without a copy before it (published: getpid, Haswell at 4.08 GHz)",
         &[
             ("call", ""),
             ("published", "ns"),

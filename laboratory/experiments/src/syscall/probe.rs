@@ -10,7 +10,7 @@ use carryline_machine::clock;
 
 /// See the module.
 pub static PROBE: Probe =
-    Probe { name: "syscall", what: "getppid and its like, with and without a copy beside it", start };
+    Probe { name: "syscall", what: "getppid and similar calls, with and without a copy before them", start };
 
 /// What is timed, in the order of the table.
 pub const CALLS: [&str; 9] = [

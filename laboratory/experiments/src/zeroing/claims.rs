@@ -6,7 +6,7 @@ use carryline_results::claims::{Claim, Rule};
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "hot-cached-beats-nt",
-        "hot, the best loop through the cache beats movntps at least 3 times",
+        "hot, the best loop through the cache is at least 3 times as fast as movntps",
         "9.80 against 2.28 GB/s",
         Rule::at_least("movntps hot", "best cached hot", 3.0),
     ),
@@ -18,7 +18,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "unrolling-helps-hot",
-        "hot, unrolling to 64 bytes beats stosl by half or more",
+        "hot, unrolling to 64 bytes is at least 1.5 times as fast as stosl",
         "9.80 against 5.89 GB/s",
         Rule::at_least("stosl hot", "unroll 64 hot", 1.5),
     ),
@@ -61,25 +61,25 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::new(
         "fstl-best-cold",
-        "never cached, 64-bit x87 stores beat 32-bit ones unrolled as far by a tenth",
+        "never cached, 64-bit x87 stores beat equally unrolled 32-bit ones by 10 %",
         "0.78 against 0.67 GB/s",
         Rule::at_least("unroll 64 cold", "fstl cold", 1.1),
     ),
     Claim::new(
         "cold-loops-alike",
-        "never cached, the slowest cached way takes at most 1.4 times as long as the best",
+        "never cached, the slowest cached method takes at most 1.4 times as long as the best",
         "0.61 to 0.78 GB/s",
         Rule::at_most("slowest cached cold", "best cached cold", 1.4),
     ),
     Claim::new(
         "nt-ignores-the-cache",
-        "movntps is as fast on memory never cached as on memory that is",
+        "movntps is as fast on memory never cached as on cached memory",
         "2.24 and 2.28 GB/s",
         Rule::between("movntps cold", "movntps hot", 0.8, 1.25),
     ),
     Claim::new(
         "pagezero-reads",
-        "hot and zero already, the pagezero that only reads beats stosl 1.2 times",
+        "hot and already zero, the read-only pagezero is 1.2 times as fast as stosl",
         "7.65 against 5.89 GB/s",
         Rule::at_least("stosl hot", "i686_pagezero hot", 1.2),
     ),

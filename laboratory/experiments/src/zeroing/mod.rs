@@ -102,8 +102,8 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         outcome.tables.push(table(title, state, &times));
     }
     outcome.notes.push(
-        "Times are of a call through a pointer, the call included. A buffer that holds zeros stays as it is under \
-         i686_pagezero, which then only reads."
+        "Times are gross, of a call through a pointer. i686_pagezero leaves a buffer of zeros unchanged \
+         and then only reads."
             .to_owned(),
     );
     Ok(outcome)

@@ -32,26 +32,26 @@ pub(super) fn sentences(here: &Environment) -> Vec<String> {
     let caches = cache_sizes(here);
     for (level, bytes) in [(1, caches.l1), (2, caches.l2)] {
         if here.cache_bytes(level).is_none() {
-            all.push(format!("the size of cache level {level} is not told: {} KiB are assumed", bytes >> 10));
+            all.push(format!("the size of cache level {level} is not reported: {} KiB are assumed", bytes >> 10));
         }
     }
     if hides_last_level(here) {
         all.push(format!(
-            "no last cache level is told, and there may be one: {} MiB are assumed, so that 'memory' and 'cold' mean that; \
-             cells of level L3 may be in memory",
+            "no last cache level is reported, though there may be one: {} MiB are assumed, which defines \
+             'memory' and 'cold'; cells of level L3 may be in memory",
             caches.l3 >> 20
         ));
     }
     let cpu = &here.cpu;
     if cfg!(target_arch = "x86_64") && (cpu.vendor.is_none() || cpu.family.is_none() || cpu.model.is_none()) {
         all.push(
-            "the CPU does not say which model it is: nothing is known of it but its features".to_owned(),
+            "the CPU does not report its model: only its features are known".to_owned(),
         );
     }
     if !cpu.masked_features.is_empty() {
         all.push(format!(
-            "CARRYLINE_MASK hides {}: the library and the variants run as on a CPU without; libc and other libraries see \
-             the CPU as it is",
+            "CARRYLINE_MASK hides {}: the library and the variants run as on a CPU without them; libc \
+             and other libraries are not affected",
             cpu.masked_features.join(", ")
         ));
     }

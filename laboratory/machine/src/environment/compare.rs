@@ -8,15 +8,15 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
     let mut limit = |what: &str, why: String| limits.push((what.to_owned(), why));
     if let Some(hypervisor) = &here.cpu.hypervisor {
         limit(
-            "the real frequency and the neighbours' load",
+            "the actual frequency and the neighbours' load",
             format!(
-                "a virtual machine ({hypervisor}): the host sets the clock and shares caches and memory unseen"
+                "a virtual machine ({hypervisor}): the host controls the clock, and shares caches and memory invisibly"
             ),
         );
         if here.caches.iter().any(|cache| cache.level >= 3) {
             limit(
                 "the size of the last cache level",
-                "it is the hypervisor's word: this machine may get a slice of a shared cache".to_owned(),
+                "the hypervisor reports it: this machine may get a slice of a shared cache".to_owned(),
             );
         }
     }
@@ -45,13 +45,13 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
         Some(_) => {}
     }
     if here.clock.invariant == Some(false) {
-        limit("time from ticks", "the time-stamp counter is not said to tick evenly".to_owned());
+        limit("time from ticks", "the CPU does not report an invariant time-stamp counter".to_owned());
     }
     if here.cpu.allowed_cpus.len() == 1 {
-        limit("a quiet core", "only one CPU is allowed: the watching process shares it".to_owned());
+        limit("a quiet core", "only one CPU is allowed: the supervising process shares it".to_owned());
     }
     if let Some(reason) = &here.system.no_pinning {
-        limit("a core of one's own", reason.clone());
+        limit("a dedicated core", reason.clone());
     }
     if let Some(quota) = here.system.cpu_quota.filter(|quota| *quota < here.cpu.allowed_cpus.len() as f64) {
         limit(
@@ -70,7 +70,7 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
         if here.cache_bytes(level).is_none() {
             limit(
                 &format!("the size of cache level {level}"),
-                "neither the kernel nor the CPU tells it".to_owned(),
+                "neither the kernel nor the CPU reports it".to_owned(),
             );
         }
     }

@@ -132,7 +132,7 @@ impl System {
 /// Why not.
 pub fn may_pin() -> Result<(), String> {
     let allowed = rustix::thread::sched_getaffinity(None)
-        .map_err(|error| format!("the kernel does not tell which CPUs are allowed: {error}"))?;
+        .map_err(|error| format!("the kernel does not say which CPUs are allowed: {error}"))?;
     rustix::thread::sched_setaffinity(None, &allowed)
         .map_err(|error| format!("the kernel does not let a thread choose its CPU: {error}"))
 }

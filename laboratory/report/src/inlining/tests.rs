@@ -43,7 +43,7 @@ fn functions_with_one_outcome_share_a_row_and_what_no_flags_help_stands_below() 
         .rows
         .push(InliningRow { compiler: "cc".into(), ..failed("-O2", None, "it did not end within 1 s") });
     insta::assert_snapshot!(found.to_text(Style::default()), @r"
-    gcc 12.2.0: constant sizes written in place
+    gcc 12.2.0: constant sizes inlined
     flags  function                   largest  gaps below it       rep movs/stos    call
                                      in place
     ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -51,7 +51,7 @@ fn functions_with_one_outcome_share_a_row_and_what_no_flags_help_stands_below() 
     -Os    memset                          16  -; a loop at 9..16  -                17..512
     __builtin_bcopy under any flags: not compiled
 
-    cc 12.2.0: constant sizes written in place
+    cc 12.2.0: constant sizes inlined
     flags  function          largest  gaps below it                      rep movs/stos    call
                             in place
     ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -98,7 +98,7 @@ fn a_limit_says_where_it_costs_and_where_it_helps() {
                                          above it         by it                 by it             difference       within it
     ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     gcc 12.2.0  -O2    __builtin_memcpy  65..68           65..66 (x1.50 at 66)  68 (x0.20 at 68)  67               3
-    Measured: calls that do not wait for each other, buffers in the first-level cache at random offsets; x is the call's time over the time in place, loop included.
+    Measured: independent calls, buffers in the first-level cache at random offsets; x is the time of the call divided by the time of the inlined code, loop included.
     ");
 }
 

@@ -79,7 +79,7 @@ fn verdicts_with_their_counterexamples() {
       expected 0xfffe, got 0xffff
     checksum/plugin:sum: 32 bytes at offset 1, seed 0xffff0000, bytes ff ff ff:
       expected 0xfffe, got 0xffff
-    3 variants: 1 amiss
+    3 variants: 1 failed
     ");
     let json: Value = serde_json::from_str(&to_json(&list).expect("serialises")).expect("parses");
     assert_eq!(json["results"][0]["counterexample"], Value::Null);
@@ -120,7 +120,7 @@ fn the_machine_and_what_it_hides() {
             "The C library is imaginary; nothing more is to be said of it than fits into one line.".into(),
         ],
         not_measurable: vec![NotMeasurable { what: "cycles by counter".into(), why }],
-        assumed: vec!["no last cache level is told: 32 MiB are assumed".to_owned()],
+        assumed: vec!["no last cache level is reported: 32 MiB are assumed".to_owned()],
     };
     insta::assert_snapshot!(machine.to_text(NARROW), @"
     machine
@@ -138,7 +138,7 @@ fn the_machine_and_what_it_hides() {
     cycles by counter: the hypervisor offers no counters
 
     Assumed here
-    no last cache level is told: 32 MiB are assumed
+    no last cache level is reported: 32 MiB are assumed
     ");
     let nested = serde_json::json!({"caches": [{"level": 1}, {"level": 2}], "none": []});
     assert_eq!(

@@ -260,7 +260,7 @@ fn a_hostile_name_cannot_steer_the_terminal() {
 #[test]
 fn the_legend_fits() {
     insta::assert_snapshot!(legend(Unit::Ticks, NARROW), @"
-    Net is without the null call, gross with it; '<null' is within the null call: no
+    Net excludes the null call, gross includes it; '<null' is within the null call: no
     slower than a call that does nothing.
     Ranks and ratios come from gross times, paired within rounds (libc's two rows
     have none in common); '=' marks a rank shared by a tie. The limit is what the

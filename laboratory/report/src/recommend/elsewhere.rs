@@ -33,7 +33,7 @@ const PLACES: [Place; 3] = [
         is_trap: true,
     },
     Place {
-        words: "Where the caches hold some of the buffers",
+        words: "Where some of the buffers are cached",
         without: "where they hold all",
         is: |condition| condition.cache.mixed().is_some() && condition.beside == Beside::Nothing,
         plain: |condition| vec![Condition { cache: Cache::HOT, ..condition.clone() }],
@@ -152,7 +152,7 @@ mod tests {
         carryline loses in 1 of 4: 64 KiB, offset random, mixed:50, beside stream, independent calls: takes 12 % longer than libc_memcpy.
         No variant is fastest or tied everywhere; carryline comes closest, in 3 of 4.
         Where source and destination lie 1 to 63 bytes apart modulo 4 KiB: carryline at 64 KiB. libc_memcpy takes up to 16.42x as long there as elsewhere.
-        Where the caches hold some of the buffers: carryline at 64 KiB. At 64 KiB libc_memcpy, fastest where they hold all, takes 20 % longer.
+        Where some of the buffers are cached: carryline at 64 KiB. At 64 KiB libc_memcpy, fastest where they hold all, takes 20 % longer.
         Beside a core that streams through memory: libc_memcpy at 64 KiB. At 64 KiB carryline, fastest alone, takes 12 % longer.
         ");
     }

@@ -14,11 +14,11 @@ use carryline_statistics as statistics;
 pub fn crossing(points: &[f64], differences: &[Vec<f64>], unit: &str, seed: u64) -> Result<Figure, String> {
     let found: Vec<f64> = differences.iter().filter_map(|curve| last_change(points, curve)).collect();
     if found.is_empty() {
-        return Err("the one is the cheaper at every point measured".to_owned());
+        return Err("one is cheaper at every measured point".to_owned());
     }
     if found.len() < differences.len() {
         return Err(format!(
-            "they meet in {} of {} worker processes only, near {:.0} {unit}",
+            "they cross in only {} of {} worker processes, near {:.0} {unit}",
             found.len(),
             differences.len(),
             statistics::median(&found).unwrap_or(f64::NAN),

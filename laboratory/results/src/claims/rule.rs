@@ -166,7 +166,7 @@ fn missing(name: &str, reason: &str) -> Judged {
         verdict: Verdict::CannotBeMeasured,
         measured: "-".to_owned(),
         floor: None,
-        why: format!("'{name}' cannot be had: {reason}"),
+        why: format!("'{name}' is missing: {reason}"),
     }
 }
 

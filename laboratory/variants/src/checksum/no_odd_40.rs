@@ -12,7 +12,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Seed,
     needs: Features::NONE,
     lengths: Lengths::Only(40),
-    summary: "one chain over 32 and 8 bytes, two carries brought around",
+    summary: "one chain over 32 and 8 bytes, two end-around carries",
     provenance: "vandeven-2021, unaligned handling removed",
     ..Variant::PLAIN
 };

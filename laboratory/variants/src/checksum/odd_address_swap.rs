@@ -15,8 +15,8 @@ pub static VARIANT: Variant = Variant {
     role: Role::Seed,
     needs: Features::NONE,
     lengths: Lengths::Any,
-    summary: "one add-with-carry chain, odd addresses handled apart",
-    provenance: "vandeven-2021, baseline (Linux csum_partial before 2021), with the seed's byte order mended",
+    summary: "one add-with-carry chain, odd addresses handled separately",
+    provenance: "vandeven-2021, baseline (Linux csum_partial before 2021), with the seed's byte order fixed",
     ..Variant::PLAIN
 };
 

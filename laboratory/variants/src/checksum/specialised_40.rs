@@ -12,8 +12,8 @@ pub static VARIANT: Variant = Variant {
     role: Role::Seed,
     needs: Features::NONE,
     lengths: Lengths::Only(40),
-    summary: "the baseline with the length fixed at 40, odd addresses handled apart",
-    provenance: "vandeven-2021, specialised for 40 bytes, with the seed's byte order mended",
+    summary: "the baseline with the length fixed at 40, odd addresses handled separately",
+    provenance: "vandeven-2021, specialised for 40 bytes, with the seed's byte order fixed",
     ..Variant::PLAIN
 };
 

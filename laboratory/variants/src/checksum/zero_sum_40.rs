@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Seed,
     needs: Features::NONE,
     lengths: Lengths::OnlyUnseeded(40),
-    summary: "three words and two in chains of their own; the seed must be 0",
+    summary: "three words and two in separate chains; the seed must be 0",
     provenance: "vandeven-2021, assume zero input",
     ..Variant::PLAIN
 };

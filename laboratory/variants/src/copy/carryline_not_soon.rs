@@ -12,7 +12,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Technique,
     needs: Features::NONE,
     lengths: Lengths::Any,
-    summary: "this project's library, told that nobody reads the copy soon",
+    summary: "this project's library, with the copy declared not read soon",
     provenance: "library/carryline",
     ..Variant::PLAIN
 };

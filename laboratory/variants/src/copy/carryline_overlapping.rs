@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Technique,
     needs: Features::NONE,
     lengths: Lengths::Any,
-    summary: "this project's library, in the form that bears an overlap",
+    summary: "this project's library, in the form that allows overlap",
     provenance: "library/carryline",
     lands: Some(landing),
     ..Variant::PLAIN

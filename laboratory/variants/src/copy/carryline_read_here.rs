@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Technique,
     needs: Features::NONE,
     lengths: Lengths::Any,
-    summary: "this project's library, told that the copy is read at once",
+    summary: "this project's library, with the copy declared read immediately",
     provenance: "library/carryline",
     lands: Some(landing),
     ..Variant::PLAIN

@@ -1,4 +1,4 @@
-//! `rep movsw`: 16-bit words by one string instruction, an odd last byte by itself.
+//! `rep movsw`: 16-bit words by one string instruction, an odd last byte separately.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::internals::cpu::Features;
@@ -10,7 +10,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Seed,
     needs: Features::NONE,
     lengths: Lengths::Any,
-    summary: "one rep movsw, an odd last byte by itself",
+    summary: "one rep movsw, an odd last byte separately",
     provenance: "evans-2018: the widths of rep movs",
     ..Variant::PLAIN
 };

@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
     needs: Features::NONE,
     lengths: Lengths::Any,
     summary: "the C library's memcpy, then one add-with-carry chain",
-    provenance: "vandeven-2021 (Linux csum_partial of 2021) behind ISO C's memcpy",
+    provenance: "vandeven-2021 (Linux csum_partial of 2021) after ISO C's memcpy",
     c_library: Some(CLibrary::AsInstalled),
     ..Variant::PLAIN
 };

@@ -12,7 +12,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Technique,
     needs: Features::NONE,
     lengths: Lengths::Any,
-    summary: "this project's library, told that nobody reads the result soon",
+    summary: "this project's library, with the result declared not read soon",
     provenance: "library/carryline",
     ..Variant::PLAIN
 };

@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Technique,
     needs: Features::NONE,
     lengths: Lengths::Any,
-    summary: "this project's library, told that the bytes are read at once",
+    summary: "this project's library, with the bytes declared read immediately",
     provenance: "library/carryline",
     lands: Some(landing),
     ..Variant::PLAIN

@@ -1,9 +1,8 @@
 //! `movntps`: non-temporal 16-byte stores, four to a cache line.
 //!
 //! The lines go to memory without being read first and do not stay in the caches: good for large buffers that
-//! nobody reads soon, dear for everything else, because whoever reads the buffer next waits for memory.
-//! The bytes before the first and behind the last whole line are written by ordinary stores, so that no line
-//! gets both kinds.
+//! not read soon, slow for everything else, because the next reader of the buffer waits for memory. The bytes before
+//! the first and behind the last whole line are written by ordinary stores, so that no line gets both kinds.
 
 use crate::{Lengths, Role, Routine, Variant, edges};
 use carryline::internals::cpu::Features;

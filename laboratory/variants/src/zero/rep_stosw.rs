@@ -1,4 +1,4 @@
-//! `rep stosw`: 16-bit words by one string instruction, an odd last byte by itself.
+//! `rep stosw`: 16-bit words by one string instruction, an odd last byte separately.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::internals::cpu::Features;
@@ -10,7 +10,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Seed,
     needs: Features::NONE,
     lengths: Lengths::Any,
-    summary: "one rep stosw, an odd last byte by itself",
+    summary: "one rep stosw, an odd last byte separately",
     provenance: "the 16-bit form of evans-2003's rep stosl",
     ..Variant::PLAIN
 };

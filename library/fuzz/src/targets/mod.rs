@@ -36,7 +36,7 @@ pub static TARGETS: &[Target] = &[
 /// Where something is wrong, as [`Target::check`] does; and where no target has the name.
 pub fn check(name: &str, bytes: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
-    (target.unwrap_or_else(|| panic!("`{name}` is no target")).check)(bytes);
+    (target.unwrap_or_else(|| panic!("`{name}` is not a target")).check)(bytes);
 }
 
 /// The first place where two slices of the same length differ.

@@ -89,7 +89,7 @@ impl Measurements {
                 }
                 _ => {
                     found.missing =
-                        cell.detail.clone().or(Some("core cycles cannot be told here".to_owned()));
+                        cell.detail.clone().or(Some("core cycles are unknown here".to_owned()));
                 }
             }
         }

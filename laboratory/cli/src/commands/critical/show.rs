@@ -31,9 +31,10 @@ pub struct Shown<'a> {
 }
 
 /// What the last column means.
-const UNEXPLAINED: &str = "Unexplained: chained and independent, above the bound and the null call (a chain runs past \
-                           call and return); fenced, net of the null call and above the bound: the null call's own \
-                           call and return run beside the chain, so less than nothing may be left";
+const UNEXPLAINED: &str = "Unexplained: chained and independent, above the bound and the null call (a \
+                           chain overlaps call and return); fenced, net of the null call and above the \
+                           bound: the null call's own call and return overlap with the chain, so the \
+                           rest may be negative";
 
 /// Lines of a listing that are printed.
 const MOST_LINES: usize = 160;
@@ -124,7 +125,7 @@ fn routine(out: &mut String, shown: &Shown<'_>, style: Style) {
     if shown.is_asked && shown.suggestions.is_empty() {
         line(
             out,
-            "suggestion: none: no accumulation on the critical chain can be split so that the bound falls",
+            "suggestion: none: no accumulation on the critical chain can be split to lower the bound",
             style,
         );
     }
@@ -205,7 +206,7 @@ fn paths(call: &Analysis) -> Table {
             (Some(output), Some(path)) => {
                 vec![input.name.clone(), cycles(path), input.steps.len().to_string(), output.clone()]
             }
-            _ => vec![input.name.clone(), "-".into(), "-".into(), "no result waits for it".into()],
+            _ => vec![input.name.clone(), "-".into(), "-".into(), "no result depends on it".into()],
         };
         table.push(row, Emphasis::None);
     }

@@ -6,77 +6,78 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "hot",
         &["warm cache"],
-        "The cache state in which the same buffers are used again and again, written and read before each batch, \
-         with a few untimed calls behind that, so that the caches are in the state in which this very routine leaves \
-         them. It shows the kernel at its best; few programs find \
-         their data like that.",
+        "The cache state in which the same buffers are used repeatedly: they are written and read before \
+         each batch, followed by a few untimed calls, so that the caches are in the state in which the \
+         routine itself leaves them. It shows the kernel at its best; few programs find their data like \
+         that.",
     ),
     word(
         "cold",
         &["cold cache"],
-        "The cache state in which the data is in memory when the call begins. There are several ways to bring that \
-         about (clflush, evict, arena), which leave translations and prefetchers in different states and give \
-         different figures; and a stream of calls that miss costs less a call than one by itself. So method and batch \
-         are part of the name, and a table never mixes them.",
+        "The cache state in which the data is in memory when the call begins. There are several methods \
+         (clflush, evict, arena), which leave translations and prefetchers in different states and give \
+         different figures; and in a stream of calls that miss, each costs less than an isolated one. So \
+         method and batch are part of the name, and a table never mixes them.",
     ),
     word(
         "stream of misses",
         &["cold batch"],
-        "What cold:clflush, cold:evict and cold:arena mean: a batch of calls none of which finds its buffers in the caches, \
-         so that the misses of one overlap with the next. How many calls it has follows from sizes and caches alone (up to \
-         256, and no more than a quarter of the second level holds), never from the time there is; every second batch \
-         has twice as many. The number stands in the result.",
+        "The meaning of cold:clflush, cold:evict and cold:arena: a batch of calls none of which finds \
+         its buffers in the caches, so that the misses of one overlap with the next. Its number of calls \
+         follows from sizes and caches alone (up to 256, and no more than a quarter of the second level \
+         holds), never from the time available; every second batch has twice as many. The number is part \
+         of the result.",
     ),
     word(
         "single",
         &["cold:METHOD:single"],
-        "One cold call by itself: a batch of one call, never doubled, with nothing of ours before or after it (--cache \
-         cold:clflush:single, also with :src or :dst). Its code is warm, its data is not. It shows what a lone call waits \
-         for: stores that are still in the store buffer when it returns are not in it. A stream of calls overlaps its misses \
-         and pays for its stores.",
+        "One isolated cold call: a batch of one call, never doubled, with no other work before or after \
+         it (--cache cold:clflush:single, also with :src or :dst). Its code is warm, its data is not. It \
+         shows what a lone call waits for; stores still in the store buffer when it returns are not \
+         included. A stream of calls overlaps its misses and pays for its stores.",
     ),
     word(
         "mixed",
         &["mixed:P"],
-        "The cache state in which each buffer of each call is hot with P percent and else fresh lines of a buffer too large \
-         to cache, drawn anew for every call and buffer (--cache mixed:50). Most programs are between hot and cold. The \
-         result says which share was the hot one.",
+        "The cache state in which each buffer of each call is hot with a probability of P percent, and \
+         otherwise fresh lines of a buffer too large to cache, drawn for every call and buffer (--cache \
+         mixed:50). Most programs are between hot and cold. The result says which share was hot.",
     ),
     word(
         "beside",
         &["beside stream", "company"],
-        "What another core does while calls are timed: nothing, or stream, where it reads and writes a buffer too large to \
-         cache from end to end, again and again (--beside stream). It begins before the first round and ends after the last; \
-         the result says how much it moved. What is fast alone may not be fast in company, as the last cache level and \
-         memory are shared.",
+        "What another core does while calls are timed: nothing, or stream, where it repeatedly reads and \
+         writes a buffer too large to cache (--beside stream). It begins before the first round and ends \
+         after the last; the result says how much it moved. What is fast on an idle machine may not be \
+         fast on a busy one, as the last cache level and memory are shared.",
     ),
     word(
         "cold:clflush",
         &["clflush"],
-        "Every line of the buffers is flushed, one by one, then a fence, before each batch, in which \
-         every call has buffers of its own. It is exact about the \
-         lines and leaves the address translation warm, which a program that comes to its data for the first time \
-         does not find.",
+        "Before each batch every line of the buffers is flushed, followed by a fence; every call of the \
+         batch has its own buffers. The lines are reliably cold, but the address translation stays warm, \
+         unlike in a program that touches its data for the first time.",
     ),
     word(
         "cold:evict",
         &["evict"],
-        "A buffer of twice the last cache level is read between batches, so that other data pushes the calls' lines \
-         out. The caches are then full of foreign lines, all of them clean: a busy program also finds modified ones, \
-         which must be written back first.",
+        "A buffer of twice the last cache level is read between batches, so that it evicts the calls' \
+         lines. The caches are then full of other lines, all of them clean: a busy program also finds \
+         modified ones, which must be written back first.",
     ),
     word(
         "cold:arena",
         &["arena"],
-        "Each call gets fresh lines of a buffer too large to cache, last touched a whole walk ago. Lines and \
+        "Each call gets fresh lines of a buffer too large to cache, last touched one full pass ago. Lines and \
          translations are both cold. It resembles a program that streams through its data, prefetchers included.",
     ),
     word(
         "non-temporal",
         &["nt", "nontemporal", "non-temporal store", "streaming store", "movnt"],
-        "A store that goes past the caches: full lines are written to memory without being read first. It saves half \
-         of a cold write's traffic and a third of a copy's. Whoever reads the data soon afterwards pays by fetching \
-         it from memory, and an sfence must stand before the data is handed to another thread.",
+        "A store that bypasses the caches: full lines are written to memory without being read first. It \
+         saves half of a cold write's traffic and a third of a copy's. Reading the data soon afterwards \
+         means fetching it from memory, and an sfence is needed before the data is handed to another \
+         thread.",
     ),
     word(
         "write-allocate",
@@ -87,77 +88,80 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "bandwidth",
         &["memory bandwidth"],
-        "The bytes that memory can deliver or take in a second. A program sees less of it than the bus moves: an ordinary \
-         write to a line in memory reads the line first, so it counts twice there. 'carryline reproduce bandwidth' takes \
-         the most that any pass of one core moves as the whole; more cores may get more.",
+        "The bytes per second that memory can deliver or accept. A program sees less than the bus moves: \
+         an ordinary write to a line in memory reads the line first, so it counts twice there. \
+         'carryline reproduce bandwidth' takes the most that any pass of one core moves as the total; \
+         several cores may get more.",
     ),
     word(
         "start-up",
         &["startup", "rep movsb", "rep stosb", "string instruction"],
         "What a string instruction (rep movs, rep stos) costs before it moves anything: the a of T(n) = a + n / b, where b is \
-         its rate. Newer CPUs take short strings on a path of their own, below that line. 'carryline reproduce \
+         its rate. Newer CPUs have a separate path for short strings, below that line. 'carryline reproduce \
          string-startup' fits the line and draws the curve.",
     ),
     word(
         "half-performance length",
         &["half-performance", "n-half"],
-        "The length at which half of the time is start-up: a times b where T(n) = a + n / b. Shorter calls pay mostly for \
-         being made, longer ones for their bytes. Published for rep movsb: 25 cycles times 32 bytes a cycle, 800 bytes.",
+        "The length at which half of the time is start-up: a times b where T(n) = a + n / b. Shorter \
+         calls mostly pay for the start-up, longer ones for their bytes. Published for rep movsb: 25 cycles times 32 bytes a cycle, 800 bytes.",
     ),
     word(
         "dirty block",
         &["dirty-check", "break-even share"],
-        "A block of 32 bytes in which something is not zero. A routine that looks before it writes leaves clean blocks \
-         alone, and pays for the look in all of them. The break-even share is the share of dirty blocks from which on \
-         writing everything is cheaper.",
+        "A block of 32 bytes that is not all zero. A routine that checks before it writes skips clean \
+         blocks, and pays for the check in all of them. The break-even share is the share of dirty \
+         blocks above which writing everything is cheaper.",
     ),
     word(
         "page colour",
         &["page coloring", "pagemap"],
-        "The bits of a page's place in physical memory (its frame) that decide which sets of a cache, or which bank of \
-         memory, its lines use. A program sees its frames in /proc/self/pagemap if it is root and chooses none; in a \
-         virtual machine they are the guest's. 'carryline reproduce page-colour' compares their orders.",
+        "The bits of a page's physical address (its frame) that decide which cache sets, or which memory \
+         bank, its lines use. A root program can read its frames in /proc/self/pagemap but not choose \
+         them; in a virtual machine they are the guest's. 'carryline reproduce page-colour' compares their orders.",
     ),
     word(
         "latency ladder",
         &["pointer chase"],
-        "The time of a load whose address comes from the load before, for buffers of growing size: it rises where a cache \
-         ends. The order is random, or a prefetcher would hide the latency. What a buffer's second half adds shows the \
-         levels more clearly than the mean, as a part of a buffer stays in the cache that it outgrew.",
+        "The time of a load whose address comes from the previous load, for buffers of growing size: it \
+         rises where a cache level ends. The order is random, or a prefetcher would hide the latency. \
+         The marginal latency of a buffer's second half shows the levels more clearly than the mean, as \
+         part of a buffer stays in the cache that it outgrew.",
     ),
     word(
         "vDSO",
         &[],
-        "A piece of code that the kernel maps into every process to answer some calls, such as the time, without being \
-         entered. What such a call costs says nothing about system calls; 'carryline reproduce syscall' shows both.",
+        "Code that the kernel maps into every process to serve some calls, such as the time, in user \
+         mode. The cost of such a call says nothing about system calls; 'carryline reproduce syscall' shows both.",
     ),
     word(
         "first touch",
         &["page fault", "prefault"],
-        "The first write to a page that the kernel has promised and not yet provided: it faults, finds a page, zeroes \
-         it and maps it, which costs far more than the write. Buffers are written once beforehand, sources too, since \
-         an untouched source is one shared page of zeros.",
+        "The first write to a page that the kernel has reserved but not yet provided: it faults, and the \
+         kernel finds, zeroes and maps a page, which costs far more than the write. Buffers are written \
+         once beforehand, sources too, since an untouched source is one shared page of zeros.",
     ),
     word(
         "huge pages",
         &["pages", "transparent huge pages", "4k"],
         "What the buffers are mapped with: base pages (usually 4 KiB) or transparent huge pages (2 MiB) on request. \
-         Large buffers on base pages need hundreds of translations that the CPU cannot all remember. The kernel may \
+         Large buffers on base pages need more translations than the TLB holds. The kernel may \
          refuse huge pages, so a result says how many bytes got them.",
     ),
     word(
         "dependence",
         &[],
-        "How calls follow each other in the measuring loop: chained, independent or fenced. The same routine can cost \
-         several times as much in one as in another, and each answers its own question. So it is part of every cell, \
+        "How calls follow each other in the measuring loop: chained, independent or fenced. The same \
+         routine can cost several times as much in one as in another, and each answers a different \
+         question. So it is part of every cell, \
          and a table never mixes them.",
     ),
     word(
         "chained",
         &["chained calls"],
         "Each call waits for the result of the one before: a sum is the next call's seed; after zero or copy, the next \
-         address depends on a load of the byte written last. It shows the latency through that path, which is what a \
-         program pays when it needs the result at once.",
+         address depends on a load of the byte written last. It shows the latency of that path, which is \
+         what a program pays when it needs the result immediately.",
     ),
     word(
         "independent",
@@ -168,47 +172,47 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "fenced",
         &["lfence", "latency"],
-        "A fence (lfence) before and after every call: nothing of it overlaps with anything else. It shows the time \
-         from the first instruction to the last result. The fences' own cost is in the null call too, and is \
-         subtracted with it.",
+        "A fence (lfence) before and after every call: it overlaps with nothing else. It shows the time \
+         from the first instruction to the last result. The cost of the fences is part of the null call \
+         too, and is subtracted with it.",
     ),
     word(
         "offsets",
         &["offset", "alignment"],
-        "Where the buffers begin, in bytes past a page boundary: one number for all, D:S for destination and source; \
-         random, drawn for every call and buffer from the whole page; alias, where source and destination nearly \
-         agree modulo 4096; random-line, 0 to 63 alone; or end, where every buffer ends with a page and behind that of a \
-         hot one nothing is mapped. Aligned buffers flatter most routines. Real ones begin anywhere, \
-         and lines that are crossed cost a second access.",
+        "Where the buffers begin, in bytes past a page boundary: one number for all, D:S for destination \
+         and source; random, drawn for every call and buffer from the whole page; alias, where source \
+         and destination are nearly equal modulo 4096; random-line, 0 to 63; or end, where every buffer \
+         ends at a page boundary and nothing is mapped after a hot one. Aligned buffers flatter most \
+         routines. Real ones begin anywhere, and each crossed line costs a second access.",
     ),
     word(
         "random offsets",
         &["random"],
-        "Each buffer of each call begins at an offset of its own, drawn from the whole page (0 to 4095). A hot buffer \
-         moves within its size rounded up to pages, and one or two more. Until this was seen to be a fault, \
-         'random' meant 0 to 63 past the same page offset, which is now random-line and almost an alias; stored runs \
-         of that time are shown as random-line.",
+        "Each buffer of each call begins at its own offset, drawn from the whole page (0 to 4095). A hot \
+         buffer moves within its size rounded up to pages, plus one or two. Until this was recognised as \
+         a fault, 'random' meant 0 to 63 past the same page offset, which is now random-line and almost \
+         an alias; stored runs of that time are shown as random-line.",
     ),
     word(
         "alias",
         &["4K aliasing", "4 KiB aliasing"],
-        "Source and destination whose addresses differ by 1 to 63 bytes modulo 4096, the destination above or below the \
-         source as often, drawn anew for every call (--offsets alias). A load there seems to need a store that is \
-         under way, as the low 12 bits of addresses are compared first, and some CPUs copy by rep movsb many times \
-         as slowly. Of pairs that lie anywhere, 3 in 100 are like that.",
+        "Source and destination whose addresses differ by 1 to 63 bytes modulo 4096, the destination as \
+         often above as below the source, drawn for every call (--offsets alias). A load there seems to \
+         depend on a pending store, as the low 12 bits of addresses are compared first, and on some CPUs \
+         rep movsb becomes many times slower. Of randomly placed pairs, 3 in 100 are aliases.",
     ),
     word(
         "random-line",
         &[],
-        "Offsets of 0 to 63, drawn for every call and buffer. Hot buffers begin with a page, so the two of a copy always \
-         lie within 63 bytes of each other modulo 4096: nearly all calls are aliases. Kept to compare with \
-         random, whose name it once had.",
+        "Offsets of 0 to 63, drawn for every call and buffer. Hot buffers begin on a page boundary, so \
+         the two of a copy always lie within 63 bytes of each other modulo 4096: nearly all calls are \
+         aliases. Kept for comparison with random, whose name it once had.",
     ),
     word(
         "sizes",
         &["size"],
-        "How many bytes each call gets: a number, a range LOW..HIGH, fleet:NAME, histogram:FILE or capture:FILE. Fixed \
-         sizes train the branch predictor, which hides the cost of a size ladder. So random sizes are drawn from \
+        "The number of bytes of each call: a number, a range LOW..HIGH, fleet:NAME, histogram:FILE or capture:FILE. Fixed \
+         sizes train the branch predictor, which hides the cost of a size ladder. So mixed sizes come in \
          sequences too long to be learnt.",
     ),
     word(
@@ -216,13 +220,14 @@ pub(super) const WORDS: &[Word] = &[
         &["fleet:"],
         "Sizes as production services call memcpy, memmove and memset: six services, eighteen distributions, from the \
          LLVM project's libc benchmarks (published with 'automemcpy', ISMM 2021). Use them with --sizes \
-         fleet:memcpy-A and its likes. In nearly all of them most calls are for 64 bytes or less.",
+         fleet:memcpy-A and similar. In nearly all of them most calls are for 64 bytes or less.",
     ),
     word(
         "histogram",
         &["histogram:"],
-        "A file of your own sizes, used with --sizes histogram:FILE. It holds either the weights of size 0, 1, 2, ... on \
-         one line, or lines of 'size,count'; '#' begins a comment. Any scale will do.",
+        "A file of your own sizes, used with --sizes histogram:FILE. It holds either the weights of size \
+         0, 1, 2, ... on one line, or lines of 'size,count'; '#' begins a comment. Weights need not be \
+         normalised.",
     ),
     word(
         "capture",
@@ -235,34 +240,35 @@ pub(super) const WORDS: &[Word] = &[
         "segments",
         &["segment", "mbuf chain"],
         "Lengths of the buffers that make up one message, each at its own random alignment, checksummed as one: \
-         --segments 1,3,1,3. It is how network stacks hold packets. An odd segment swaps the byte positions of \
-         everything behind it, and the call's overhead comes once per segment.",
+         --segments 1,3,1,3. It is how network stacks hold packets. An odd segment swaps the byte \
+         positions of everything after it, and each segment pays the call overhead.",
     ),
     word(
         "then",
         &["what follows"],
-        "What happens after each call inside the timed region: nothing, read, read-later:BYTES or victim:BYTES. A call \
-         leaves the caches in some state, and somebody pays for it. A routine that goes past the caches looks fast \
-         until its result is read.",
+        "What happens after each call inside the timed region: nothing, read, read-later:BYTES or victim:BYTES. A \
+         call leaves the caches in some state, and later code pays for it. A routine that bypasses the \
+         caches looks fast until its result is read.",
     ),
     word(
         "read",
         &["then read"],
-        "The result of the call is read line by line at once, inside the timed region. It shows what zeroing or copying \
-         costs together with the first use. Non-temporal stores lose here what they saved.",
+        "The result of the call is read line by line immediately, inside the timed region. It shows the \
+         cost of zeroing or copying together with the first use. Non-temporal stores lose here what they \
+         saved.",
     ),
     word(
         "read-later",
         &[],
         "The result is read after calls on other buffers have moved the given number of bytes. With a small distance it \
-         is still cached; with a large one it is in memory whichever way it was written. Where the two meet is the \
-         size from which going past the caches pays.",
+         is still cached; with a large one it is in memory whichever way it was written. The size at \
+         which the two are equal is the size from which bypassing the caches pays.",
     ),
     word(
         "victim",
         &["working set"],
-        "A working set of the given size, foreign to the call, is read line by line after each call. What the call pushed \
-         out of the caches is paid for there. The null call's share is subtracted, so the net is the call plus the \
-         slow-down that it causes around itself.",
+        "A separate working set of the given size is read line by line after each call. It pays for what \
+         the call evicted from the caches. The null call's share is subtracted, so the net time is the \
+         call plus the slowdown that it causes elsewhere.",
     ),
 ];

@@ -6,9 +6,9 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "variant",
         &[],
-        "One way to do a family's job: a kernel, a library's function, a string instruction. Every variant of a \
-         family has the same contract and is proved against the same reference before it is timed. 'carryline \
-         list' shows all of them, with what they need of the CPU and where they come from.",
+        "One way to do a family's job: a kernel, a library's function, a string instruction. Every \
+         variant of a family has the same contract and is verified against the same reference before it \
+         is timed. 'carryline list' shows all of them, with the CPU features they need and their origin.",
     ),
     word(
         "family",
@@ -19,7 +19,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "zero",
         &["zeroing"],
-        "The family of routines that set a range of bytes to zero. What it costs depends on where the lines are: \
+        "The family of routines that set a range of bytes to zero. The cost depends on where the lines are: \
          a store to a line in the nearest cache is cheap, one to a line in memory first fetches the line, unless \
          the store is non-temporal or the CPU sees that the whole line is overwritten.",
     ),
@@ -35,7 +35,7 @@ pub(super) const WORDS: &[Word] = &[
         &["Internet checksum", "RFC 1071"],
         "The family of routines that compute the Internet checksum of RFC 1071: the one's-complement sum of the \
          data taken as 16-bit words. The sum may be taken in any byte order, in wide words and in any sequence, \
-         and is folded to 16 bits at the end, which is why so many different kernels are right.",
+         and is folded to 16 bits at the end, which is why so many different kernels are correct.",
     ),
     word(
         "copy_checksum",
@@ -47,153 +47,156 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "condition",
         &["conditions"],
-        "All that a measurement holds fixed besides the variant: sizes, offsets, cache state and the way it was \
-         made, dependence between calls, page size, segments, and what follows each call. A figure without its \
-         condition answers no question.",
+        "All that a measurement holds fixed besides the variant: sizes, offsets, cache state and its \
+         method, dependence between calls, page size, segments, and what follows each call. A figure \
+         without its condition is meaningless.",
     ),
     word(
         "cell",
         &["cells"],
-        "One verified variant under one condition: the unit that is timed and stored, a row of a table. Cells of one \
-         situation are measured against each other, round by round.",
+        "One verified variant under one condition: the unit that is timed and stored, a row of a table. Cells \
+         of one situation are compared with each other, round by round.",
     ),
     word(
         "situation",
         &["situations"],
         "A condition with a name that people ask about, such as packets at random offsets or a buffer too large to \
-         cache. Each has one ranking. Its sizes are chosen from the caches and the memory of the machine, and the \
-         label says what was used.",
+         cache. Each has one ranking. Its sizes depend on the machine's caches and memory, and the label \
+         says what was used.",
     ),
     word(
         "round",
         &["rounds"],
-        "Every cell of a comparison once, in a random order that changes from round to round. A disturbance or a \
-         drift of the clock then hits all cells alike, and ratios formed within a round are free of it.",
+        "One measurement of every cell of a comparison, in a random order that changes from round to \
+         round. A disturbance or a drift of the clock then affects all cells alike, and cancels out of \
+         ratios formed within a round.",
     ),
     word(
         "replicate",
         &["replicates"],
-        "One worker process with its own layout of stack, heap and buffers. Two processes place the same code and \
-         data differently, and a few percent of speed may hang on that alone; several replicates show how much. \
+        "One worker process with its own layout of stack, heap and buffers. Two processes place the same \
+         code and data differently, and a few percent of speed may depend on that alone; several \
+         replicates show how much. \
          Intervals are computed over replicates, not over samples of one process, which are not independent.",
     ),
     word(
         "worker",
         &["workers", "worker process"],
-        "The process that proves and times: the command starts itself again for it. A variant that crashes, hangs \
-         or overwrites memory ruins its worker only; the command reads from outside what it was called with, writes \
-         that into its row, and goes on with the rest.",
+        "The process that verifies and times; the command starts itself again for it. A variant that \
+         crashes, hangs or overwrites memory affects only its worker; the command reads the arguments of \
+         the call from shared memory, records them in its row, and continues with the rest.",
     ),
     word(
         "batch",
         &["batches"],
-        "A number of calls timed together, so many that they take at least a microsecond. Reading the counter costs \
-         tens of ticks and is uncertain by its step; over a batch that vanishes. Each cell is timed with N and with \
+        "A number of calls timed together, enough to take at least a microsecond. Reading the counter \
+         costs tens of ticks and is uncertain by its step; over a batch that becomes negligible. Each cell is timed with N and with \
          2N calls, and the two must agree.",
     ),
     word(
-        "proof",
-        &["verify", "verified", "prove"],
+        "verification", &["verify", "verified", "proof", "prove"],
         "What a variant must pass in the same process before it is timed: all short lengths and those around powers \
          of two and overflow bounds, all offsets in a line, data that provokes carries, seeds, protected pages on \
-         both sides, and registers unchanged after the call. It is a thorough test and no mathematical proof. A \
-         variant that fails is reported with the smallest input found, and never ranked.",
+         both sides, and registers unchanged after the call. It is a thorough test, not a mathematical \
+         proof. A variant that fails is reported with the smallest failing input found, and never \
+         ranked.",
     ),
     word(
         "known-bad",
         &[],
         "A variant kept although it is wrong, with the reason: a published listing that loses a carry, a library \
-         with a bug. 'carryline verify' must catch it, which shows that the proof can see such faults. It is never \
-         ranked.",
+         with a bug. 'carryline verify' must catch it, which shows that verification detects such \
+         faults. It is never ranked.",
     ),
     word(
         "estimate",
         &["estimates", "median"],
-        "A figure with its doubt: the median over replicates of their medians, the ends of its 95 % interval, and \
-         the smallest sample. The median is what a call usually costs. The minimum is what it costs when nothing \
-         interferes, which real programs seldom see.",
+        "A figure with its uncertainty: the median of the replicates' medians, its 95 % interval, and \
+         the smallest sample. The median is what a call usually costs. The minimum is what it costs when \
+         nothing interferes, which is rare in real programs.",
     ),
     word(
         "interval",
         &["95 % interval", "confidence interval", "bootstrap"],
-        "The range that would hold the median in 95 of 100 repetitions of the whole run. It is the wider of two: a \
-         bootstrap, in which replicates and their rounds are drawn anew a thousand times, and Student's t over the \
-         replicates, because a bootstrap over few of them is too sure of itself. It covers chance, and not what all replicates have in common, such as a neighbour on the host.",
+        "The range that would hold the median in 95 of 100 repetitions of the whole run. It is the wider \
+         of two: a bootstrap, in which replicates and their rounds are resampled a thousand times, and \
+         Student's t over the replicates, because a bootstrap over few of them is too narrow. It covers \
+         chance, but not what all replicates have in common, such as a neighbour on the host.",
     ),
     word(
         "A/A",
         &["AA", "A/A pair", "A/A test"],
-        "One variant measured twice under two names, as if it were two. Everything by which the two seem to differ is \
-         noise. Each situation has such a pair, its baseline with itself, and the noise floor comes from it.",
+        "One variant measured under two names, as if it were two. Any difference between the two is \
+         noise. Each situation has such a pair, its baseline with itself, which gives the noise floor.",
     ),
     word(
         "noise floor",
         &["A/A floor"],
         "The relative difference below which nothing is called different in a situation, found by timing its baseline \
-         under two names; at least half a percent. It depends on the machine and on its mood, so it is measured anew \
-         in every run and printed with every ranking.",
+         under two names; at least half a percent. It depends on the machine and its load, so it is \
+         measured in every run and printed with every ranking.",
     ),
     word(
         "tie",
         &["ties"],
         "Two variants that this run cannot tell apart: their ratio is within the noise floor, or its interval \
-         contains 1. Ties share a rank, and any of them is a right answer; take the simplest.",
+         contains 1. Ties share a rank, and any of them is a good choice; take the simplest.",
     ),
     word(
         "ratio",
         &["paired ratio"],
-        "The time of one variant over that of another in the same round, of which the median over all rounds is \
-         printed with its interval. Both were measured within moments of each other, so a drifting clock or a busy \
-         neighbour cancels out. Below 1 is faster. Ratios are of gross times.",
+        "The time of one variant divided by that of another in the same round; the median over all \
+         rounds is printed with its interval. Both were measured within moments of each other, so a \
+         drifting clock or a busy neighbour cancels out. Below 1 is faster. Ratios are of gross times.",
     ),
     word(
         "limit",
         &["limits"],
         "The most bytes per tick that one core loaded, stored, or stored non-temporally at a level of the memory in this \
-         run: the best of several plain loops, or of the variants where one of them beat the loops. No routine can \
-         beat the machine: the limit says how much is left to gain.",
+         run: the best of several plain loops, or of the variants where one of them beat the loops. No \
+         routine can beat the machine, so the limit says how much is left to gain.",
     ),
     word(
         "share of the limit",
         &["limit_share", "share"],
         "The time that the machine's limit would allow for the call's bytes, but at least a null call, over the time \
-         that it took. Near 100 % nothing remains to be gained in that condition. It is never more: what beats the \
-         measured limit is the limit. Latencies have no such share.",
+         that it took. Near 100 % nothing remains to be gained in that condition. It is never more: a \
+         variant that beats the measured limit becomes the limit. Latencies have no such share.",
     ),
     word(
         "critical chain",
         &["critical path", "dependency chain"],
         "The longest sequence of instructions each of which waits for the one before. However wide the core is, it \
-         cannot be faster than the latencies along this chain. Two accumulators instead of one halve it for a \
-         checksum; that is what most fast kernels are about.",
+         cannot be faster than the latencies along this chain. Two accumulators instead of one halve it \
+         for a checksum; most fast kernels rely on this.",
     ),
     word(
         "claim",
         &["claims"],
-        "A statement about speed from one of the documents that this project grew out of, such as 'skipping the read \
-         before the write saves two thirds'. 'carryline reproduce' runs its experiment again on this machine and \
-         answers it with a verdict.",
+        "A statement about speed from one of this project's source documents, such as 'skipping the read \
+         before the write saves two thirds'. 'carryline reproduce' repeats its experiment on this \
+         machine and gives a verdict.",
     ),
     word(
         "verdict",
         &["verdicts", "holds", "reversed", "undecided"],
         "The answer to a claim: it holds, fails, is reversed, or cannot be measured here, with the reason. A verdict \
-         cites the two figures that it compares and the noise floor; a difference within the floor is undecided. A \
-         proof has verdicts as well: right, wrong, or known-bad and caught.",
+         cites the two figures that it compares and the noise floor; a difference within the floor is \
+         undecided. Verification has verdicts as well: right, wrong, or known-bad and caught.",
     ),
     word(
         "one's-complement sum",
         &["ones complement sum", "one's complement"],
         "Addition of 16-bit words in which a carry out of the top is added back at the bottom. It does not depend on \
-         the order of the words, nor on the byte order, save that the result is swapped with it. It has two zeros: \
+         the order of the words, nor on the byte order, except that the result is swapped with it. It has two zeros: \
          0 arises only when everything summed is 0, and 0xffff stands for every other multiple of 65535.",
     ),
     word(
         "end-around carry",
         &[],
-        "The rule that makes a sum a one's-complement sum: what is carried out of the highest bit is added at the \
-         lowest. A kernel that drops one such carry is right for most data and wrong for some, which is why random \
-         tests miss it and data of nearly all ones finds it.",
+        "The rule that makes a sum a one's-complement sum: a carry out of the highest bit is added at \
+         the lowest. A kernel that drops one such carry is right for most data and wrong for some, which \
+         is why random tests miss it and data of nearly all ones finds it.",
     ),
     word(
         "fold",
@@ -205,21 +208,21 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "partial sum",
         &["partial sums", "unfolded sum"],
-        "A sum that is not folded yet, or covers only part of the message, and is handed on as the seed of the next \
-         part. Its upper bits are free: two right kernels may return different 32-bit sums that fold to the same \
-         16 bits. A part that begins at an odd position counts with its bytes swapped.",
+        "A sum that is not folded yet, or covers only part of the message, and is passed as the seed of \
+         the next part. Its upper bits are arbitrary: two correct kernels may return different 32-bit \
+         sums that fold to the same 16 bits. A part that begins at an odd position counts with its bytes swapped.",
     ),
     word(
         "pseudo-header",
         &[],
         "The addresses, the protocol and the length, which TCP and UDP checksums cover although they are not part of \
-         the segment. It is summed apart and comes in as the seed. Sizes taken from captures leave it out.",
+         the segment. It is summed separately and passed as the seed. Sizes taken from captures leave it out.",
     ),
     word(
         "seed",
         &["initial sum"],
-        "Two things. For a checksum: the sum to begin with, from a pseudo-header or an earlier part of the message. \
-         For a run: the number from which everything random follows (--seed), so that the same seed repeats the same \
-         sizes, offsets and orders.",
+        "Two things. For a checksum: the initial sum, from a pseudo-header or an earlier part of the \
+         message. For a run: the seed of the random generator (--seed), so that the same seed repeats \
+         the same sizes, offsets and orders.",
     ),
 ];
