@@ -34,10 +34,6 @@ pub struct Prepared {
 impl Prepared {
     /// Reads what the user asked for.
     pub fn new(subjects: &Subjects, effort: &Effort, here: &Here) -> Result<Prepared, Failure> {
-        let unit: Unit = effort
-            .unit
-            .parse()
-            .map_err(|error: carryline_report::units::UnknownUnit| usage(error.to_string()))?;
         let cpu = here.cpu(effort.cpu)?;
         let supervisor = session::supervisor(effort.patience)?;
         let families = select::families(&subjects.family)?;
@@ -52,22 +48,25 @@ impl Prepared {
             true => families
                 .into_iter()
                 .filter(|family| {
-                    let has = |id: &carryline_verification::subject::SubjectId| id.family == family.name();
+                    let has = |id: &carryline_verification::subject::SubjectId| id.family == *family;
                     named && variants.iter().any(|v| v.family() == *family)
                         || plugins.iter().any(|(_, id)| has(id))
                 })
                 .collect(),
             false => families,
         };
-        if let Some((word, id)) =
-            plugins.iter().find(|(_, id)| !families.iter().any(|f| f.name() == id.family))
-        {
+        if let Some((word, id)) = plugins.iter().find(|(_, id)| !families.contains(&id.family)) {
             return Err(usage(format!(
                 "plug-in '{word}' is of family {}, which --family leaves out",
                 id.family
             )));
         }
-        Ok(Prepared { supervisor, selection: Selection { families, variants, plugins, named }, unit, cpu })
+        Ok(Prepared {
+            supervisor,
+            selection: Selection { families, variants, plugins, named },
+            unit: effort.unit,
+            cpu,
+        })
     }
 
     /// The plan for these situations.

@@ -219,11 +219,12 @@ mod tests {
     use super::*;
     use carryline_results::gather::{Replicate, Situation};
     use carryline_results::round::Round;
+    use carryline_variants::Family;
 
     fn gathered(rounds: Vec<Round>) -> Gathered {
         let situation = Situation {
             name: "zero 4K".to_owned(),
-            family: "zero".to_owned(),
+            family: Family::Zero,
             condition: Condition::plain(4096),
             subjects: vec!["a".to_owned()],
             baseline: None,

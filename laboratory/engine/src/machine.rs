@@ -4,7 +4,6 @@ use crate::failure::{Failure, usage};
 use carryline_machine::environment::{CacheSizes, Environment};
 use carryline_results::gather::Situation;
 use carryline_sampler::buffer_bytes;
-use carryline_variants::Family;
 
 /// What this machine is like.
 pub struct Here {
@@ -41,8 +40,7 @@ impl Here {
     pub fn check_memory(&self, situations: &[Situation]) -> Result<(), Failure> {
         let available = self.environment.memory.available_bytes;
         for situation in situations {
-            let Some(family) = Family::from_name(&situation.family) else { continue };
-            let needed = buffer_bytes(family, &situation.condition, &self.caches);
+            let needed = buffer_bytes(situation.family, &situation.condition, &self.caches);
             // Room for the program and for everybody else on the machine.
             if needed > available.saturating_sub(available / 16) {
                 return Err(usage(format!(

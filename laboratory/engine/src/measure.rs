@@ -13,8 +13,8 @@ use carryline_results::gather::{Gathered, Replicate, Situation};
 use carryline_results::round::RoundRecord;
 use carryline_results::{Limit, Status};
 use carryline_sampler::{level_of, limits};
+use carryline_variants::Lengths;
 use carryline_variants::c_library::Thresholds;
-use carryline_variants::{Family, Lengths};
 use carryline_verification::subject::SubjectId;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -137,9 +137,8 @@ pub fn run(
     }
     run.outcome.interrupted = interrupt::requested();
     for gathered in &mut run.outcome.gathered {
-        let family = gathered.situation.family.clone();
         for place in 0..gathered.situation.subjects.len() {
-            let id = SubjectId { family: family.clone(), name: gathered.situation.subjects[place].clone() };
+            let id = id_in(&gathered.situation, &gathered.situation.subjects[place]);
             if let Some((status, detail)) = run.out.get(&id) {
                 gathered.lose(place, *status, detail.clone());
             }
@@ -189,6 +188,12 @@ impl Run<'_> {
             let processes = self.processes;
             let end = supervisor.run_with(kind, job, padding, stop, &mut |answer| {
                 progress.tick();
+                if let Some(situation) = answer.situation()
+                    && !places.contains_key(&situation)
+                {
+                    unannounced = Some(situation);
+                    return;
+                }
                 match answer {
                     MeasureAnswer::Setup(ProcessSetup { ticks_per_ns, pin_error, counter_error }) => {
                         outcome.ticks_per_ns.push(ticks_per_ns);
@@ -230,15 +235,17 @@ impl Run<'_> {
                     }
                     MeasureAnswer::End { situation, observed, wrong } => {
                         let index = situation as usize;
-                        if let Some((mut measured, order)) = partial.remove(&situation) {
-                            for member in wrong {
-                                let place = order[member];
-                                let why = "gave a wrong result after it had been timed";
-                                outcome.gathered[index].lose(place, Status::Wrong, why);
-                            }
-                            measured.observed = Some(observed);
-                            outcome.gathered[index].replicates.push(measured);
+                        let Some((mut measured, order)) = partial.remove(&situation) else {
+                            unannounced = Some(situation);
+                            return;
+                        };
+                        for member in wrong {
+                            let place = order[member];
+                            let why = "gave a wrong result after it had been timed";
+                            outcome.gathered[index].lose(place, Status::Wrong, why);
                         }
+                        measured.observed = Some(observed);
+                        outcome.gathered[index].replicates.push(measured);
                         finished[index] = true;
                     }
                     MeasureAnswer::Impossible { situation, reason } => {
@@ -271,8 +278,7 @@ impl Run<'_> {
                 End::Crashed { now, .. } | End::TimedOut { now } | End::Exited { now, .. } => *now,
             };
             let culprit = usize::try_from(now.subject).ok().and_then(|index| job_subjects.get(index));
-            let family = culprit.and_then(|id| Family::from_name(&id.family));
-            match (culprit, family.and_then(|family| prove::loss(&end, family, seed))) {
+            match (culprit, culprit.and_then(|id| prove::loss(&end, id.family, seed))) {
                 (Some(culprit), Some(verdict)) => self.lose(culprit.clone(), verdict),
                 // Lost outside every subject: nobody to leave out, so this replicate ends here.
                 _ => {
@@ -288,8 +294,7 @@ impl Run<'_> {
     fn levels(&self, caches: &CacheSizes) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::new();
         for situation in &self.plan.situations {
-            let Some(family) = Family::from_name(&situation.family) else { continue };
-            let level = level_of(family, &situation.condition, caches);
+            let level = level_of(situation.family, &situation.condition, caches);
             if level != Level::Mixed && !levels.contains(&level) {
                 levels.push(level);
             }
@@ -338,9 +343,7 @@ impl Run<'_> {
                 let subject =
                     planned.twins.get(place.wrapping_sub(planned.subjects.len())).copied().unwrap_or(place);
                 let name = &planned.subjects[subject];
-                let family = Family::from_name(&planned.family);
-                let variant = family.and_then(|family| carryline_variants::find(family, name));
-                if let Some(variant) = variant
+                if let Some(variant) = carryline_variants::find(planned.family, name)
                     && let Some(reason) = unsupported_size(variant.lengths, &planned.condition)
                 {
                     self.outcome.gathered[index].lose(subject, Status::Unsupported, reason);
@@ -353,7 +356,7 @@ impl Run<'_> {
                 }
             }
             if !members.is_empty() {
-                let (family, condition) = (planned.family.clone(), planned.condition.clone());
+                let (family, condition) = (planned.family, planned.condition.clone());
                 let weight = planned.weight;
                 situations.push(SituationJob { index: index as u32, family, condition, members, weight });
                 places.insert(index as u32, of_subject);

@@ -31,7 +31,7 @@ impl Plan {
         let mut ids: Vec<SubjectId> = Vec::new();
         for situation in &self.situations {
             for name in &situation.subjects {
-                let id = SubjectId { family: situation.family.clone(), name: name.clone() };
+                let id = SubjectId { family: situation.family, name: name.clone() };
                 if !ids.contains(&id) {
                     ids.push(id);
                 }

@@ -1,7 +1,7 @@
 //! A routine with a known fault of speed: the kernel's form of the checksum, with about 5 % more work. The measuring
 //! must call it slower; `carryline selftest` and the tests see to that.
 
-use carryline_variants::{Routine, find};
+use carryline_variants::{Family, Routine, find};
 use carryline_verification::subject::{Subject, SubjectId};
 
 /// Its name. It stands in no list: it is no way to do the job.
@@ -19,14 +19,14 @@ pub const ORIGINAL: &str = "adc_1_stream";
 /// The subject, if `id` is its name.
 #[must_use]
 pub fn subject(id: &SubjectId) -> Option<Subject> {
-    (id.name == NAME && id.family == "checksum").then(|| Subject::of_routine(NAME, Routine::Checksum(run)))
+    (id.name == NAME && id.family == Family::Checksum)
+        .then(|| Subject::of_routine(NAME, Routine::Checksum(run)))
 }
 
 /// # Safety
 /// `len` bytes are readable at `data`.
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
-    let Some(Routine::Checksum(original)) =
-        find(carryline_variants::Family::Checksum, ORIGINAL).map(|variant| variant.routine)
+    let Some(Routine::Checksum(original)) = find(Family::Checksum, ORIGINAL).map(|variant| variant.routine)
     else {
         unreachable!("the original is in the collection on every architecture")
     };
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn it_answers_like_its_original() {
-        let id = SubjectId { family: "checksum".to_owned(), name: NAME.to_owned() };
+        let id = SubjectId { family: Family::Checksum, name: NAME.to_owned() };
         assert_eq!(subject(&id).map(|subject| subject.id()), Some(id), "known by name");
         let bytes: Vec<u8> = (0..9000_u32).map(|i| (i * 7 + i / 256) as u8).collect();
         // SAFETY: the vector's own bytes.
@@ -53,6 +53,6 @@ mod tests {
             carryline::checksum::fold(sum),
             carryline_variants::checksum::reference::folded_sum(&bytes, 5)
         );
-        assert!(subject(&SubjectId { family: "zero".to_owned(), name: NAME.to_owned() }).is_none());
+        assert!(subject(&SubjectId { family: Family::Zero, name: NAME.to_owned() }).is_none());
     }
 }

@@ -19,6 +19,7 @@
 
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
+use carryline_results::claims::Unit;
 use carryline_variants::Family;
 use carryline_verification::status::StatusPage;
 use carryline_verification::subject::Subject;
@@ -140,15 +141,15 @@ pub struct Impossible(pub String);
 pub struct Series {
     /// Unique in its probe.
     pub name: String,
-    /// The unit of its samples: `ticks`, `bytes/tick`, ...
-    pub unit: String,
+    /// The unit of its samples.
+    pub unit: Unit,
 }
 
 impl Series {
     /// A series of times in ticks of the clock.
     #[must_use]
     pub fn ticks(name: impl Into<String>) -> Series {
-        Series { name: name.into(), unit: "ticks".to_owned() }
+        Series { name: name.into(), unit: Unit::Ticks }
     }
 }
 

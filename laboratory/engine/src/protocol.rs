@@ -10,6 +10,7 @@ use carryline_machine::environment::{CacheSizes, Level};
 use carryline_results::round::Round;
 use carryline_results::{Limit, Observed};
 use carryline_sampler::object_loops::{Compared, LoopsJob};
+use carryline_variants::Family;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
 use carryline_verification::{Counterexample, ProofSummary};
@@ -164,8 +165,8 @@ pub struct ProbeJob {
 pub struct SituationJob {
     /// Its index in the plan.
     pub index: u32,
-    /// The family's name.
-    pub family: String,
+    /// What its members do.
+    pub family: Family,
     /// What every member is measured under.
     pub condition: Condition,
     /// Indices into the job's subjects; an A/A twin is an index that occurs a second time.
@@ -285,6 +286,20 @@ pub enum MeasureAnswer {
     },
     /// What disturbed the process.
     Disturbance(Disturbed),
+}
+
+impl MeasureAnswer {
+    /// The situation that it is about, if it is about one: its index in the plan.
+    #[must_use]
+    pub fn situation(&self) -> Option<u32> {
+        match self {
+            MeasureAnswer::Begin { situation, .. }
+            | MeasureAnswer::Round { situation, .. }
+            | MeasureAnswer::End { situation, .. }
+            | MeasureAnswer::Impossible { situation, .. } => Some(*situation),
+            _ => None,
+        }
+    }
 }
 
 /// What a replicate of a probe says.

@@ -92,7 +92,6 @@ fn one(
     subject: &SubjectId,
     seed: u64,
 ) -> Result<Option<Verdict>, SuperviseError> {
-    let family = Family::from_name(&subject.family);
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
     }
@@ -106,7 +105,6 @@ fn one(
             ProveAnswer::Unproved { reason } => Verdict::NotProved(reason),
         });
     })?;
-    let family = family.unwrap_or(Family::Zero);
     Ok(match (&end, verdict) {
         (End::Stopped, _) => None,
         (End::Done, Some(verdict)) => Some(verdict),
@@ -118,13 +116,13 @@ fn one(
             Some(Verdict::NotProved(format!("the worker process failed: {text}")))
         }
         (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
-        _ => loss(&end, family, seed),
+        _ => loss(&end, subject.family, seed),
     })
 }
 
 /// The verdict on a variant that this machine cannot run; `None` for all others.
 pub fn unsupported(subject: &SubjectId) -> Option<Verdict> {
-    let variant = carryline_variants::find(Family::from_name(&subject.family)?, &subject.name)?;
+    let variant = carryline_variants::find(subject.family, &subject.name)?;
     lacking(variant).map(Verdict::Unsupported)
 }
 

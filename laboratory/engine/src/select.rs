@@ -99,7 +99,7 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
             }
             (End::Stopped, None) => return Err(usage("interrupted while loading plug-ins")),
         }
-        let id = SubjectId { family: spec.family.clone(), name: spec.name() };
+        let id = SubjectId { family: spec.family, name: spec.name() };
         if found.iter().any(|(_, known)| *known == id) {
             return Err(usage(format!(
                 "plug-in '{word}': another plug-in of that family has the same symbol"
@@ -138,7 +138,7 @@ impl Selection {
             .map(|variant| variant.name.to_owned())
             .collect();
         for (_, id) in &self.plugins {
-            if id.family == family.name() {
+            if id.family == family {
                 names.push(id.name.clone());
             }
         }
@@ -156,10 +156,7 @@ impl Selection {
     /// True if the user asked for this subject by name.
     pub fn asked_for(&self, id: &SubjectId) -> bool {
         let named = self.named
-            && self
-                .variants
-                .iter()
-                .any(|variant| variant.name == id.name && variant.family().name() == id.family);
+            && self.variants.iter().any(|variant| variant.name == id.name && variant.family() == id.family);
         named || self.plugins.iter().any(|(_, plugin)| plugin == id)
     }
 }

@@ -135,8 +135,7 @@ pub fn is_alarming(proof: &Proof, selection: &Selection) -> bool {
 
 /// True if the subject is declared known-bad in the collection.
 pub fn is_known_bad(proof: &Proof) -> bool {
-    carryline_variants::Family::from_name(&proof.subject.family)
-        .and_then(|family| carryline_variants::find(family, &proof.subject.name))
+    carryline_variants::find(proof.subject.family, &proof.subject.name)
         .is_some_and(|variant| variant.known_bad.is_some())
 }
 

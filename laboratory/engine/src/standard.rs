@@ -147,7 +147,7 @@ pub fn situation(
     let (subjects, baseline) = subjects(family);
     let mut situation = Situation {
         name: name(family, &condition),
-        family: family.name().to_owned(),
+        family,
         twins: baseline.or(if subjects.is_empty() { None } else { Some(0) }).into_iter().collect(),
         subjects,
         baseline,

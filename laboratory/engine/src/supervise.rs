@@ -48,10 +48,12 @@ pub enum SuperviseError {
         /// The line, and what is wrong with it.
         line: UnreadableLine,
     },
-    /// It sent samples out of turn, which are nobody's then.
-    #[error("a worker process sent samples of situation {situation} of its job before it had begun it")]
+    /// It sent something out of turn, which is nobody's then.
+    #[error(
+        "a worker process spoke of situation {situation}, which it had not begun or which is not of its job"
+    )]
     Unannounced {
-        /// The situation's number in the job.
+        /// The situation's index in the plan.
         situation: u32,
     },
 }

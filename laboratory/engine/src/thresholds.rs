@@ -7,8 +7,8 @@
 use super::plan::Plan;
 use carryline_machine::c_library;
 use carryline_results::gather::Situation;
+use carryline_variants::Variant;
 use carryline_variants::c_library::Thresholds;
-use carryline_variants::{Family, Variant};
 use carryline_verification::plugin::PluginSpec;
 use carryline_verification::subject::SubjectId;
 use object::{Object, ObjectSymbol};
@@ -61,7 +61,7 @@ impl Needs {
 
 /// A situation's subject of that name.
 pub fn id_in(situation: &Situation, name: &str) -> SubjectId {
-    SubjectId { family: situation.family.clone(), name: name.to_owned() }
+    SubjectId { family: situation.family, name: name.to_owned() }
 }
 
 /// The kinds of a run's worker processes, one after the other, and their parts of the time.
@@ -109,7 +109,7 @@ impl Schedule {
 
 /// The kind of process that a variant of the collection needs, if it needs one.
 pub fn of_variant(id: &SubjectId) -> Option<Thresholds> {
-    carryline_variants::find(Family::from_name(&id.family)?, &id.name)?.thresholds()
+    carryline_variants::find(id.family, &id.name)?.thresholds()
 }
 
 /// True if a plug-in's file asks the dynamic linker for one of the C library's string functions, or cannot be read: then
@@ -134,6 +134,7 @@ mod tests {
     use super::*;
     use crate::standard;
     use carryline_conditions::Condition;
+    use carryline_variants::Family;
     use std::time::Duration;
 
     fn plan(families: &[(Family, &[&str])]) -> Plan {

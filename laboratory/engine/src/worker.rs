@@ -14,7 +14,6 @@ use carryline_machine::disturbance::Disturbance;
 use carryline_machine::{clock, process};
 use carryline_results::round::Round;
 use carryline_sampler::{Bench, BenchError, Buffers, MOST_ROUNDS, limits, object_loops, shuffle};
-use carryline_variants::Family;
 use carryline_verification::status::{Now, Phase, StatusPage};
 use carryline_verification::subject::{Subject, SubjectId};
 use carryline_verification::{self as verify, Depth, Failure, Verified, plugin};
@@ -166,7 +165,7 @@ fn plugin_of(text: &str, status: &StatusPage) -> (Option<SubjectId>, Result<Subj
     status.set(Now { phase: Phase::Load as u64, ..Now::default() });
     match plugin::PluginSpec::parse(text) {
         Ok(spec) => {
-            let id = SubjectId { family: spec.family.clone(), name: spec.name() };
+            let id = SubjectId { family: spec.family, name: spec.name() };
             (Some(id), plugin::load(&spec).map_err(|error| error.to_string()))
         }
         Err(error) => (None, Err(error.to_string())),
@@ -179,8 +178,7 @@ fn find(ids: &[SubjectId], plugins: &[String], status: &StatusPage) -> Vec<Resul
     let own = supervise::own_thresholds();
     ids.iter()
         .map(|id| {
-            let family = Family::from_name(&id.family);
-            if let Some(variant) = family.and_then(|family| carryline_variants::find(family, &id.name)) {
+            if let Some(variant) = carryline_variants::find(id.family, &id.name) {
                 if variant.thresholds().is_some_and(|thresholds| thresholds != own) {
                     return Err("this process was started with other thresholds of the C library".to_owned());
                 }
@@ -365,9 +363,6 @@ impl Replicate<'_> {
     ) -> Result<(), BenchError> {
         let begin = Instant::now();
         let condition: &Condition = &situation.condition;
-        let Some(family) = Family::from_name(&situation.family) else {
-            return Err(BenchError::Unsupported(format!("unknown family '{}'", situation.family)));
-        };
         let members: Vec<usize> = situation
             .members
             .iter()
@@ -378,7 +373,7 @@ impl Replicate<'_> {
             .iter()
             .filter_map(|member| self.proved[*member].as_ref().map(|proved| (proved, *member as u64)))
             .collect();
-        let mut bench = Bench::new(family, condition, &verified, buffers, &self.job.caches, seed)?;
+        let mut bench = Bench::new(situation.family, condition, &verified, buffers, &self.job.caches, seed)?;
         let steady = bench.calibrate(slice, self.ticks_per_ns, self.status);
         self.answers.send(MeasureAnswer::Begin { situation: situation.index, members, steady });
 

@@ -11,7 +11,7 @@ use carryline_engine::session::Keeper;
 use carryline_engine::supervise::Supervisor;
 use carryline_engine::{interrupt, standard};
 use carryline_results::cells::{self, Summary};
-use carryline_results::claims::Figure;
+use carryline_results::claims::{Figure, Unit};
 use carryline_results::gather::{Gathered, Situation};
 use carryline_results::{Cell, limits};
 use carryline_statistics as statistics;
@@ -141,7 +141,7 @@ impl Context<'_> {
     /// # Errors
     /// When no worker can be started.
     pub fn prove(&self, family: Family, variants: &[&str]) -> Result<Vec<Proof>, Failure> {
-        let subject = |name: &&str| SubjectId { family: family.name().to_owned(), name: (*name).to_owned() };
+        let subject = |name: &&str| SubjectId { family, name: (*name).to_owned() };
         let subjects: Vec<SubjectId> = variants.iter().map(subject).collect();
         Ok(prove::all(self.supervisor, &[], &subjects, self.seed, self.progress)?)
     }
@@ -198,7 +198,7 @@ impl Measured {
         let gathered = &self.gathered[situation];
         let floor = self.summaries[situation].floor.unwrap_or(cells::FLOOR_WITHOUT_TWINS);
         let set = format!("{} {basis:?}", gathered.situation.name);
-        let ticks = Figure::sampled("ticks", samples, Some(&set), floor, self.seed)
+        let ticks = Figure::sampled(Unit::Ticks, samples, Some(&set), floor, self.seed)
             .ok_or("no time was left to measure it")?;
         match unit {
             In::Ticks => Ok(ticks),
@@ -207,15 +207,15 @@ impl Measured {
                 None => Err("the length of a core cycle is unknown on this machine".to_owned()),
             },
             In::Ns => match self.ticks_per_ns {
-                Some(ticks_per_ns) => Ok(ticks.scaled(1.0 / ticks_per_ns, "ns")),
+                Some(ticks_per_ns) => Ok(ticks.scaled(1.0 / ticks_per_ns, Unit::Ns)),
                 None => Err("the clock's rate is not known".to_owned()),
             },
         }
     }
 
-    fn cycles_unit(&self, situation: usize) -> &'static str {
+    fn cycles_unit(&self, situation: usize) -> Unit {
         let counted = |g: &Gathered| g.replicates.iter().flat_map(|r| &r.rounds).all(|round| round.counted);
-        if counted(&self.gathered[situation]) { "cycles pmu" } else { "cycles est." }
+        if counted(&self.gathered[situation]) { Unit::CyclesPmu } else { Unit::CyclesEst }
     }
 
     /// The cell of a variant: status, limit share, rank, bytes.

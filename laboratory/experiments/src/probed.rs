@@ -8,7 +8,7 @@ use carryline_engine::probe::Series;
 use carryline_engine::protocol::{Disturbed, ProbeAnswer, ProbeJob, ProcessSetup};
 use carryline_engine::supervise::End;
 use carryline_machine::process;
-use carryline_results::claims::Figure;
+use carryline_results::claims::{Figure, Unit};
 use carryline_results::round::{Round, RoundRecord};
 use carryline_statistics as statistics;
 use rand_core::{Rng, SeedableRng};
@@ -164,7 +164,7 @@ impl Probed {
                 None => format!("there is no series '{series}'"),
             })?;
         let set = format!("probe {} {} {}", self.name, self.parameters, self.series[index].unit);
-        Figure::sampled(&self.series[index].unit, self.by_series(index), Some(&set), self.floor(), self.seed)
+        Figure::sampled(self.series[index].unit, self.by_series(index), Some(&set), self.floor(), self.seed)
             .ok_or_else(reason)
     }
 
@@ -180,13 +180,13 @@ impl Probed {
     pub fn cycles(&self, series: &str) -> Result<Figure, String> {
         let figure = self.figure(series)?;
         let per_cycle = self.ticks_per_cycle.ok_or("the length of a core cycle is unknown on this machine")?;
-        Ok(figure.scaled(1.0 / per_cycle, "cycles est."))
+        Ok(figure.scaled(1.0 / per_cycle, Unit::CyclesEst))
     }
 
     /// A series of ticks in nanoseconds.
     pub fn ns(&self, series: &str) -> Result<Figure, String> {
         let figure = self.figure(series)?;
         let per_ns = self.ticks_per_ns.ok_or("the clock's rate is not known")?;
-        Ok(figure.scaled(1.0 / per_ns, "ns"))
+        Ok(figure.scaled(1.0 / per_ns, Unit::Ns))
     }
 }

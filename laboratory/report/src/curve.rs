@@ -13,6 +13,7 @@ use crate::text::{safe, wrap};
 use crate::units::{Unit, byte_size, number};
 use carryline_conditions::Condition;
 use carryline_results::{Cell, RunResult, Status};
+use carryline_variants::Family;
 
 /// What lines are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +57,9 @@ const FEWEST_SIZES: usize = 3;
 pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
     let sizeless = |cell: &Cell| {
         let plain = Condition::plain(1).sizes;
-        (cell.family.clone(), Condition { sizes: plain, ..cell.condition.clone() })
+        (cell.family, Condition { sizes: plain, ..cell.condition.clone() })
     };
-    let mut groups: Vec<((String, Condition), Vec<&Cell>)> = vec![];
+    let mut groups: Vec<((Family, Condition), Vec<&Cell>)> = vec![];
     for cell in &run.cells {
         if cell.status != Status::Ok || labels::fixed_size(&cell.condition).is_none_or(|size| size == 0) {
             continue;
@@ -76,7 +77,7 @@ pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
                 cells.iter().filter_map(|cell| labels::fixed_size(&cell.condition)).collect();
             sizes.sort_unstable();
             sizes.dedup();
-            (sizes.len() >= FEWEST_SIZES).then(|| curve(run, unit, roles, &family, &condition, &cells))?
+            (sizes.len() >= FEWEST_SIZES).then(|| curve(run, unit, roles, family, &condition, &cells))?
         })
         .collect()
 }
@@ -85,7 +86,7 @@ fn curve(
     run: &RunResult,
     unit: Unit,
     roles: &Roles,
-    family: &str,
+    family: Family,
     condition: &Condition,
     cells: &[&Cell],
 ) -> Option<Curve> {
@@ -421,7 +422,8 @@ mod tests {
         let mut run = fixture::empty();
         for size in [64, 128, 256] {
             let names = (0..9).map(|n| format!("v{n}")).chain(["carryline".to_owned()]);
-            run.cells.extend(names.map(|name| fixture::cell("zero", &name, Condition::plain(size), 5.0)));
+            run.cells
+                .extend(names.map(|name| fixture::cell(Family::Zero, &name, Condition::plain(size), 5.0)));
         }
         let curve = curves(&run, Unit::Ticks, &fixture::roles()).remove(0);
         assert_eq!(curve.series.len(), MOST_SERIES);

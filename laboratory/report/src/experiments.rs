@@ -5,7 +5,7 @@ use crate::text::{safe, wrap};
 use crate::units::{byte_size, number, number_with, percent_fine};
 use carryline_machine::environment::Environment;
 use carryline_results::RunResult;
-use carryline_results::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Verdict};
+use carryline_results::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Unit, Verdict};
 
 /// Width of the table of claims where there is no terminal that has one.
 const CLAIMS_WIDTH: u16 = 150;
@@ -137,7 +137,7 @@ fn in_lines(name: &str) -> String {
 fn datum_text(datum: &Datum, unit: &str) -> String {
     match datum {
         // A size, exact; everything else to three digits.
-        Datum::Number(value) if unit == "bytes" && *value >= 0.0 => byte_size(*value as u64),
+        Datum::Number(value) if unit == Unit::Bytes.word() && *value >= 0.0 => byte_size(*value as u64),
         Datum::Number(value) | Datum::Figure { value, .. } => number(*value),
         Datum::Text(text) => safe(text),
         Datum::None => "-".to_owned(),
@@ -248,8 +248,8 @@ mod tests {
 
     fn experiment() -> ExperimentResult {
         let mut figures = Figures::default();
-        figures.add("slow", Figure::exact("ticks", 300.0));
-        figures.add("fast", Figure::exact("ticks", 100.0));
+        figures.add("slow", Figure::exact(Unit::Ticks, 300.0));
+        figures.add("fast", Figure::exact(Unit::Ticks, 100.0));
         figures.missing("absent", "one CPU alone");
         let mut table =
             TableResult::new("Times", &[("variant", ""), ("size", "bytes"), ("time measured here", "ticks")]);

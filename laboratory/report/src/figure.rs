@@ -158,7 +158,7 @@ fn counted_factor(cell: &Cell) -> Option<f64> {
 #[must_use]
 pub fn baseline<'a>(cells: impl IntoIterator<Item = &'a Cell>, roles: &'a Roles) -> Option<&'a str> {
     let compared = cells.into_iter().find(|cell| cell.ratio_to_baseline.is_some())?;
-    compared.baseline.as_deref().or_else(|| roles.baseline(&compared.family))
+    compared.baseline.as_deref().or_else(|| roles.baseline(compared.family))
 }
 
 /// How many times as fast as the baseline; `None` without one.

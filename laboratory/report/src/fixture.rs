@@ -6,13 +6,17 @@ use carryline_conditions::{Cache, Condition, Dependence, Offsets};
 use carryline_machine::environment::Level;
 use carryline_results::{Cell, Limit, NoiseFloor, Observed, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
+use carryline_variants::Family;
 
 const TICKS_PER_CYCLE: f64 = 0.6;
 const NULL_TICKS: f64 = 4.0;
 
 pub(crate) fn roles() -> Roles {
-    let names = [("zero", "carryline"), ("copy", "carryline"), ("checksum", "carryline")];
-    Roles::new(&[("zero", "libc_memset"), ("copy", "libc_memcpy"), ("checksum", "adc_1_stream")], &names)
+    let names = [(Family::Zero, "carryline"), (Family::Copy, "carryline"), (Family::Checksum, "carryline")];
+    Roles::new(
+        &[(Family::Zero, "libc_memset"), (Family::Copy, "libc_memcpy"), (Family::Checksum, "adc_1_stream")],
+        &names,
+    )
 }
 
 pub(crate) fn estimate(median: f64) -> Estimate {
@@ -20,7 +24,7 @@ pub(crate) fn estimate(median: f64) -> Estimate {
 }
 
 /// A cell that went well, with that many net ticks; not yet ranked.
-pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks: f64) -> Cell {
+pub(crate) fn cell(family: Family, variant: &str, condition: Condition, net_ticks: f64) -> Cell {
     let bytes = match condition.sizes.draw {
         Draw::Fixed(bytes) => bytes,
         _ => 100,
@@ -30,7 +34,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
     Cell {
         situation: format!("{family} {} {}", condition.sizes.label, condition.dependence),
         variant: variant.to_owned(),
-        family: family.to_owned(),
+        family,
         status: Status::Ok,
         detail: None,
         observed: Some(Observed {
@@ -63,7 +67,7 @@ pub(crate) fn cell(family: &str, variant: &str, condition: Condition, net_ticks:
 
 /// A cell without figures.
 pub(crate) fn failed(
-    family: &str,
+    family: Family,
     variant: &str,
     condition: Condition,
     status: Status,
@@ -116,21 +120,21 @@ pub(crate) fn run() -> RunResult {
         let condition = with(size, Dependence::Independent);
         let names = ["libc_memset", "avx512", "carryline", "rep_stosb"];
         let timed = names.into_iter().zip(ticks);
-        timed.map(move |(name, ticks)| cell("zero", name, condition.clone(), ticks)).collect::<Vec<_>>()
+        timed.map(move |(name, ticks)| cell(Family::Zero, name, condition.clone(), ticks)).collect::<Vec<_>>()
     };
     let mut small = zero(40, [8.0, 0.05, 0.06, 30.0]);
     let missing = with(40, Dependence::Independent);
-    small.push(failed("zero", "clzero", missing.clone(), Status::Unsupported, "the CPU lacks clzero"));
+    small.push(failed(Family::Zero, "clzero", missing.clone(), Status::Unsupported, "the CPU lacks clzero"));
     small.push(failed(
-        "zero",
+        Family::Zero,
         "plugin:fill",
         missing.clone(),
         Status::Crashed,
         "signal 11 (SIGSEGV) at length 33",
     ));
-    small.push(failed("zero", "plugin:slow", missing.clone(), Status::TimedOut, "no answer for 10 s"));
+    small.push(failed(Family::Zero, "plugin:slow", missing.clone(), Status::TimedOut, "no answer for 10 s"));
     let wrong = "length 5, offset 3: byte 4 is 0x55, expected 0x00";
-    small.push(failed("zero", "plugin:short", missing, Status::Wrong, wrong));
+    small.push(failed(Family::Zero, "plugin:short", missing, Status::Wrong, wrong));
     cells.extend(rank(small, Some("libc_memset")));
     cells.extend(rank(zero(1500, [40.2, 18.1, 18.0, 55.0]), Some("libc_memset")));
     cells.extend(rank(zero(256 << 10, [3300.0, 3310.0, 3900.0, 2950.0]), Some("libc_memset")));
@@ -140,9 +144,9 @@ pub(crate) fn run() -> RunResult {
         let names = [("adc_1_stream", 52.3), ("avx512_dot", 7.1), ("carryline", 6.2)];
         let mut sums: Vec<Cell> = names
             .into_iter()
-            .map(|(name, ticks)| cell("checksum", name, condition.clone(), ticks + extra))
+            .map(|(name, ticks)| cell(Family::Checksum, name, condition.clone(), ticks + extra))
             .collect();
-        let mut reference = cell("checksum", "reference", condition.clone(), 900.0);
+        let mut reference = cell(Family::Checksum, "reference", condition.clone(), 900.0);
         reference.limit_share = None;
         let mut ranked = rank(std::mem::take(&mut sums), Some("adc_1_stream"));
         ranked.push(reference);
@@ -155,7 +159,8 @@ pub(crate) fn run() -> RunResult {
         cache: Cache::HOT,
         ..with(1, Dependence::Independent)
     };
-    let mut copies = vec![cell("copy", "avx2", mixed.clone(), 12.0), cell("copy", "avx512", mixed, 9.0)];
+    let mut copies =
+        vec![cell(Family::Copy, "avx2", mixed.clone(), 12.0), cell(Family::Copy, "avx512", mixed, 9.0)];
     for copy in &mut copies {
         copy.limit_share = None;
         if let Some(observed) = &mut copy.observed {

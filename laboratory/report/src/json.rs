@@ -8,6 +8,7 @@ use crate::labels;
 use carryline_results::claims::ExperimentResult;
 use carryline_results::{Cell, CycleBasis, Limit, Observed, RunResult, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
+use carryline_variants::Family;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -73,7 +74,7 @@ impl From<Estimate> for Net {
 struct PublicCell<'a> {
     situation: &'a str,
     variant: &'a str,
-    family: &'a str,
+    family: Family,
     status: Status,
     detail: Option<&'a str>,
     condition: PublicCondition<'a>,
@@ -97,7 +98,7 @@ fn cell(cell: &Cell) -> PublicCell<'_> {
     PublicCell {
         situation: &cell.situation,
         variant: &cell.variant,
-        family: &cell.family,
+        family: cell.family,
         status: cell.status,
         detail: cell.detail.as_deref(),
         condition: PublicCondition {

@@ -8,7 +8,6 @@ use carryline_conditions::{Beside, Cache, CacheMethod, ColdBatch, Condition, Off
 use carryline_machine::arena::Pages;
 use carryline_machine::environment::Level;
 use carryline_results::{Cell, Observed};
-use carryline_variants::Family;
 
 /// Everything that the cell's condition holds fixed but its family and dependence:
 /// `4 KiB, offset 0, hot (L1)`.
@@ -136,8 +135,7 @@ fn segments(condition: &Condition) -> Option<String> {
 }
 
 fn offsets(cell: &Cell) -> String {
-    let family = Family::from_name(&cell.family);
-    let (writes, reads) = family.map_or((true, true), |family| (family.writes(), family.reads()));
+    let (writes, reads) = (cell.family.writes(), cell.family.reads());
     let words = match cell.condition.offsets {
         Offsets::Fixed { dst, .. } if !reads => format!("offset {dst}"),
         Offsets::Fixed { src, .. } if !writes => format!("offset {src}"),
@@ -225,17 +223,18 @@ mod tests {
     use super::*;
     use crate::fixture;
     use carryline_conditions::sizes::Sizes;
+    use carryline_variants::Family;
 
     #[test]
     fn a_plain_condition_is_short() {
-        let cell = fixture::cell("zero", "avx2", Condition::plain(4096), 30.0);
+        let cell = fixture::cell(Family::Zero, "avx2", Condition::plain(4096), 30.0);
         insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, hot (L1)");
         insta::assert_snapshot!(brief(&cell.condition), @"4 KiB, offset 0, hot");
     }
 
     #[test]
     fn every_field_that_matters_is_said() {
-        let mut cell = fixture::cell("copy", "avx2", Condition::plain(1500), 30.0);
+        let mut cell = fixture::cell(Family::Copy, "avx2", Condition::plain(1500), 30.0);
         cell.condition.sizes = Sizes::new("fleet:memcpy-A", Draw::Weighted(vec![(1, 0.5), (4096, 0.5)]));
         cell.condition.offsets = Offsets::Fixed { dst: 0, src: 13 };
         cell.condition.cache = "cold:arena:src".parse().expect("a cache state");
@@ -273,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_run_of_the_old_random_layout_is_labelled_as_such() {
-        let mut cell = fixture::cell("copy", "avx2", Condition::plain(1500), 30.0);
+        let mut cell = fixture::cell(Family::Copy, "avx2", Condition::plain(1500), 30.0);
         cell.condition.offsets = serde_json::from_str("\"random\"").expect("offsets of an old run");
         insta::assert_snapshot!(title(&cell), @"copy, independent calls: 1500 bytes, random offsets of 0 to 63, hot (L1)");
         insta::assert_snapshot!(brief(&cell.condition), @"1500 bytes, offset random-line, hot");
@@ -281,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_cold_cell_says_how_many_calls_a_batch_has() {
-        let mut cell = fixture::cell("zero", "avx2", Condition::plain(4096), 30.0);
+        let mut cell = fixture::cell(Family::Zero, "avx2", Condition::plain(4096), 30.0);
         cell.condition.cache = "cold:clflush".parse().expect("a state");
         let observed = Observed { batch_calls: Some(64), ..cell.observed.take().expect("it ran") };
         cell.observed = Some(observed.clone());
@@ -302,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_ran_is_said_when_it_is_not_what_was_asked_for() {
-        let mut cell = fixture::cell("checksum", "avx2", Condition::plain(292), 30.0);
+        let mut cell = fixture::cell(Family::Checksum, "avx2", Condition::plain(292), 30.0);
         if let Some(observed) = &mut cell.observed {
             observed.size_max = 36;
             observed.size_min = 36;

@@ -2,6 +2,7 @@
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
+use carryline_variants::Family;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -10,8 +11,8 @@ use serde_json::Value;
 pub struct VariantLine {
     /// The variant's name.
     pub name: String,
-    /// The family's name.
-    pub family: String,
+    /// What it does.
+    pub family: Family,
     /// What it needs: CPU features, and a process that was started for it.
     pub needs: Vec<String>,
     /// Where it comes from.
@@ -59,8 +60,8 @@ pub struct Counterexample {
 pub struct ProofLine {
     /// The variant's name.
     pub variant: String,
-    /// The family's name.
-    pub family: String,
+    /// What it does.
+    pub family: Family,
     /// The verdict in words: `right`, `wrong`, `known-bad, caught`, `unsupported`, `crashed`, ...
     pub verdict: String,
     /// True if the verdict is the expected one.
@@ -159,7 +160,7 @@ impl VariantList {
             };
             let cells = vec![
                 line.name.clone(),
-                line.family.clone(),
+                line.family.to_string(),
                 yes(line.runs_here).to_owned(),
                 if line.needs.is_empty() { "nothing".to_owned() } else { line.needs.join(", ") },
                 format!("{}{bad}", line.provenance),
@@ -184,7 +185,7 @@ impl ProofList {
             let emphasis = if line.good { Emphasis::None } else { Emphasis::Bad };
             let detail = line.detail.clone().unwrap_or_default();
             table.push(
-                vec![line.variant.clone(), line.family.clone(), line.verdict.clone(), detail],
+                vec![line.variant.clone(), line.family.to_string(), line.verdict.clone(), detail],
                 emphasis,
             );
         }

@@ -11,12 +11,13 @@ use crate::text::{safe, wrap};
 use crate::units::{Unit, align_points};
 use carryline_conditions::{Condition, Dependence};
 use carryline_results::{Cell, RunResult, Status};
+use carryline_variants::Family;
 
 /// One table's worth of cells: one family, one dependence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// The family's name.
-    pub family: String,
+    /// What all its variants do.
+    pub family: Family,
     /// How the calls of all its cells follow each other.
     pub dependence: Dependence,
     /// How the figures were made.
@@ -51,18 +52,18 @@ pub struct Entry {
 /// The matrices of a run, by family and dependence, in the order in which they first appear.
 #[must_use]
 pub fn matrices(run: &RunResult, unit: Unit) -> Vec<Matrix> {
-    let key = |cell: &Cell| (cell.family.clone(), cell.condition.dependence);
-    let mut keys: Vec<(String, Dependence)> = vec![];
+    let key = |cell: &Cell| (cell.family, cell.condition.dependence);
+    let mut keys: Vec<(Family, Dependence)> = vec![];
     for cell in &run.cells {
         if !keys.contains(&key(cell)) {
             keys.push(key(cell));
         }
     }
-    let of = |wanted: &(String, Dependence)| run.cells.iter().filter(|cell| key(cell) == *wanted).collect();
+    let of = |wanted: &(Family, Dependence)| run.cells.iter().filter(|cell| key(cell) == *wanted).collect();
     keys.iter().map(|wanted| matrix(run, unit, wanted, of(wanted))).collect()
 }
 
-fn matrix(run: &RunResult, unit: Unit, key: &(String, Dependence), cells: Vec<&Cell>) -> Matrix {
+fn matrix(run: &RunResult, unit: Unit, key: &(Family, Dependence), cells: Vec<&Cell>) -> Matrix {
     let scale = Scale::of(run, unit, cells.iter().copied());
     let mut conditions: Vec<&Condition> = vec![];
     let mut variants: Vec<&str> = vec![];
@@ -116,7 +117,7 @@ fn matrix(run: &RunResult, unit: Unit, key: &(String, Dependence), cells: Vec<&C
     batches.dedup();
     Matrix {
         batches,
-        family: key.0.clone(),
+        family: key.0,
         dependence: key.1,
         scale,
         common: common.filter(|word| !word.is_empty()).collect(),
@@ -283,14 +284,14 @@ mod tests {
     #[test]
     fn no_table_mixes_dependence() {
         let all = matrices(&fixture::run(), Unit::Ticks);
-        let keys: Vec<_> = all.iter().map(|matrix| (matrix.family.as_str(), matrix.dependence)).collect();
+        let keys: Vec<_> = all.iter().map(|matrix| (matrix.family, matrix.dependence)).collect();
         assert_eq!(
             keys,
             [
-                ("zero", Dependence::Independent),
-                ("checksum", Dependence::Independent),
-                ("checksum", Dependence::Chained),
-                ("copy", Dependence::Independent),
+                (Family::Zero, Dependence::Independent),
+                (Family::Checksum, Dependence::Independent),
+                (Family::Checksum, Dependence::Chained),
+                (Family::Copy, Dependence::Independent),
             ]
         );
     }
@@ -298,7 +299,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_across_goes_down() {
         let mut run = fixture::run();
-        run.cells.retain(|cell| cell.family == "zero");
+        run.cells.retain(|cell| cell.family == Family::Zero);
         let matrix = matrices(&run, Unit::BytesPerCycle).remove(0);
         insta::assert_snapshot!(matrix.to_text(Style { colour: false, width: Some(40) }), @"
         zero, independent calls, offset 0, hot:
@@ -336,7 +337,7 @@ mod tests {
     #[test]
     fn several_fields_that_vary_stack_in_the_header() {
         let mut run = fixture::run();
-        run.cells.retain(|cell| cell.family == "zero" && cell.status == Status::Ok);
+        run.cells.retain(|cell| cell.family == Family::Zero && cell.status == Status::Ok);
         for cell in run.cells.iter_mut().skip(4) {
             cell.condition.cache = "cold:evict".parse().expect("a cache state");
         }
@@ -356,7 +357,7 @@ mod tests {
     #[test]
     fn what_is_within_the_null_call_is_no_negative_time() {
         let mut run = fixture::run();
-        run.cells.retain(|cell| cell.family == "checksum" && cell.variant != "reference");
+        run.cells.retain(|cell| cell.family == Family::Checksum && cell.variant != "reference");
         run.cells.truncate(3);
         run.cells[2].ticks_per_call = Some(fixture::estimate(-0.3));
         insta::assert_snapshot!(matrices(&run, Unit::Ticks)[0].to_text(Style::default()), @"

@@ -12,6 +12,7 @@ use crate::text::{enumerate, safe, wrap};
 use crate::units::{Unit, align_points, percent, percent_fine, times};
 use carryline_conditions::Dependence;
 use carryline_results::{Cell, RunResult, Status};
+use carryline_variants::Family;
 use std::fmt;
 
 /// Cells that cannot stand in one ranking.
@@ -87,8 +88,8 @@ pub struct Failure {
 pub struct Ranking {
     /// The situation's name.
     pub situation: String,
-    /// The family's name.
-    pub family: String,
+    /// What all variants do.
+    pub family: Family,
     /// The condition in full.
     pub title: String,
     /// How calls follow each other.
@@ -125,11 +126,11 @@ pub fn rankings(run: &RunResult, unit: Unit, roles: &Roles) -> Result<Vec<Rankin
     groups.iter().map(|cells| ranking(run, unit, roles, cells)).collect()
 }
 
+/// Of the cells of one situation, at least one.
 fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Result<Ranking, RankingError> {
     check_unmixed(cells)?;
     let scale = Scale::of(run, unit, cells.iter().copied());
-    let shown = cells.iter().find(|cell| cell.observed.is_some()).or(cells.first());
-    let (situation, family) = shown.map_or(Default::default(), |c| (c.situation.clone(), c.family.clone()));
+    let shown = cells.iter().find(|cell| cell.observed.is_some()).unwrap_or(&cells[0]);
     let mut measured: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.status == Status::Ok).collect();
     fastest_first(&mut measured);
     let rows = measured.iter().map(|cell| Row {
@@ -149,15 +150,15 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
         detail: safe(cell.detail.as_deref().unwrap_or("no reason given")),
     });
     Ok(Ranking {
-        title: shown.map_or_else(String::new, |cell| safe(&labels::title(cell))),
-        dependence: shown.map_or(Dependence::Independent, |cell| cell.condition.dependence),
+        title: safe(&labels::title(shown)),
+        dependence: shown.condition.dependence,
         scale,
         baseline: figure::baseline(measured.iter().copied(), roles).map(safe),
-        noise_floor: noise_floor(run, &situation),
+        noise_floor: noise_floor(run, &shown.situation),
         rows: rows.collect(),
         failures: failures.collect(),
-        situation: safe(&situation),
-        family,
+        situation: safe(&shown.situation),
+        family: shown.family,
     })
 }
 

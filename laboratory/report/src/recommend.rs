@@ -15,6 +15,7 @@ use crate::text::{enumerate, safe, wrap};
 use crate::units::{byte_phrase, byte_size, percent_fine, times};
 use carryline_conditions::{Beside, Dependence, Then};
 use carryline_results::{Cell, RunResult, Status};
+use carryline_variants::Family;
 
 /// What to use on the machine of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,8 @@ pub struct Recommendation {
 /// What to use for one family's job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FamilyAdvice {
-    /// The family's name.
-    pub family: String,
+    /// Whose job.
+    pub family: Family,
     /// The baselines of the speeds, each once, in the order of the situations; empty where it was not measured.
     pub baselines: Vec<String>,
     /// The situations, apart by dependence.
@@ -71,17 +72,17 @@ impl Situation<'_> {
 /// Draws the conclusions from a run. Situations without a winner are left out.
 #[must_use]
 pub fn recommend(run: &RunResult, roles: &Roles) -> Recommendation {
-    let mut names: Vec<&str> = vec![];
+    let mut families: Vec<Family> = vec![];
     for cell in &run.cells {
-        if !names.contains(&cell.family.as_str()) {
-            names.push(&cell.family);
+        if !families.contains(&cell.family) {
+            families.push(cell.family);
         }
     }
-    let families = names.iter().filter_map(|family| advise(run, roles, family)).collect();
+    let families = families.into_iter().filter_map(|family| advise(run, roles, family)).collect();
     Recommendation { complete: run.complete, families }
 }
 
-fn advise(run: &RunResult, roles: &Roles, family: &str) -> Option<FamilyAdvice> {
+fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice> {
     let situations = situations(run, family);
     if situations.is_empty() {
         return None;
@@ -111,10 +112,10 @@ fn advise(run: &RunResult, roles: &Roles, family: &str) -> Option<FamilyAdvice> 
     sentences.extend(thresholds(&situations));
     let singled = [roles.ours(family), roles.baseline(family)];
     sentences.extend(elsewhere::sentences(&situations, &singled.into_iter().flatten().collect::<Vec<_>>()));
-    Some(FamilyAdvice { family: safe(family), baselines, tables: tables.collect(), sentences })
+    Some(FamilyAdvice { family, baselines, tables: tables.collect(), sentences })
 }
 
-fn situations<'a>(run: &'a RunResult, family: &str) -> Vec<Situation<'a>> {
+fn situations(run: &RunResult, family: Family) -> Vec<Situation<'_>> {
     let mut groups: Vec<Vec<&Cell>> = vec![];
     for cell in run.cells.iter().filter(|cell| cell.family == family) {
         // Mixed situations are an error for a ranking; here their parts are separate situations.
@@ -381,7 +382,7 @@ mod tests {
             let condition = Condition::plain(size);
             let pair = [("carryline", 5.0), ("libc_memset", 20.0)];
             rank(
-                pair.map(|(name, ticks)| cell("zero", name, condition.clone(), ticks)).to_vec(),
+                pair.map(|(name, ticks)| cell(Family::Zero, name, condition.clone(), ticks)).to_vec(),
                 Some("libc_memset"),
             )
         });
@@ -403,7 +404,7 @@ mod tests {
         let names = ["libc_memset", "libc_memset_no_rep"];
         let sizes = [40, 1500].into_iter().zip(names).map(|(size, baseline)| {
             let trio = [("carryline", 5.0), (names[0], 20.0), (names[1], 20.0)];
-            let cells = trio.map(|(name, ticks)| cell("zero", name, Condition::plain(size), ticks));
+            let cells = trio.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(size), ticks));
             rank(cells.to_vec(), Some(baseline))
         });
         insta::assert_snapshot!(advice(sizes.collect::<Vec<_>>().concat()), @"
@@ -425,7 +426,7 @@ mod tests {
             [(64, [5.0, 9.0, 9.0]), (128, [5.0, 5.0, 9.0]), (256, [9.0, 5.0, 9.0]), (512, [9.0, 9.0, 5.0])];
         let cells = figures.map(|(size, ticks)| {
             let named = ["a", "b", "c"].into_iter().zip(ticks);
-            rank(named.map(|(name, t)| cell("zero", name, Condition::plain(size), t)).collect(), None)
+            rank(named.map(|(name, t)| cell(Family::Zero, name, Condition::plain(size), t)).collect(), None)
         });
         let advice = recommend(&RunResult { cells: cells.concat(), ..fixture::empty() }, &fixture::roles());
         insta::assert_snapshot!(advice.families[0].sentences.join("\n"), @"
@@ -437,8 +438,9 @@ mod tests {
     #[test]
     fn our_own_failure_is_not_hidden() {
         let condition = Condition::plain(40);
-        let mut cells = rank(vec![cell("zero", "libc_memset", condition.clone(), 5.0)], Some("libc_memset"));
-        cells.push(failed("zero", "carryline", condition, Status::Wrong, "length 5"));
+        let mut cells =
+            rank(vec![cell(Family::Zero, "libc_memset", condition.clone(), 5.0)], Some("libc_memset"));
+        cells.push(failed(Family::Zero, "carryline", condition, Status::Wrong, "length 5"));
         insta::assert_snapshot!(advice(cells), @"
         What to use here
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 /// The names that reports single out, by family.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Roles {
-    baselines: BTreeMap<String, String>,
-    ours: BTreeMap<String, String>,
+    baselines: BTreeMap<Family, String>,
+    ours: BTreeMap<Family, String>,
 }
 
 impl Roles {
@@ -18,31 +18,31 @@ impl Roles {
             let first = |family: Family| of(family).iter().find(|variant| variant.role == role);
             Family::ALL
                 .into_iter()
-                .filter_map(|family| Some((family.name().to_owned(), first(family)?.name.to_owned())))
+                .filter_map(|family| Some((family, first(family)?.name.to_owned())))
                 .collect()
         };
         Roles { baselines: named(Role::Baseline), ours: named(Role::Ours) }
     }
 
-    /// As given: pairs of a family's and a variant's name.
+    /// As given: families with a variant's name.
     #[must_use]
-    pub fn new(baselines: &[(&str, &str)], ours: &[(&str, &str)]) -> Roles {
-        let owned = |pairs: &[(&str, &str)]| {
-            pairs.iter().map(|(family, name)| ((*family).to_owned(), (*name).to_owned())).collect()
+    pub fn new(baselines: &[(Family, &str)], ours: &[(Family, &str)]) -> Roles {
+        let owned = |pairs: &[(Family, &str)]| {
+            pairs.iter().map(|(family, name)| (*family, (*name).to_owned())).collect()
         };
         Roles { baselines: owned(baselines), ours: owned(ours) }
     }
 
     /// What a user of the family has today, which ratios compare with.
     #[must_use]
-    pub fn baseline(&self, family: &str) -> Option<&str> {
-        self.baselines.get(family).map(String::as_str)
+    pub fn baseline(&self, family: Family) -> Option<&str> {
+        self.baselines.get(&family).map(String::as_str)
     }
 
     /// The `carryline` crate's own function in the family.
     #[must_use]
-    pub fn ours(&self, family: &str) -> Option<&str> {
-        self.ours.get(family).map(String::as_str)
+    pub fn ours(&self, family: Family) -> Option<&str> {
+        self.ours.get(&family).map(String::as_str)
     }
 }
 
@@ -54,8 +54,7 @@ mod tests {
     fn the_collection_says_which_is_ours() {
         let roles = Roles::of_collection();
         for family in Family::ALL {
-            assert_eq!(roles.ours(family.name()), Some("carryline"));
+            assert_eq!(roles.ours(family), Some("carryline"));
         }
-        assert_eq!(roles.ours("no such family"), None);
     }
 }

@@ -66,7 +66,7 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
             Cell {
                 situation: situation.name.clone(),
                 variant: situation.subjects[place].clone(),
-                family: situation.family.clone(),
+                family: situation.family,
                 status,
                 detail,
                 condition: situation.condition.clone(),
@@ -192,13 +192,14 @@ mod tests {
     use crate::round::Round;
     use carryline_conditions::Condition;
     use carryline_machine::environment::Level;
+    use carryline_variants::Family;
 
     /// Five replicates of ten rounds; subject k takes `times[k]` ticks with a small deterministic wobble that hits all
     /// members of a round alike, except for a wobble of its own of 0.1 %.
     fn gathered(times: &[f64]) -> Gathered {
         let situation = Situation {
             name: "checksum 1500 hot".to_owned(),
-            family: "checksum".to_owned(),
+            family: Family::Checksum,
             condition: Condition::plain(1500),
             subjects: (0..times.len()).map(|k| format!("v{k}")).collect(),
             baseline: Some(0),
@@ -285,7 +286,7 @@ mod tests {
         let names = ["libc_memcpy", "libc_memcpy_no_rep", "carryline"];
         let situation = Situation {
             name: "copy 4K hot".to_owned(),
-            family: "copy".to_owned(),
+            family: Family::Copy,
             condition: Condition::plain(4096),
             subjects: names.map(str::to_owned).to_vec(),
             baseline: Some(0),

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Situation {
     /// Short and unique in its run: `checksum 1500 hot`.
     pub name: String,
-    /// The family's name.
-    pub family: String,
+    /// What all subjects do.
+    pub family: Family,
     /// What every member is measured under.
     pub condition: Condition,
     /// Names of the subjects.
@@ -30,8 +30,7 @@ impl Situation {
     /// [`carryline_variants::c_library`].
     #[must_use]
     pub fn with_other_thresholds(&self, place: usize) -> Option<usize> {
-        let family = Family::from_name(&self.family)?;
-        let variant = carryline_variants::find(family, self.subjects.get(place)?)?;
+        let variant = carryline_variants::find(self.family, self.subjects.get(place)?)?;
         let other = variant.with_other_thresholds()?;
         self.subjects.iter().position(|name| name == other.name)
     }

@@ -10,6 +10,7 @@ use crate::claims::ExperimentResult;
 use carryline_conditions::Condition;
 use carryline_machine::environment::Level;
 use carryline_statistics::{Estimate, Ratio};
+use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -100,8 +101,8 @@ pub struct Cell {
     pub situation: String,
     /// The variant's name.
     pub variant: String,
-    /// The family's name.
-    pub family: String,
+    /// What it does.
+    pub family: Family,
     /// What became of it.
     pub status: Status,
     /// Why, when the status is not `ok`.
@@ -218,6 +219,16 @@ pub struct RunResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_family_is_its_name_in_json() {
+        for family in Family::ALL {
+            assert_eq!(serde_json::to_value(family).expect("a word"), family.name());
+            assert_eq!(serde_json::from_value::<Family>(family.name().into()).expect("known"), family);
+        }
+        let error = serde_json::from_value::<Family>("chekcsum".into()).expect_err("no family");
+        assert!(error.to_string().contains("`chekcsum`"), "{error}");
+    }
 
     #[test]
     fn a_basis_keeps_its_name_in_json() {

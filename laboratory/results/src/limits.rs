@@ -32,7 +32,7 @@ impl Throughput {
             && condition.then == Then::Nothing
             && condition.beside == Beside::Nothing;
         is_one.then_some(Throughput {
-            family: Family::from_name(&situation.family)?,
+            family: situation.family,
             bytes: observed.size_mean,
             level: observed.level,
             between: observed.between,
@@ -96,7 +96,7 @@ mod tests {
     fn gathered(family: Family, level: Level, between: bool, ticks: &[f64]) -> Gathered {
         let mut gathered = Gathered::new(Situation {
             name: "s".to_owned(),
-            family: family.name().to_owned(),
+            family,
             condition: Condition::plain(1000),
             subjects: (0..ticks.len()).map(|k| format!("v{k}")).collect(),
             baseline: None,

@@ -79,7 +79,8 @@ pub struct Batch<'a> {
     pub placement: usize,
 }
 
-/// Reads one word of every line of `len` bytes at `base`.
+/// Reads a byte of every line of `len` bytes at `base`, and folds them into one by exclusive or, so that a line takes a
+/// cycle at least: a reader that uses what it reads.
 ///
 /// # Safety
 /// `base` must be valid for reads of `len` bytes.

@@ -49,6 +49,7 @@ pub type CopyChecksumFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len
 
 /// The four jobs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Family {
     /// Fill with zero bytes.
     Zero,

@@ -63,7 +63,7 @@ pub struct Counterexample {
     /// In which way.
     pub kind: Kind,
     /// The routine's family.
-    pub family: String,
+    pub family: Family,
     /// The call's length in bytes.
     pub len: u64,
     /// The destination's address modulo 4096; `None` where there is no destination.
@@ -277,7 +277,7 @@ pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counter
     });
     let mut example = Counterexample {
         kind,
-        family: family.name().to_owned(),
+        family,
         len: now.len,
         dst_offset: family.writes().then_some(now.dst_offset),
         src_offset: family.reads().then_some(now.src_offset),

@@ -8,21 +8,19 @@ use crate::subject::Subject;
 use carryline_variants::landing::{Landing, SetFn};
 use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Family, Routine, ZeroFn};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Which routine of which file does which family's job.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PluginSpec {
     /// The shared object.
     pub file: PathBuf,
     /// The function's name in it.
     pub symbol: String,
-    /// The family's name.
-    pub family: String,
+    /// What it does.
+    pub family: Family,
     /// True for a zero routine with the signature of `memset`, which is passed the byte.
-    #[serde(default)]
     pub fill: bool,
 }
 
@@ -95,7 +93,7 @@ impl PluginSpec {
     /// ```
     /// use carryline_verification::plugin::PluginSpec;
     /// let spec = PluginSpec::parse("./mine.so:my_sum:checksum").expect("three parts");
-    /// assert_eq!((spec.symbol.as_str(), spec.family.as_str()), ("my_sum", "checksum"));
+    /// assert_eq!((spec.symbol.as_str(), spec.family.name()), ("my_sum", "checksum"));
     /// let error = PluginSpec::parse("./mine.so:my_sum:chekcsum").expect_err("a misspelt family");
     /// assert!(error.to_string().contains("did you mean checksum?"));
     /// ```
@@ -128,12 +126,7 @@ impl PluginSpec {
                 known: words().collect::<Vec<_>>().join(", "),
             });
         };
-        Ok(PluginSpec {
-            file: file.into(),
-            symbol: symbol.to_owned(),
-            family: family.name().to_owned(),
-            fill,
-        })
+        Ok(PluginSpec { file: file.into(), symbol: symbol.to_owned(), family, fill })
     }
 
     /// The name in listings and results.
@@ -152,7 +145,7 @@ impl PluginSpec {
 
 impl fmt::Display for PluginSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = if self.fill { FILL } else { &self.family };
+        let word = if self.fill { FILL } else { self.family.name() };
         write!(f, "{}:{}:{word}", self.file.display(), self.symbol)
     }
 }
@@ -163,14 +156,8 @@ impl fmt::Display for PluginSpec {
 /// When the file cannot be read, is no shared object, or lacks the symbol.
 pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     let file = spec.path();
-    let family = Family::from_name(&spec.family).ok_or_else(|| PluginError::UnknownFamily {
-        text: spec.to_string(),
-        word: spec.family.clone(),
-        nearest: None,
-        known: words().collect::<Vec<_>>().join(", "),
-    })?;
     let library = open_library(&file)?;
-    let routine = routine(&library, family, spec).map_err(|error| PluginError::NoSymbol {
+    let routine = routine(&library, spec).map_err(|error| PluginError::NoSymbol {
         file: spec.file.clone(),
         symbol: spec.symbol.clone(),
         reason: reason(&error),
@@ -197,14 +184,14 @@ pub fn open_library(file: &Path) -> Result<Library, PluginError> {
         .map_err(|error| PluginError::NotLoadable { file: file.into(), reason: reason(&error) })
 }
 
-fn routine(library: &Library, family: Family, spec: &PluginSpec) -> Result<Landing, libloading::Error> {
+fn routine(library: &Library, spec: &PluginSpec) -> Result<Landing, libloading::Error> {
     let symbol = &spec.symbol;
     // SAFETY: the user vouches for the signature by naming the family; a wrong one is what the proof is for.
     unsafe {
         if spec.fill {
             return Ok(Landing::Set(*library.get::<SetFn>(symbol)?));
         }
-        Ok(Landing::Routine(match family {
+        Ok(Landing::Routine(match spec.family {
             Family::Zero => Routine::Zero(*library.get::<ZeroFn>(symbol)?),
             Family::Copy => Routine::Copy(*library.get::<CopyFn>(symbol)?),
             Family::Checksum => Routine::Checksum(*library.get::<ChecksumFn>(symbol)?),
@@ -237,7 +224,7 @@ mod tests {
     #[test]
     fn a_routine_like_memset_is_of_the_zero_family() {
         let spec = PluginSpec::parse("./mine.so:memset:fill").expect("three parts");
-        assert_eq!((spec.family.as_str(), spec.fill), ("zero", true));
+        assert_eq!((spec.family, spec.fill), (Family::Zero, true));
         assert_eq!(spec.to_string(), "./mine.so:memset:fill");
         assert!(message("mine.so:f:fil").contains("did you mean fill?"));
     }
@@ -268,7 +255,7 @@ mod tests {
         let spec = |file: &Path| PluginSpec {
             file: file.into(),
             symbol: "f".into(),
-            family: "zero".into(),
+            family: Family::Zero,
             fill: false,
         };
         let missing = load(&spec(&folder.path().join("none.so"))).expect_err("no file");

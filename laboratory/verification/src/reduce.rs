@@ -326,7 +326,7 @@ fn finish(
 ) -> Counterexample {
     let mut example = Counterexample {
         kind: mismatch.kind,
-        family: family.name().to_owned(),
+        family,
         len: len as u64,
         dst_offset: family.writes().then_some(dst_offset),
         src_offset: family.reads().then_some(src_offset),

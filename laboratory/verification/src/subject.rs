@@ -10,8 +10,8 @@ use std::fmt;
 /// A subject's name in plans, results and the store: its family and its name in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SubjectId {
-    /// The family's name, see [`Family::name`].
-    pub family: String,
+    /// What it does.
+    pub family: Family,
     /// The variant's name, or `plugin:SYMBOL`.
     pub name: String,
 }
@@ -97,7 +97,7 @@ impl Subject {
     /// The name in plans and results.
     #[must_use]
     pub fn id(&self) -> SubjectId {
-        SubjectId { family: self.family().name().to_owned(), name: self.name.clone() }
+        SubjectId { family: self.family(), name: self.name.clone() }
     }
 
     /// What one call of the routine executes; see [`crate::trace`]. The call is not verified.

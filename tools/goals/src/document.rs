@@ -3,6 +3,7 @@
 //! The same results give the same document, byte for byte: dates and machines are those that the results were kept with,
 //! and nothing is measured here.
 
+use crate::goal::Part;
 use crate::markdown;
 use crate::results::{GoalResult, Kind, Order, Outcome, Results};
 use crate::standing;
@@ -70,8 +71,8 @@ fn part(out: &mut String, results: &Results) {
     let _ = writeln!(out, "## {}\n", standing::heading(results));
     machine(out, results);
     let _ = writeln!(out, "{}.\n", summary(results));
-    for (word, title) in [("checksum", "Checksum"), ("memory", "Zero and copy")] {
-        let of_part: Vec<&GoalResult> = results.goals.iter().filter(|goal| goal.part == word).collect();
+    for (part, title) in [(Part::Checksum, "Checksum"), (Part::Memory, "Zero and copy")] {
+        let of_part: Vec<&GoalResult> = results.goals.iter().filter(|goal| goal.part == part).collect();
         if !of_part.is_empty() {
             goal_table(out, title, &of_part);
         }
@@ -101,7 +102,7 @@ fn machine(out: &mut String, results: &Results) {
             .iter()
             .map(|limit| {
                 let rates = [limit.load, limit.store, limit.nt_store].map(|rate| format!("{rate:.1}"));
-                std::iter::once(limit.level.clone()).chain(rates).collect()
+                std::iter::once(limit.level.to_string()).chain(rates).collect()
             })
             .collect();
         let header = ["level", "load", "store", "non-temporal store"];

@@ -2,10 +2,12 @@
 
 use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets, Then};
 use carryline_variants::{Family, Role};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// The part of the library that a goal is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Checksums, and copies with a checksum.
     Checksum,

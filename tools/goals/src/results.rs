@@ -7,8 +7,11 @@ mod collect;
 mod tables;
 mod text;
 
+use crate::goal::Part;
 use crate::tier::Tier;
 use anyhow::{Context, bail};
+use carryline_machine::environment::Level;
+use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,7 +42,7 @@ pub struct Results {
     /// In what the runs differed, if they did.
     pub differences: Vec<String>,
     /// The most that one core moved, by level.
-    pub limits: Vec<Level>,
+    pub limits: Vec<Limit>,
     /// The noise floors of all situations.
     pub floor: Option<Floor>,
     /// The warnings of the runs, with their number.
@@ -52,9 +55,9 @@ pub struct Results {
 
 /// The most that one core moved at a level, in bytes per core cycle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Level {
-    /// `L1`, `L2`, `L3` or `memory`.
-    pub level: String,
+pub struct Limit {
+    /// Which.
+    pub level: Level,
     /// Reads.
     pub load: f64,
     /// Cached stores.
@@ -93,14 +96,14 @@ pub enum Kind {
 pub struct GoalResult {
     /// The goal's name.
     pub id: String,
-    /// The part of the library: `checksum` or `memory`.
-    pub part: String,
+    /// The part of the library.
+    pub part: Part,
     /// The sentence that it comes from.
     pub source: String,
     /// Who it is held against.
     pub kind: Kind,
     /// The family of our routine.
-    pub family: String,
+    pub family: Family,
     /// Our routine.
     pub routine: String,
     /// The condition in words, sizes left out.

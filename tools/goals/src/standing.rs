@@ -2,15 +2,16 @@
 
 use crate::results::{CellResult, GoalResult, Kind, Order, Outcome, Results};
 use crate::table::factor;
+use carryline_variants::Family;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The families, and how a sentence begins that is about them.
-const FAMILIES: [(&str, [&str; 2]); 4] = [
-    ("checksum", ["Checksums win", "they lose"]),
-    ("copy", ["Copies win", "they lose"]),
-    ("zero", ["Zeroing wins", "it loses"]),
-    ("copy_checksum", ["Copies with their checksum win", "they lose"]),
+const FAMILIES: [(Family, [&str; 2]); 4] = [
+    (Family::Checksum, ["Checksums win", "they lose"]),
+    (Family::Copy, ["Copies win", "they lose"]),
+    (Family::Zero, ["Zeroing wins", "it loses"]),
+    (Family::CopyChecksum, ["Copies with their checksum win", "they lose"]),
 ];
 
 /// Functions of the C library, whose places a fleet's size mixes are of.
@@ -37,7 +38,7 @@ pub fn paragraph(results: &Results) -> String {
     if unmeasured > 0 {
         let _ = write!(out, " {unmeasured} more were not measured.");
     }
-    let families = FAMILIES.iter().filter_map(|(family, words)| about(results, family, *words));
+    let families = FAMILIES.into_iter().filter_map(|(family, words)| about(results, family, words));
     let others = [mixes(results), sizes(results), traps(results)].into_iter().flatten();
     out.push('\n');
     for sentence in families.chain(others).chain(results.notes.iter().cloned()) {
@@ -51,7 +52,7 @@ fn of_kind(results: &Results, kind: Kind) -> impl Iterator<Item = &GoalResult> {
 }
 
 /// How a family stands to what users have without us, each cell counted once, against the strongest opponent.
-fn about(results: &Results, family: &str, [win, lose]: [&str; 2]) -> Option<String> {
+fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<String> {
     let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
     for goal in of_kind(results, Kind::Others).filter(|goal| goal.family == family) {
         for cell in goal.cells.iter().chain(&goal.best) {

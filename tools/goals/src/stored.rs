@@ -37,8 +37,8 @@ pub struct StoredRun {
 /// What tells runs of different purpose apart: their families, and whether they were told the variants, their offsets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// Names of the families measured side by side, sorted.
-    pub families: Vec<String>,
+    /// The families measured side by side.
+    pub families: BTreeSet<Family>,
     /// True if only some variants took part.
     pub restricted: bool,
     /// The offsets measured side by side, sorted: a goal that compares two of them needs both from one run.
@@ -49,23 +49,17 @@ impl Matrix {
     /// The matrix that cells belong to.
     #[must_use]
     pub fn of(cells: &Cells) -> Matrix {
-        let families = cells.families.iter().map(|family| family.name().to_owned());
         let offsets = std::iter::once(cells.condition.offsets).chain(cells.also_at);
-        Matrix::new(families, !cells.variants.is_empty(), offsets)
+        Matrix::new(cells.families.iter().copied(), !cells.variants.is_empty(), offsets)
     }
 
     fn new(
-        families: impl Iterator<Item = String>,
+        families: impl Iterator<Item = Family>,
         restricted: bool,
         offsets: impl Iterator<Item = Offsets>,
     ) -> Matrix {
-        let families: BTreeSet<String> = families.collect();
         let offsets: BTreeSet<String> = offsets.map(|offsets| offsets.to_string()).collect();
-        Matrix {
-            families: families.into_iter().collect(),
-            restricted,
-            offsets: offsets.into_iter().collect(),
-        }
+        Matrix { families: families.collect(), restricted, offsets: offsets.into_iter().collect() }
     }
 }
 
@@ -126,7 +120,7 @@ impl Stored {
                 .with_context(|| format!("run {}: its plan is of another version", summary.id))?;
             let restricted = header.command.iter().any(|word| word.starts_with("--variants"));
             let offsets = situations.iter().map(|of| of.condition.offsets);
-            let matrix = Matrix::new(situations.iter().map(|of| of.family.clone()), restricted, offsets);
+            let matrix = Matrix::new(situations.iter().map(|of| of.family), restricted, offsets);
             let (machine, tier) = (machine::name(&result.environment), machine::tier(&result.environment));
             let at = groups.iter().position(|group| group.machine == machine && group.tier == tier);
             let at = at.unwrap_or_else(|| {
@@ -190,7 +184,7 @@ impl Stored {
             let situation = &stored.gathered.situation;
             let here = &situation.condition;
             stored.matrix == matrix
-                && situation.family == family.name()
+                && situation.family == family
                 && here.sizes.label == size
                 && Condition { sizes: cells.condition.sizes.clone(), ..here.clone() } == cells.condition
         })
@@ -224,8 +218,7 @@ impl StoredSituation {
     /// here too and is faster: see [`carryline_variants::c_library`].
     #[must_use]
     pub fn better_row<'a>(&self, variant: &'a str) -> &'a str {
-        let family = Family::from_name(&self.gathered.situation.family);
-        let this = family.and_then(|family| carryline_variants::find(family, variant));
+        let this = carryline_variants::find(self.gathered.situation.family, variant);
         let other = this.and_then(|this| this.with_other_thresholds()).map(|other| other.name);
         let fastest = self.fastest(|name| name == variant || Some(name) == other);
         match (fastest, other) {

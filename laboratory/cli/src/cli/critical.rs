@@ -1,6 +1,7 @@
 //! The options of `carryline critical`.
 
 use super::{Effort, parse_duration};
+use carryline_report::units::Unit;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -79,7 +80,7 @@ impl Critical {
         Effort {
             budget: self.budget,
             replicates: self.replicates,
-            unit: "cycles".to_owned(),
+            unit: Unit::Cycles,
             plan: false,
             report: None,
             no_save: true,

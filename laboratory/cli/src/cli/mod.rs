@@ -6,6 +6,7 @@ mod real;
 mod reproduce;
 mod watch;
 
+use carryline_report::units::Unit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use critical::{Critical, Drawing, Moves};
 pub use inlining::Inlining;
@@ -117,8 +118,8 @@ pub struct Effort {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub replicates: Option<u32>,
     /// Unit of the figures: ticks, cycles, ns, GB/s, GiB/s, B/cycle.
-    #[arg(long, value_name = "UNIT", default_value = "ticks")]
-    pub unit: String,
+    #[arg(long, value_name = "UNIT", default_value_t)]
+    pub unit: Unit,
     /// Show what would be measured and how long it would take, and stop.
     #[arg(long)]
     pub plan: bool,
@@ -269,8 +270,8 @@ pub struct History {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
     /// Unit of the figures of --show.
-    #[arg(long, value_name = "UNIT", default_value = "ticks")]
-    pub unit: String,
+    #[arg(long, value_name = "UNIT", default_value_t)]
+    pub unit: Unit,
 }
 
 #[derive(Args, Debug)]

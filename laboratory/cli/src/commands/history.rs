@@ -9,7 +9,7 @@ use carryline_engine::failure::{Failure, usage};
 use carryline_engine::plan::Plan;
 use carryline_engine::session::open_store;
 use carryline_report::listing::{RunLine, RunList, to_json};
-use carryline_report::units::{Unit, UnknownUnit};
+use carryline_report::units::Unit;
 use carryline_results::cells::{self, Summary};
 use carryline_results::gather::Gathered;
 use carryline_results::{RunResult, SCHEMA_VERSION};
@@ -17,10 +17,9 @@ use carryline_store::{RunId, RunStatus, RunSummary, Store, StoreError};
 
 /// Lists runs, or shows one.
 pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
-    let unit: Unit = args.unit.parse().map_err(|error: UnknownUnit| usage(error.to_string()))?;
     let store = open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
     if let Some(id) = args.show {
-        return show(&store, RunId(id), unit, common);
+        return show(&store, RunId(id), args.unit, common);
     }
     let runs = store.runs(args.most).map_err(|error| usage(error.to_string()))?;
     let list = RunList { runs: runs.into_iter().map(run_line).collect() };

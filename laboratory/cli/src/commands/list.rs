@@ -23,7 +23,7 @@ pub fn run(args: &List, common: &Common) -> Result<u8, Failure> {
         .flat_map(|family| carryline_variants::of(family).iter().copied())
         .map(|variant| VariantLine {
             name: variant.name.to_owned(),
-            family: variant.family().name().to_owned(),
+            family: variant.family(),
             needs: needs(variant),
             provenance: variant.provenance.to_owned(),
             runs_here: prove::lacking(variant).is_none(),

@@ -58,7 +58,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     let effort = Effort {
         budget: None,
         replicates: None,
-        unit: "ticks".to_owned(),
+        unit: Unit::Ticks,
         plan: false,
         report: None,
         no_save: false,

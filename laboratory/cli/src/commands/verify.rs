@@ -27,10 +27,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     };
     let mut subjects: Vec<SubjectId> = variants
         .iter()
-        .map(|variant| SubjectId {
-            family: variant.family().name().to_owned(),
-            name: variant.name.to_owned(),
-        })
+        .map(|variant| SubjectId { family: variant.family(), name: variant.name.to_owned() })
         .collect();
     subjects.extend(plugins.iter().map(|(_, id)| id.clone()));
     let words: Vec<String> = plugins.into_iter().map(|(word, _)| word).collect();
@@ -71,7 +68,7 @@ fn line(proof: &Proof) -> ProofLine {
     };
     ProofLine {
         variant: proof.subject.name.clone(),
-        family: proof.subject.family.clone(),
+        family: proof.subject.family,
         verdict: verdict.to_owned(),
         good,
         detail,

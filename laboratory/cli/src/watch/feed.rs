@@ -241,11 +241,12 @@ mod tests {
     use super::*;
     use carryline_conditions::Condition;
     use carryline_results::gather::{Gathered, Replicate, Situation};
+    use carryline_variants::Family;
 
     fn outcome(lost: bool) -> Outcome {
         let mut gathered = Gathered::new(Situation {
             name: "zero 4K".to_owned(),
-            family: "zero".to_owned(),
+            family: Family::Zero,
             condition: Condition::plain(4096),
             subjects: vec!["a".to_owned(), "b".to_owned()],
             baseline: None,

@@ -156,7 +156,7 @@ impl Watching<'_> {
         let family = *state.choice.family.get();
         let selection = &self.prepared.selection;
         let plugins: Vec<&(String, _)> =
-            selection.plugins.iter().filter(|(_, id)| id.family == family.name()).collect();
+            selection.plugins.iter().filter(|(_, id)| id.family == family).collect();
         let named = if selection.named { state.live.names() } else { &[] };
         let named: Vec<String> =
             named.iter().filter(|name| !plugins.iter().any(|(_, id)| id.name == **name)).cloned().collect();

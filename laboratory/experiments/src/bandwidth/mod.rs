@@ -9,7 +9,7 @@ mod probe;
 
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, Figures, TableResult};
+use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
 use claims::CLAIMS;
 use probe::{PASSES, on_the_bus};
 
@@ -57,7 +57,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let bytes = uncached_bytes(context)?;
     let found = context.probe("bandwidth", &serde_json::json!({ "bytes": [bytes] }), 1.0)?;
-    let rate = |pass: &str, bytes: u64| found.ns(pass).map(|time| time.over(bytes as f64, "GB/s"));
+    let rate = |pass: &str, bytes: u64| found.ns(pass).map(|time| time.over(bytes as f64, Unit::GbPerS));
     for pass in PASSES {
         outcome.figures.add_or_reason(pass, rate(pass, bytes));
         outcome.figures.add_or_reason(on_bus(pass), rate(pass, on_the_bus(pass, bytes)));
@@ -151,7 +151,7 @@ mod tests {
         for (pass, rate) in
             [("read", 11.0), ("cached write", 12.0), ("rep stosb", 30.0), ("non-temporal write", 9.0)]
         {
-            figures.add(on_bus(pass), Figure::exact("GB/s", rate));
+            figures.add(on_bus(pass), Figure::exact(Unit::GbPerS, rate));
         }
         assert_eq!(most(&figures).map(|(pass, _)| pass), Some("cached write"));
         assert!(most(&Figures::default()).is_none());
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_reason_is_given_once_with_all_that_it_keeps_out() {
         let mut figures = Figures::default();
-        figures.add("one", Figure::exact("ns", 1.0));
+        figures.add("one", Figure::exact(Unit::Ns, 1.0));
         for name in ["two", "three"] {
             figures.missing(name, "no such instruction");
         }

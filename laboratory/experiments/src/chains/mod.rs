@@ -11,7 +11,7 @@ use super::{Basis, Context, Experiment, In, Outcome, Probed};
 use carryline_conditions::{Condition, Offsets};
 use carryline_engine::failure::Failure;
 use carryline_report::units::number;
-use carryline_results::claims::{Datum, Figure, Figures, TableResult};
+use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
 use carryline_variants::Family;
 use claims::CLAIMS;
 use serde_json::{Value, json};
@@ -178,7 +178,7 @@ impl Found {
             outcome.plots.push(self.printed(name));
         }
         let disagree = self.draws.iter().filter(|draw| draw["agree"] != true).count();
-        let counted = (!self.draws.is_empty()).then(|| Figure::exact("", disagree as f64)).flatten();
+        let counted = (!self.draws.is_empty()).then(|| Figure::exact(Unit::None, disagree as f64)).flatten();
         let reason = || self.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
         outcome.figures.add_or_reason("draws that disagree", counted.ok_or_else(reason));
         let unusable = self.special.facts.first().and_then(|facts| facts["unusable"].as_array());

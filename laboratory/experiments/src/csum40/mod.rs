@@ -12,7 +12,7 @@ use super::{Basis, Context, Experiment, In, Outcome};
 use carryline_conditions::{Condition, Dependence, Offsets};
 use carryline_engine::failure::Failure;
 use carryline_engine::prove::{Proof, Verdict};
-use carryline_results::claims::{Datum, Figure, Figures, TableResult};
+use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
 use carryline_variants::Family;
 use claims::CLAIMS;
 use probe::{ADDRESSES, KERNELS, MODES, TRIALS, VARIANTS};
@@ -79,7 +79,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         let reason = || inlined.reason.clone().unwrap_or_else(|| "nobody counted".to_owned());
         outcome
             .figures
-            .add_or_reason(name, share.and_then(|share| Figure::exact("", share)).ok_or_else(reason));
+            .add_or_reason(name, share.and_then(|share| Figure::exact(Unit::None, share)).ok_or_else(reason));
     }
     outcome.tables.push(story(&outcome.figures));
     outcome.tables.push(modes(&outcome.figures));

@@ -10,7 +10,7 @@ mod probe;
 use super::string_startup::plot;
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, TableResult};
+use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use carryline_statistics as statistics;
 use claims::CLAIMS;
 use probe::{BLOCKS, DIRTY, STATES, VARIANTS, name};
@@ -67,7 +67,7 @@ fn break_even(found: &Probed, state: &str, seed: u64) -> Result<Figure, String> 
     let medians: Vec<f64> =
         look.iter().zip(&write).map(|(look, write)| look.value() - write.value()).collect();
     let together: Vec<&Figure> = look.iter().chain(&write).collect();
-    Figure::by_round("%", &together, seed, |times| {
+    Figure::by_round(Unit::Percent, &together, seed, |times| {
         let (look, write) = times.split_at(DIRTY.len());
         let differences: Vec<f64> = look.iter().zip(write).map(|(look, write)| look - write).collect();
         share(&differences).unwrap_or(f64::NAN)

@@ -9,7 +9,7 @@ mod probe;
 
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Figure, TableResult};
+use carryline_results::claims::{Figure, TableResult, Unit};
 use claims::CLAIMS;
 use probe::{PAGES, SERIES};
 
@@ -118,5 +118,5 @@ fn faults(special: &Probed, series: &str) -> Result<Figure, String> {
     } else {
         counted(series)
     };
-    Figure::sampled("faults", samples, None, 0.0, 1).ok_or_else(|| "not counted".to_owned())
+    Figure::sampled(Unit::Faults, samples, None, 0.0, 1).ok_or_else(|| "not counted".to_owned())
 }

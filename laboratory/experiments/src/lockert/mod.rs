@@ -9,7 +9,7 @@ mod claims;
 use super::chains::{checksum, measure};
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, TableResult};
+use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use claims::CLAIMS;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -107,7 +107,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             Datum::Text(draw.map_or_else(|| "-".to_owned(), |draw| checksum(&draw["sums"][label])))
         }));
         here.extend(times.each_ref().map(|time| {
-            let total = time.as_ref().ok().map(|time| time.scaled(ITERATIONS / 1000.0, "us"));
+            let total = time.as_ref().ok().map(|time| time.scaled(ITERATIONS / 1000.0, Unit::Us));
             Datum::from(total.as_ref())
         }));
         let gain = |slow: usize, fast: usize| {
@@ -121,7 +121,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         }
         disagree += f64::from(u8::from(draw.is_some_and(|draw| draw["agree"] != true)));
     }
-    let counted = if found.draws.is_empty() { None } else { Figure::exact("", disagree) };
+    let counted = if found.draws.is_empty() { None } else { Figure::exact(Unit::None, disagree) };
     let reason = || found.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
     outcome.figures.add_or_reason("rows that disagree", counted.ok_or_else(reason));
     outcome.tables.push(table);

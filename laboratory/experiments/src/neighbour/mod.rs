@@ -10,7 +10,7 @@ mod probe;
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_machine::process;
-use carryline_results::claims::TableResult;
+use carryline_results::claims::{TableResult, Unit};
 use claims::CLAIMS;
 use probe::{MODES, VICTIMS, name, name_of_rate};
 
@@ -62,7 +62,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
                 .zip(alone.as_ref().ok())
                 .and_then(|(time, alone)| time.ratio_to(alone, context.seed));
             let rate = special.figure(&name_of_rate(victim, mode)).ok();
-            let rate = rate.zip(special.ticks_per_ns).map(|(rate, per_ns)| rate.scaled(per_ns, "GB/s"));
+            let rate = rate.zip(special.ticks_per_ns).map(|(rate, per_ns)| rate.scaled(per_ns, Unit::GbPerS));
             table.push(vec![mode.into(), time.as_ref().ok().into(), slower.into(), rate.as_ref().into()]);
             outcome.figures.add_or_reason(name(victim, mode), time);
         }

@@ -14,6 +14,7 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};
+use carryline_results::claims::Unit;
 use carryline_sampler::{below, shuffle, touch};
 use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
@@ -309,8 +310,7 @@ impl Rounds for Neighbour {
             series.extend(MODES.map(|mode| Series::ticks(name(victim, mode))));
         }
         for victim in self.names() {
-            let rate =
-                |mode: &&str| Series { name: name_of_rate(victim, mode), unit: "bytes/tick".to_owned() };
+            let rate = |mode: &&str| Series { name: name_of_rate(victim, mode), unit: Unit::BytesPerTick };
             series.extend(MODES.iter().skip(SPINNING + 1).map(rate));
         }
         series

@@ -11,7 +11,7 @@ use super::bandwidth::{reasons, uncached_bytes};
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_machine::environment::CacheKind;
-use carryline_results::claims::{Datum, TableResult};
+use carryline_results::claims::{Datum, TableResult, Unit};
 use claims::CLAIMS;
 use probe::{READS, WRITES};
 
@@ -92,7 +92,7 @@ fn table(outcome: &Outcome, bytes: u64) -> TableResult {
         let base = if READS.contains(&name) { READS[1] } else { WRITES[1] };
         let speed: Option<f64> =
             outcome.figures.get(base).zip(here).map(|(base, here)| base.value() / here.value());
-        let rate = here.map(|time| time.over(PAGE_BYTES, "GB/s"));
+        let rate = here.map(|time| time.over(PAGE_BYTES, Unit::GbPerS));
         let published = if name == WRITES[0] { Datum::Number(1.33) } else { Datum::None };
         table.push(vec![name.into(), here.into(), rate.as_ref().into(), published, speed.into()]);
     }

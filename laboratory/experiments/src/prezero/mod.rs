@@ -9,7 +9,7 @@ mod probe;
 
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, TableResult, crossing, differences};
+use carryline_results::claims::{Datum, Figure, TableResult, Unit, crossing, differences};
 use claims::CLAIMS;
 use probe::{BLOCK_BYTES, DISTANCES, METHODS, name};
 
@@ -111,9 +111,9 @@ fn crossings(outcome: &mut Outcome, seed: u64) {
                 if !cheaper_last {
                     return Err(format!("{first} is not cheaper after 64 MB"));
                 }
-                crossing(&points, &differences, "bytes", seed)
+                crossing(&points, &differences, Unit::Bytes, seed)
             });
-        let kb = found.as_ref().ok().map(|figure| figure.scaled(1.0 / 1024.0, "KB"));
+        let kb = found.as_ref().ok().map(|figure| figure.scaled(1.0 / 1024.0, Unit::Kb));
         let why = found.as_ref().err().cloned().unwrap_or_default();
         table.push(vec![what.into(), kb.as_ref().into(), why.into()]);
         outcome.figures.add_or_reason(what, found);

@@ -14,7 +14,7 @@ use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_engine::real::{self, Interposer, Job, Metric, RealWork};
 use carryline_report::units::{byte_size_rough, number};
-use carryline_results::claims::{Datum, Figure, TableResult};
+use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use claims::CLAIMS;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -37,19 +37,19 @@ pub static EXPERIMENT: Experiment = Experiment {
 /// A line of what `time -l` printed, before and after.
 struct Published {
     metric: Metric,
-    unit: &'static str,
+    unit: Unit,
     before: f64,
     after: f64,
 }
 
 const PUBLISHED: [Published; 7] = [
-    Published { metric: Metric::RealS, unit: "s", before: 1943.14, after: 1929.02 },
-    Published { metric: Metric::UserS, unit: "s", before: 1575.25, after: 1576.67 },
-    Published { metric: Metric::SystemS, unit: "s", before: 218.88, after: 205.30 },
-    Published { metric: Metric::MinorFaults, unit: "", before: 13_039_568.0, after: 13_039_590.0 },
-    Published { metric: Metric::MajorFaults, unit: "", before: 11_639.0, after: 11_645.0 },
-    Published { metric: Metric::VoluntarySwitches, unit: "", before: 207_588.0, after: 208_376.0 },
-    Published { metric: Metric::InvoluntarySwitches, unit: "", before: 518_358.0, after: 512_820.0 },
+    Published { metric: Metric::RealS, unit: Unit::S, before: 1943.14, after: 1929.02 },
+    Published { metric: Metric::UserS, unit: Unit::S, before: 1575.25, after: 1576.67 },
+    Published { metric: Metric::SystemS, unit: Unit::S, before: 218.88, after: 205.30 },
+    Published { metric: Metric::MinorFaults, unit: Unit::None, before: 13_039_568.0, after: 13_039_590.0 },
+    Published { metric: Metric::MajorFaults, unit: Unit::None, before: 11_639.0, after: 11_645.0 },
+    Published { metric: Metric::VoluntarySwitches, unit: Unit::None, before: 207_588.0, after: 208_376.0 },
+    Published { metric: Metric::InvoluntarySwitches, unit: Unit::None, before: 518_358.0, after: 512_820.0 },
 ];
 /// Seconds of the kernel thread that zeroes free pages, before and after.
 const PAGEZERO_S: (f64, f64) = (57.0, 28.0);
@@ -215,7 +215,7 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
     let mut table = TableResult::new(served.title, &columns);
     let change = |before: f64, after: f64| Datum::from((after / before - 1.0) * 100.0);
     for line in &PUBLISHED {
-        let mut row: Vec<Datum> = vec![line.metric.name().into(), line.unit.into()];
+        let mut row: Vec<Datum> = vec![line.metric.name().into(), line.unit.word().into()];
         if beside {
             row.extend([line.before.into(), line.after.into(), change(line.before, line.after)]);
         }
@@ -242,7 +242,7 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
     }
     if beside {
         let (before, after) = PAGEZERO_S;
-        let mut row: Vec<Datum> = vec!["the kernel's pagezero".into(), "s".into()];
+        let mut row: Vec<Datum> = vec!["the kernel's pagezero".into(), Unit::S.word().into()];
         row.extend([before.into(), after.into(), change(before, after)]);
         row.resize(columns.len(), Datum::None);
         table.push(row);
@@ -254,7 +254,7 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
         for (index, form) in ["without", "with"].into_iter().enumerate() {
             let figure = here.and_then(|here| {
                 let samples = here.samples[index].clone();
-                Figure::sampled("s", samples, Some(&set), here.floor.unwrap_or(0.0), seed)
+                Figure::sampled(Unit::S, samples, Some(&set), here.floor.unwrap_or(0.0), seed)
             });
             let name = figure_name(metric, form, served);
             outcome.figures.add_or_reason(name, figure.ok_or_else(|| "no round was finished".to_owned()));

@@ -11,7 +11,7 @@ mod probe;
 use super::{Basis, Context, Experiment, In, Measured, Outcome, Probed};
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, Figures, TableResult, crossing, differences};
+use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit, crossing, differences};
 use carryline_variants::Family;
 use claims::CLAIMS;
 use probe::{INSTRUCTIONS, PARTS, PIPE, STATES, saving, setting, switch};
@@ -155,13 +155,13 @@ fn dearer(outcome: &mut Outcome, widest: &str, seed: u64) {
             .map(|(wide, clean)| wide.iter().zip(clean).map(|(wide, clean)| wide - clean).collect())
             .collect();
         let floor_ns = wide.floor() * clean.value();
-        let more = Figure::sampled("ns", samples, None, 0.0, seed).ok_or("nothing was sampled")?;
+        let more = Figure::sampled(Unit::Ns, samples, None, 0.0, seed).ok_or("nothing was sampled")?;
         Ok::<_, String>((more, floor_ns))
     });
     let more = more.and_then(|(more, floor_ns)| {
         let estimate = more.estimate();
         let most = estimate.high.max(floor_ns);
-        outcome.figures.add("dearer by at most", Figure::exact("ns", most));
+        outcome.figures.add("dearer by at most", Figure::exact(Unit::Ns, most));
         let (said, sure) = (
             format!("A switch with {widest} in use costs {:.0} ns more", more.value()),
             estimate.low > floor_ns,
@@ -270,8 +270,8 @@ fn crossing_of(
     let points = SIZES.map(|size| size as f64);
     if curves.iter().flatten().all(|more| *more > 0.0) {
         // The least size measured repays it: a smaller one may too.
-        return Figure::exact("bytes", points[0]).ok_or_else(|| "no size was measured".to_owned());
+        return Figure::exact(Unit::Bytes, points[0]).ok_or_else(|| "no size was measured".to_owned());
     }
-    crossing(&points, &curves, "bytes", seed)
+    crossing(&points, &curves, Unit::Bytes, seed)
         .map_err(|reason| format!("of the gain and the cost, from 64 to 32768 bytes, {reason}"))
 }

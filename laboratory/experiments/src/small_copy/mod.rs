@@ -8,7 +8,7 @@ pub(crate) mod probe;
 
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, TableResult};
+use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use claims::CLAIMS;
 use probe::{BYTES, MODES, MOST_BYTES, WAYS, name};
 
@@ -52,7 +52,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 fn saved(found: &Probed, seed: u64) -> Result<Figure, String> {
     let (by_rep, by_registers) =
         (found.cycles("rep movsb, variable, independent")?, found.cycles("64-bit registers, independent")?);
-    Figure::by_round("cycles est.", &[&by_rep, &by_registers], seed, |cycles| cycles[0] - cycles[1])
+    Figure::by_round(Unit::CyclesEst, &[&by_rep, &by_registers], seed, |cycles| cycles[0] - cycles[1])
         .ok_or_else(|| "nothing was sampled".to_owned())
 }
 

@@ -10,7 +10,7 @@ use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_report::curve::{Curve, Glyphs, Series};
 use carryline_report::table::Style;
-use carryline_results::claims::{Datum, Figure, Figures, TableResult};
+use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
 use carryline_statistics::{self as statistics, Line};
 use claims::CLAIMS;
 use probe::{ALIGNMENTS, FIT_FROM, INSTRUCTIONS, PAIR, SIZES, name};
@@ -27,12 +27,12 @@ pub static EXPERIMENT: Experiment = Experiment {
 };
 
 /// What of a line is a figure: its name and unit, and how it comes from the line.
-type OfLine = (&'static str, &'static str, fn(&Line) -> f64);
+type OfLine = (&'static str, Unit, fn(&Line) -> f64);
 
 const OF_LINES: [OfLine; 3] = [
-    ("start-up", "cycles est.", |line| line.at_zero),
-    ("rate", "B/cycle est.", |line| 1.0 / line.slope),
-    ("half-performance", "bytes", Line::half_performance),
+    ("start-up", Unit::CyclesEst, |line| line.at_zero),
+    ("rate", Unit::BytesPerCycleEst, |line| 1.0 / line.slope),
+    ("half-performance", Unit::Bytes, Line::half_performance),
 ];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {

@@ -9,7 +9,7 @@ mod probe;
 
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, TableResult};
+use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use claims::CLAIMS;
 use probe::CALLS;
 
@@ -36,9 +36,10 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     for call in CALLS {
         outcome.figures.add_or_reason(call, found.cycles(call));
         let ns = found.ns(call);
-        outcome
-            .figures
-            .add_or_reason(format!("{call}, million a second"), ns.clone().map(|ns| ns.over(1e3, "M/s")));
+        outcome.figures.add_or_reason(
+            format!("{call}, million a second"),
+            ns.clone().map(|ns| ns.over(1e3, Unit::MillionPerS)),
+        );
         outcome.figures.add_or_reason(format!("{call}, ns"), ns);
     }
     outcome.figures.add_or_reason(ADDED, added(&found, context.seed));
@@ -65,7 +66,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 fn added(found: &Probed, seed: u64) -> Result<Figure, String> {
     let (by_rep, by_registers) =
         (found.cycles("rep movsb, then getppid")?, found.cycles("registers, then getppid")?);
-    Figure::by_round("cycles est.", &[&by_rep, &by_registers], seed, |cycles| cycles[0] - cycles[1])
+    Figure::by_round(Unit::CyclesEst, &[&by_rep, &by_registers], seed, |cycles| cycles[0] - cycles[1])
         .ok_or_else(|| "nothing was sampled".to_owned())
 }
 

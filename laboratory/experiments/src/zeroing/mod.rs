@@ -8,7 +8,7 @@ mod claims;
 use super::{Basis, Context, Experiment, In, Measured, Outcome};
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, Figures, TableResult};
+use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
 use carryline_variants::Family;
 use claims::CLAIMS;
 
@@ -124,7 +124,7 @@ impl Times {
     fn of(&self, variant: &str) -> Result<Figure, String> {
         let measured = self.measured.as_ref().map_err(Clone::clone)?;
         let time = measured.time(0, variant, Basis::Gross, In::Ns)?;
-        Ok(time.scaled(HOT_BYTES as f64 / self.bytes as f64, "ns per 4 KB"))
+        Ok(time.scaled(HOT_BYTES as f64 / self.bytes as f64, Unit::NsPer4Kb))
     }
 }
 
@@ -158,7 +158,7 @@ fn table(title: String, state: &str, times: &Times) -> TableResult {
     let stosl = times.of(ROWS[0].variant).ok();
     let mut push = |name: &str, what: &str, variant: &str, published: Option<f64>| {
         let here = times.of(variant);
-        let gb_per_s = here.as_ref().ok().map(|time| time.over(HOT_BYTES as f64, "GB/s"));
+        let gb_per_s = here.as_ref().ok().map(|time| time.over(HOT_BYTES as f64, Unit::GbPerS));
         let speed = here.as_ref().ok().zip(stosl.as_ref()).map(|(time, stosl)| stosl.value() / time.value());
         let mut row: Vec<Datum> = vec![name.into(), what.into(), variant.into()];
         match &here {

@@ -7,7 +7,7 @@ const NARROW: Style = Style { colour: false, width: Some(80) };
 fn variants_with_what_they_need_and_whence() {
     let line = |name: &str, needs: &[&str], runs_here, known_bad: Option<&str>| VariantLine {
         name: name.into(),
-        family: "checksum".into(),
+        family: Family::Checksum,
         needs: needs.iter().map(|need| (*need).to_owned()).collect(),
         provenance: "evans-2018: the kernel's form, as it stood in 2018".into(),
         runs_here,
@@ -46,7 +46,7 @@ fn variants_with_what_they_need_and_whence() {
 fn verdicts_with_their_counterexamples() {
     let line = |variant: &str, verdict: &str, good, counterexample| ProofLine {
         variant: variant.into(),
-        family: "checksum".into(),
+        family: Family::Checksum,
         verdict: verdict.into(),
         good,
         detail: good.then(|| "any length".to_owned()),

@@ -239,7 +239,7 @@ fn different_dependence_is_refused() {
         cell.situation = "same".into();
     }
     let error = rankings(&run, Unit::Ticks, &fixture::roles()).expect_err("mixed");
-    run.cells.retain(|cell| cell.family == "checksum");
+    run.cells.retain(|cell| cell.family == Family::Checksum);
     let mixed = rankings(&run, Unit::Ticks, &fixture::roles()).expect_err("mixed");
     assert!(matches!(mixed, RankingError::MixedDependence { .. }));
     insta::assert_snapshot!(format!("{error}\n{mixed}"), @"

@@ -119,9 +119,10 @@ mod tests {
     use super::*;
     use crate::fixture::{self, cell, rank};
     use carryline_results::RunResult;
+    use carryline_variants::Family;
 
     fn situation(condition: Condition, figures: &[(&str, f64)]) -> Vec<Cell> {
-        let cells = figures.iter().map(|(name, ticks)| cell("copy", name, condition.clone(), *ticks));
+        let cells = figures.iter().map(|(name, ticks)| cell(Family::Copy, name, condition.clone(), *ticks));
         let mut cells = rank(cells.collect(), Some("libc_memcpy"));
         let name = format!("{} {} {}", condition.offsets, condition.cache, condition.beside);
         cells.iter_mut().for_each(|cell| cell.situation.push_str(&name));

@@ -1,6 +1,6 @@
 //! Where one curve meets another, with an interval: the distance, the size from which on the other way is the cheaper.
 
-use super::Figure;
+use super::{Figure, Unit};
 use carryline_statistics as statistics;
 
 /// The point from which on a difference keeps the sign that it ends with, between the points measured by interpolation on
@@ -11,7 +11,7 @@ use carryline_statistics as statistics;
 /// # Errors
 /// The reason, in words, why there is none: the difference has one sign everywhere, or has both in some replicates
 /// only.
-pub fn crossing(points: &[f64], differences: &[Vec<f64>], unit: &str, seed: u64) -> Result<Figure, String> {
+pub fn crossing(points: &[f64], differences: &[Vec<f64>], unit: Unit, seed: u64) -> Result<Figure, String> {
     let found: Vec<f64> = differences.iter().filter_map(|curve| last_change(points, curve)).collect();
     if found.is_empty() {
         return Err("one is cheaper at every measured point".to_owned());
@@ -61,31 +61,34 @@ mod tests {
     const POINTS: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
 
     fn figure(values: &[f64]) -> Figure {
-        Figure::sampled("ns", values.iter().map(|v| vec![*v; 3]).collect(), None, 0.0, 1).expect("samples")
+        Figure::sampled(Unit::Ns, values.iter().map(|v| vec![*v; 3]).collect(), None, 0.0, 1)
+            .expect("samples")
     }
 
     #[test]
     fn the_last_change_of_sign_counts_and_lies_between_its_points() {
-        let found = crossing(&POINTS, &vec![vec![-2.0, 1.0, -3.0, 3.0]; 3], "bytes", 1).expect("it crosses");
+        let found =
+            crossing(&POINTS, &vec![vec![-2.0, 1.0, -3.0, 3.0]; 3], Unit::Bytes, 1).expect("it crosses");
         assert!((found.value() - 32.0).abs() < 1e-9, "{}", found.value());
-        let exact = crossing(&POINTS, &vec![vec![5.0, 5.0, 0.0, -1.0]; 3], "bytes", 1).expect("it crosses");
+        let exact =
+            crossing(&POINTS, &vec![vec![5.0, 5.0, 0.0, -1.0]; 3], Unit::Bytes, 1).expect("it crosses");
         assert!((exact.value() - 16.0).abs() < 1e-9, "{}", exact.value());
     }
 
     #[test]
     fn the_replicates_make_the_interval() {
         let curves = [vec![-1.0, -1.0, 1.0, 1.0], vec![-1.0, -2.0, 1.0, 1.0], vec![-1.0, -1.0, 3.0, 1.0]];
-        let estimate = crossing(&POINTS, &curves, "bytes", 1).expect("it crosses").estimate();
+        let estimate = crossing(&POINTS, &curves, Unit::Bytes, 1).expect("it crosses").estimate();
         assert!(estimate.low < estimate.median && estimate.median < estimate.high, "{estimate:?}");
     }
 
     #[test]
     fn without_a_crossing_there_is_a_reason() {
-        let none = crossing(&POINTS, &vec![vec![1.0; 4]; 3], "bytes", 1).expect_err("one sign");
+        let none = crossing(&POINTS, &vec![vec![1.0; 4]; 3], Unit::Bytes, 1).expect_err("one sign");
         assert!(none.contains("every point"), "{none}");
-        let some = crossing(&POINTS, &[vec![1.0; 4], vec![1.0, 1.0, 1.0, -1.0]], "bytes", 1);
+        let some = crossing(&POINTS, &[vec![1.0; 4], vec![1.0, 1.0, 1.0, -1.0]], Unit::Bytes, 1);
         assert!(some.expect_err("one of two").contains("1 of 2"));
-        assert!(crossing(&POINTS, &[], "bytes", 1).is_err());
+        assert!(crossing(&POINTS, &[], Unit::Bytes, 1).is_err());
     }
 
     #[test]

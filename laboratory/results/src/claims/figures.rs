@@ -1,11 +1,12 @@
 //! Measured figures under names, as rules use them.
 
+use super::Unit;
 use carryline_statistics::{self as statistics, Estimate, Ratio};
 
 /// A figure with its samples, so that two of the same rounds can be paired.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    unit: String,
+    unit: Unit,
     samples: Vec<Vec<f64>>,
     estimate: Estimate,
     set: Option<String>,
@@ -18,22 +19,22 @@ impl Figure {
     /// tie. `None` where nothing was sampled.
     #[must_use]
     pub fn sampled(
-        unit: &str,
+        unit: Unit,
         samples: Vec<Vec<f64>>,
         set: Option<&str>,
         floor: f64,
         seed: u64,
     ) -> Option<Figure> {
         let estimate = statistics::estimate(&samples, seed)?;
-        Some(Figure { unit: unit.to_owned(), samples, estimate, set: set.map(str::to_owned), floor })
+        Some(Figure { unit, samples, estimate, set: set.map(str::to_owned), floor })
     }
 
     /// A figure without doubt: something counted. `None` for what is no number.
     #[must_use]
-    pub fn exact(unit: &str, value: f64) -> Option<Figure> {
+    pub fn exact(unit: Unit, value: f64) -> Option<Figure> {
         let estimate = Estimate { median: value, low: value, high: value, min: value };
         value.is_finite().then(|| Figure {
-            unit: unit.to_owned(),
+            unit,
             samples: vec![vec![value]],
             estimate,
             set: None,
@@ -45,7 +46,7 @@ impl Figure {
     /// is no number in a round is a gap. `None` where they were not sampled together, or no round gives a number.
     #[must_use]
     pub fn by_round(
-        unit: &str,
+        unit: Unit,
         of: &[&Figure],
         seed: u64,
         compute: impl Fn(&[f64]) -> f64,
@@ -69,19 +70,19 @@ impl Figure {
 
     /// The figure times a constant, in another unit.
     #[must_use]
-    pub fn scaled(&self, factor: f64, unit: &str) -> Figure {
+    pub fn scaled(&self, factor: f64, unit: Unit) -> Figure {
         self.mapped(unit, |value| value * factor)
     }
 
     /// A constant over the figure: a rate from a time. The ends of the interval change places.
     #[must_use]
-    pub fn over(&self, numerator: f64, unit: &str) -> Figure {
+    pub fn over(&self, numerator: f64, unit: Unit) -> Figure {
         self.mapped(unit, |value| numerator / value)
     }
 
     /// A monotonic function of the figure; what is no number afterwards becomes a gap. An end of the interval that is no
     /// number (a rate where the time may be zero) is where the farthest sample lies.
-    fn mapped(&self, unit: &str, map: impl Fn(f64) -> f64) -> Figure {
+    fn mapped(&self, unit: Unit, map: impl Fn(f64) -> f64) -> Figure {
         let samples: Vec<Vec<f64>> =
             self.samples.iter().map(|rounds| rounds.iter().map(|v| map(*v)).collect()).collect();
         let Estimate { median, low, high, min } = self.estimate;
@@ -92,13 +93,13 @@ impl Figure {
         let (low, high) = (finite(low), finite(high));
         let estimate =
             Estimate { median: finite(median), low: low.min(high), high: low.max(high), min: finite(min) };
-        Figure { unit: unit.to_owned(), samples, estimate, ..self.clone() }
+        Figure { unit, samples, estimate, ..self.clone() }
     }
 
     /// What it counts in.
     #[must_use]
-    pub fn unit(&self) -> &str {
-        &self.unit
+    pub fn unit(&self) -> Unit {
+        self.unit
     }
 
     /// The estimate with its interval.
@@ -213,30 +214,31 @@ mod tests {
 
     fn figure(set: Option<&str>, values: [f64; 3]) -> Figure {
         let samples = values.map(|value| vec![value; 4]).into();
-        Figure::sampled("ticks", samples, set, 0.02, 1).expect("samples")
+        Figure::sampled(Unit::Ticks, samples, set, 0.02, 1).expect("samples")
     }
 
     #[test]
     fn a_figure_is_computed_round_by_round_and_only_within_a_set() {
         let long = figure(Some("one"), [110.0, 120.0, 130.0]);
         let short = figure(Some("one"), [10.0, 20.0, 30.0]);
-        let difference = Figure::by_round("ticks", &[&long, &short], 1, |v| v[0] - v[1]).expect("a figure");
+        let difference =
+            Figure::by_round(Unit::Ticks, &[&long, &short], 1, |v| v[0] - v[1]).expect("a figure");
         assert_eq!(difference.value(), 100.0);
         assert_eq!(difference.samples().concat(), vec![100.0; 12]);
         assert_eq!(difference.floor(), 0.02);
         let other = figure(Some("other"), [1.0; 3]);
-        assert!(Figure::by_round("ticks", &[&long, &other], 1, |v| v[0] - v[1]).is_none());
-        assert!(Figure::by_round("ticks", &[&figure(None, [1.0; 3])], 1, |v| v[0]).is_none());
-        assert!(Figure::by_round("ticks", &[&long], 1, |_| f64::NAN).is_none());
-        assert!(Figure::by_round("ticks", &[], 1, |_| 1.0).is_none());
+        assert!(Figure::by_round(Unit::Ticks, &[&long, &other], 1, |v| v[0] - v[1]).is_none());
+        assert!(Figure::by_round(Unit::Ticks, &[&figure(None, [1.0; 3])], 1, |v| v[0]).is_none());
+        assert!(Figure::by_round(Unit::Ticks, &[&long], 1, |_| f64::NAN).is_none());
+        assert!(Figure::by_round(Unit::Ticks, &[], 1, |_| 1.0).is_none());
     }
 
     #[test]
     fn a_rate_whose_time_may_be_zero_still_lies_within_its_interval() {
         let times = vec![vec![1.0; 4], vec![90.0; 4], vec![100.0; 4]];
-        let time = Figure::sampled("ns", times, None, 0.01, 1).expect("samples");
+        let time = Figure::sampled(Unit::Ns, times, None, 0.01, 1).expect("samples");
         assert_eq!(time.estimate().low, 0.0, "so far apart that zero is not excluded");
-        let rate = time.over(900.0, "GB/s");
+        let rate = time.over(900.0, Unit::GbPerS);
         let estimate = rate.estimate();
         assert_eq!((estimate.median, estimate.high), (10.0, 900.0));
         assert!(estimate.low < estimate.median, "{estimate:?}");

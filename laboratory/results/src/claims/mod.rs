@@ -14,7 +14,7 @@
 //! | `cannot be measured here` | a figure is missing, with the reason |
 //!
 //! ```
-//! use carryline_results::claims::{Claim, Figure, Figures, Rule, Verdict};
+//! use carryline_results::claims::{Claim, Figure, Figures, Rule, Unit, Verdict};
 //!
 //! static CLAIM: Claim = Claim {
 //!     id: "unrolling-helps",
@@ -24,8 +24,8 @@
 //! };
 //! let mut figures = Figures::default();
 //! let times = |ticks: f64| vec![vec![ticks; 8]; 5];
-//! figures.add("movl", Figure::sampled("ticks", times(200.0), Some("zero 4096"), 0.01, 1));
-//! figures.add("unroll 64", Figure::sampled("ticks", times(100.0), Some("zero 4096"), 0.01, 1));
+//! figures.add("movl", Figure::sampled(Unit::Ticks, times(200.0), Some("zero 4096"), 0.01, 1));
+//! figures.add("unroll 64", Figure::sampled(Unit::Ticks, times(100.0), Some("zero 4096"), 0.01, 1));
 //! let judged = CLAIM.judge(&figures, "evans-2003", 1);
 //! assert_eq!(judged.verdict, Verdict::Holds);
 //! ```
@@ -33,10 +33,12 @@
 mod crossing;
 mod figures;
 mod rule;
+mod unit;
 
 pub use crossing::{crossing, differences};
 pub use figures::{Figure, Figures};
 pub use rule::{Rule, Verdict};
+pub use unit::Unit;
 
 use carryline_statistics::Ratio;
 use serde::{Deserialize, Serialize};
@@ -94,7 +96,7 @@ pub struct NamedFigure {
     /// What rules call it.
     pub name: String,
     /// Its unit.
-    pub unit: String,
+    pub unit: Unit,
     /// The estimate.
     pub value: f64,
     /// Lower end of its 95 % interval.
@@ -110,7 +112,7 @@ impl NamedFigure {
         let estimate = figure.estimate();
         NamedFigure {
             name: name.to_owned(),
-            unit: figure.unit().to_owned(),
+            unit: figure.unit(),
             value: estimate.median,
             low: estimate.low,
             high: estimate.high,
@@ -180,7 +182,7 @@ pub struct TableResult {
 pub struct ColumnResult {
     /// What it holds.
     pub name: String,
-    /// Its unit; empty where there is none.
+    /// What stands below the name: a unit ([`Unit::word`]), or other words.
     pub unit: String,
 }
 
@@ -255,7 +257,7 @@ impl From<Option<&Figure>> for Datum {
 }
 
 impl TableResult {
-    /// A table without rows. Each column is its name and its unit.
+    /// A table without rows. Each column is its name and what stands below it.
     #[must_use]
     pub fn new(title: impl Into<String>, columns: &[(&str, &str)]) -> TableResult {
         let column =

@@ -1,5 +1,6 @@
 //! Rules: when a claim holds, as data that says itself in words.
 
+use super::Unit;
 use super::figures::{Figure, Figures};
 use carryline_statistics::Ratio;
 use serde::{Deserialize, Serialize};
@@ -273,7 +274,7 @@ fn all(judged: Vec<Judged>) -> Judged {
 
 fn with_interval(figure: &Figure) -> String {
     let estimate = figure.estimate();
-    let unit = if figure.unit().is_empty() { String::new() } else { format!(" {}", figure.unit()) };
+    let unit = if figure.unit() == Unit::None { String::new() } else { format!(" {}", figure.unit()) };
     if estimate.low == estimate.high {
         return format!("{}{unit}", short(estimate.median));
     }
@@ -308,7 +309,7 @@ mod tests {
         for (name, value, floor) in pairs {
             // Replicates that differ by a tenth of a percent.
             let samples = (0..5).map(|r| vec![value * (1.0 + 0.0005 * f64::from(r - 2)); 8]).collect();
-            figures.add(*name, Figure::sampled("ticks", samples, Some("one"), *floor, 1));
+            figures.add(*name, Figure::sampled(Unit::Ticks, samples, Some("one"), *floor, 1));
         }
         figures
     }
@@ -379,8 +380,8 @@ mod tests {
     fn what_may_be_zero_bounds_nothing_from_above() {
         let mut figures = Figures::default();
         let samples: Vec<Vec<f64>> = [-0.1, 0.1, 0.2, 0.1, 0.0].map(|v| vec![v; 8]).into();
-        figures.add("nothing", Figure::sampled("ticks", samples, None, 0.01, 1));
-        figures.add("some", Figure::exact("ticks", 5.0));
+        figures.add("nothing", Figure::sampled(Unit::Ticks, samples, None, 0.01, 1));
+        figures.add("some", Figure::exact(Unit::Ticks, 5.0));
         assert_eq!(verdict(Rule::at_most("some", "nothing", 100.0), &figures), Verdict::Undecided);
     }
 }

@@ -15,6 +15,7 @@ use carryline_results::round::{Round, RoundRecord};
 use carryline_results::{Cell, CycleBasis, Limit, NoiseFloor, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 use carryline_store::RunHeader;
+use carryline_variants::Family;
 use std::path::PathBuf;
 
 fn header(seed: u64) -> RunHeader {
@@ -46,7 +47,7 @@ fn cell(situation: &str, variant: &str) -> Cell {
     Cell {
         situation: situation.to_owned(),
         variant: variant.to_owned(),
-        family: "zero".to_owned(),
+        family: Family::Zero,
         status: Status::Ok,
         detail: None,
         condition: Condition {

@@ -2,7 +2,6 @@
 //!
 //! The process is this test executable again, told by the environment to run the one test that does the work.
 
-use carryline_variants::Family;
 use carryline_verification::plugin::{PluginSpec, load};
 use carryline_verification::status::StatusPage;
 use carryline_verification::{Counterexample, Depth, Ending, Failure, ProofSummary, describe, prove};
@@ -78,7 +77,7 @@ pub fn prove_with(spec: &PluginSpec, folder: &Path, scarce: bool) -> Outcome {
         .stderr(Stdio::null())
         .spawn()
         .expect("this executable runs");
-    let family = Family::from_name(&spec.family).expect("a parsed spec");
+    let family = spec.family;
     let (mut beat, mut since) = (0, Instant::now());
     let ended = loop {
         if let Some(ended) = child.try_wait().expect("our own child") {

@@ -2,6 +2,7 @@
 
 use crate::child::{prove_in_child, prove_with};
 use crate::compile;
+use carryline_variants::Family;
 use carryline_verification::plugin::PluginSpec;
 use std::path::Path;
 
@@ -59,7 +60,7 @@ fn the_documented_plug_ins_are_proved() {
             _ => {}
         }
     }
-    assert_eq!(proved, ["checksum", "zero", "zero"]);
+    assert_eq!(proved, [Family::Checksum, Family::Zero, Family::Zero]);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! From stored samples and judged goals to the results of a machine.
 
-use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Level, Order, Outcome, Results, VERSION};
+use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Limit, Order, Outcome, Results, VERSION};
 use crate::goal::{Against, Over};
 use crate::goals::sizes;
 use crate::judge::{CellFinding, Finding, Verdict};
 use crate::machine;
 use crate::stored::{Group, Stored, StoredRun};
 use crate::table::{self, WORST};
-use carryline_machine::environment::{CacheKind, Environment};
+use carryline_machine::environment::{CacheKind, Environment, Level};
 use carryline_statistics::Ratio;
 use std::collections::BTreeMap;
 
@@ -117,10 +117,10 @@ fn differences(stored: &Stored) -> Vec<String> {
 }
 
 /// The limits of all runs together: what one run reached, the machine allows.
-fn limits(stored: &Stored) -> Vec<Level> {
-    let mut best: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
+fn limits(stored: &Stored) -> Vec<Limit> {
+    let mut best: BTreeMap<Level, [f64; 3]> = BTreeMap::new();
     for limit in stored.runs.iter().flat_map(|run| &run.limits) {
-        let here = best.entry(limit.level.name()).or_default();
+        let here = best.entry(limit.level).or_default();
         for (most, seen) in here.iter_mut().zip([limit.load, limit.store, limit.nt_store]) {
             *most = most.max(seen);
         }
@@ -129,7 +129,7 @@ fn limits(stored: &Stored) -> Vec<Level> {
     best.into_iter()
         .map(|(level, rates)| {
             let [load, store, nt_store] = rates.map(|bytes_per_tick| rounded(bytes_per_tick * ticks));
-            Level { level: level.to_owned(), load, store, nt_store }
+            Limit { level, load, store, nt_store }
         })
         .collect()
 }
@@ -169,10 +169,10 @@ fn goal(finding: &Finding) -> GoalResult {
     let best = finding.cells.last().filter(|_| finding.cells.len() > WORST);
     GoalResult {
         id: goal.id.clone(),
-        part: goal.part.word().to_owned(),
+        part: goal.part,
         source: goal.source.to_owned(),
         kind: kind(finding),
-        family: goal.cells.family().name().to_owned(),
+        family: goal.cells.family(),
         routine: goal.ours.to_owned(),
         condition: goal.cells.words(),
         sizes,

@@ -6,7 +6,6 @@ use crate::stored::{Stored, StoredSituation};
 use crate::table::ticks;
 use carryline_conditions::sizes::Sizes;
 use carryline_results::Status;
-use carryline_variants::Family;
 
 /// Sizes in one table at most: what has more is a sweep, of which the worst are told elsewhere.
 const MOST_SIZES: usize = 30;
@@ -48,8 +47,9 @@ fn title(situation: &StoredSituation) -> String {
         format!("then {}", condition.then),
     ];
     let some = if situation.matrix.restricted { ", some variants" } else { "" };
-    let others: Vec<&str> =
-        situation.matrix.families.iter().map(String::as_str).filter(|family| *family != of.family).collect();
+    let others = situation.matrix.families.iter().filter(|family| **family != of.family);
+    let mut others: Vec<&str> = others.map(|family| family.name()).collect();
+    others.sort_unstable();
     let beside = match others.as_slice() {
         [] => String::new(),
         others => format!(", beside {}", others.join(" and ")),
@@ -65,11 +65,11 @@ fn table(title: String, members: &[&StoredSituation]) -> Table {
             variants.push(name);
         }
     }
-    let family = Family::from_name(&members[0].gathered.situation.family);
-    let styled = |name: &str| match family {
-        _ if is_ours(name) => format!("**{name}**"),
-        Some(family) if is_peer(family, name) => format!("_{name}_"),
-        _ => name.to_owned(),
+    let family = members[0].gathered.situation.family;
+    let styled = |name: &str| match () {
+        () if is_ours(name) => format!("**{name}**"),
+        () if is_peer(family, name) => format!("_{name}_"),
+        () => name.to_owned(),
     };
     // First column, then a column for each situation: turned at the end, if need be.
     let mut grid: Vec<Vec<String>> = vec![

@@ -32,7 +32,7 @@ pub fn gathered(family: Family, size: &str, times: &[(&str, f64)]) -> Gathered {
     let bytes = sizes.mean();
     let situation = Situation {
         name: format!("{family} {size} hot independent"),
-        family: family.name().to_owned(),
+        family,
         condition: Condition { sizes, ..Condition::plain(0) },
         subjects: times.iter().map(|(name, _)| (*name).to_owned()).collect(),
         baseline: Some(0),

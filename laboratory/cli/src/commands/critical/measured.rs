@@ -75,7 +75,7 @@ impl Measurements {
         let size = prediction.size?.to_string();
         let own = self.cells.iter().filter(|cell| {
             cell.variant == variant.name
-                && cell.family == variant.family().name()
+                && cell.family == variant.family()
                 && cell.condition.sizes.label == size
         });
         let mut found = Measured::default();
@@ -125,7 +125,7 @@ pub fn measure(
                 Some(known) => known.subjects.push(variant.name.to_owned()),
                 None => situations.push(Situation {
                     name,
-                    family: variant.family().name().to_owned(),
+                    family: variant.family(),
                     condition,
                     subjects: vec![variant.name.to_owned()],
                     baseline: None,

@@ -86,7 +86,7 @@ impl Prediction {
         args: &Critical,
         latencies: &Latencies,
     ) -> Result<Prediction, Failure> {
-        let id = SubjectId { family: variant.family().name().to_owned(), name: variant.name.to_owned() };
+        let id = SubjectId { family: variant.family(), name: variant.name.to_owned() };
         let size = size(variant, args.size)?;
         let signature = signature(variant.family());
         let mut notes = Vec::new();

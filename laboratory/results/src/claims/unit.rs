@@ -1,0 +1,123 @@
+//! What figures count in.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The unit of a figure. Its words stand in stored results: they are added, never renamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Unit {
+    /// None: a ratio, or a count of what the figure's name says.
+    #[serde(rename = "")]
+    None,
+    /// Ticks of the time-stamp counter.
+    #[serde(rename = "ticks")]
+    Ticks,
+    /// Core cycles, estimated from ticks.
+    #[serde(rename = "cycles est.")]
+    CyclesEst,
+    /// Core cycles, counted by the hardware.
+    #[serde(rename = "cycles pmu")]
+    CyclesPmu,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Ns,
+    /// Nanoseconds for each 4 KB.
+    #[serde(rename = "ns per 4 KB")]
+    NsPer4Kb,
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Us,
+    /// Seconds.
+    #[serde(rename = "s")]
+    S,
+    /// Millions a second.
+    #[serde(rename = "M/s")]
+    MillionPerS,
+    /// 10^9 bytes a second.
+    #[serde(rename = "GB/s")]
+    GbPerS,
+    /// Bytes for each tick of the time-stamp counter.
+    #[serde(rename = "bytes/tick")]
+    BytesPerTick,
+    /// Bytes for each core cycle, estimated from ticks.
+    #[serde(rename = "B/cycle est.")]
+    BytesPerCycleEst,
+    /// Bytes.
+    #[serde(rename = "bytes")]
+    Bytes,
+    /// 1024 bytes.
+    #[serde(rename = "KB")]
+    Kb,
+    /// Page faults.
+    #[serde(rename = "faults")]
+    Faults,
+    /// Hundredths.
+    #[serde(rename = "%")]
+    Percent,
+}
+
+impl Unit {
+    /// All of them.
+    pub const ALL: [Unit; 16] = [
+        Unit::None,
+        Unit::Ticks,
+        Unit::CyclesEst,
+        Unit::CyclesPmu,
+        Unit::Ns,
+        Unit::NsPer4Kb,
+        Unit::Us,
+        Unit::S,
+        Unit::MillionPerS,
+        Unit::GbPerS,
+        Unit::BytesPerTick,
+        Unit::BytesPerCycleEst,
+        Unit::Bytes,
+        Unit::Kb,
+        Unit::Faults,
+        Unit::Percent,
+    ];
+
+    /// The word in tables and stored results; empty where there is no unit.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Unit::None => "",
+            Unit::Ticks => "ticks",
+            Unit::CyclesEst => "cycles est.",
+            Unit::CyclesPmu => "cycles pmu",
+            Unit::Ns => "ns",
+            Unit::NsPer4Kb => "ns per 4 KB",
+            Unit::Us => "us",
+            Unit::S => "s",
+            Unit::MillionPerS => "M/s",
+            Unit::GbPerS => "GB/s",
+            Unit::BytesPerTick => "bytes/tick",
+            Unit::BytesPerCycleEst => "B/cycle est.",
+            Unit::Bytes => "bytes",
+            Unit::Kb => "KB",
+            Unit::Faults => "faults",
+            Unit::Percent => "%",
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_its_word_in_json() {
+        for unit in Unit::ALL {
+            assert_eq!(serde_json::to_value(unit).expect("a word"), unit.word());
+            assert_eq!(serde_json::from_value::<Unit>(unit.word().into()).expect("known"), unit);
+        }
+        let error = serde_json::from_value::<Unit>("furlongs".into()).expect_err("no unit");
+        assert!(error.to_string().contains("`furlongs`"), "{error}");
+    }
+}
