@@ -92,8 +92,8 @@ impl Caches {
 static CORE_SHARE: AtomicUsize = AtomicUsize::new(0);
 static LAST_LEVEL: AtomicUsize = AtomicUsize::new(0);
 
-/// The caches of the CPU, asked for once. Neither figure is below the smallest of [`SHARE_BYTES`], so that who
-/// has less than that to compare need not ask.
+/// The caches of the CPU, queried once. Neither figure is below the smallest of [`SHARE_BYTES`], so that who has less
+/// than that to compare need not ask.
 #[inline]
 pub(crate) fn caches() -> Caches {
     let (core_share_bytes, last_level_bytes) =
