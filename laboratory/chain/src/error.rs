@@ -79,7 +79,7 @@ pub enum ChainError {
     Symbol {
         /// The file.
         file: String,
-        /// The name asked for.
+        /// The name requested.
         symbol: String,
         /// The names that are there.
         known: String,

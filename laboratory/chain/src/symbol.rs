@@ -150,7 +150,7 @@ impl Symbols {
             .then(|| instruction.op_register(0));
         match instruction.mnemonic() {
             M::Push => return moved(-8),
-            // A pop of the stack pointer itself is nobody's.
+            // A pop of the stack pointer itself belongs to no one.
             M::Pop if to != Some(Register::RSP) => return moved(8),
             M::Call => return moved(-8),
             M::Ret => return moved(8),

@@ -1,4 +1,4 @@
-//! The replicates: one worker process after the other, each measuring everything anew with its own layout.
+//! The replicates: one worker process after the other, each measuring everything again with its own layout.
 
 use super::plan::Plan;
 use super::progress::Progress;
@@ -40,7 +40,7 @@ pub struct Outcome {
     pub stolen: f64,
     /// Replicates that ended early outside every subject: how.
     pub lost: Vec<String>,
-    /// Subjects that were proved wrong, crashed or hung while measuring, with what was found.
+    /// Subjects that were found wrong, crashed or hung while measuring, with what was found.
     pub fallen: Vec<Proof>,
     /// True if the user stopped it.
     pub interrupted: bool,
@@ -62,7 +62,7 @@ impl Outcome {
     }
 }
 
-/// Replicates that measure the limits: the best of these stands for all, and memory for them is dear to fault in.
+/// Replicates that measure the limits: the best of these is used for all, because faulting in their memory is slow.
 const LIMIT_REPLICATES: u32 = 2;
 
 /// What a measurement stands on.
@@ -97,7 +97,7 @@ struct Run<'a> {
     out: HashMap<SubjectId, (Status, String)>,
 }
 
-/// Measures the plan with the subjects that the proofs let through. `arrived` gets every round as it comes.
+/// Measures the plan with the subjects that the verifications let through. `arrived` gets every round as it comes.
 pub fn run(
     plan: &Plan,
     proofs: &[Proof],
@@ -274,7 +274,7 @@ impl Run<'_> {
             let family = culprit.and_then(|id| Family::from_name(&id.family));
             match (culprit, family.and_then(|family| prove::loss(&end, family, seed))) {
                 (Some(culprit), Some(verdict)) => self.lose(culprit.clone(), verdict),
-                // Lost outside every subject: nobody to leave out, so this replicate ends here.
+                // Lost outside every subject: there is none to leave out, so this replicate ends here.
                 _ => {
                     self.outcome.lost.push(how(&end));
                     return Ok(());

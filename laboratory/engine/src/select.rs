@@ -153,7 +153,7 @@ impl Selection {
         (names, place)
     }
 
-    /// True if the user asked for this subject by name.
+    /// True if the user requested this subject by name.
     pub fn asked_for(&self, id: &SubjectId) -> bool {
         let named = self.named
             && self

@@ -48,7 +48,7 @@ pub enum SuperviseError {
         /// The line, and what is wrong with it.
         line: UnreadableLine,
     },
-    /// It sent samples out of turn, which are nobody's then.
+    /// It sent samples for a situation that it had not begun.
     #[error("a worker process sent samples of situation {situation} of its job before it had begun it")]
     Unannounced {
         /// The situation's number in the job.

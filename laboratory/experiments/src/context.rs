@@ -1,4 +1,4 @@
-//! What an experiment measures with: cells through the engine, probes in worker processes, proofs.
+//! What an experiment measures with: cells through the engine, probes in worker processes, verifications.
 
 use carryline_conditions::Condition;
 use carryline_engine::failure::{Failure, usage};
@@ -85,7 +85,7 @@ impl Context<'_> {
         situation
     }
 
-    /// Measures situations within a share (0 to 1) of this experiment's time. Every variant is proved in the worker
+    /// Measures situations within a share (0 to 1) of this experiment's time. Every variant is verified in the worker
     /// process before it is timed there; one that the CPU cannot run, that is wrong, crashes or hangs is a figure that
     /// is missing, with the reason.
     ///
@@ -136,7 +136,7 @@ impl Context<'_> {
         Ok(measured)
     }
 
-    /// The full proof of variants, such as those known to be wrong, in worker processes.
+    /// The full verification of variants, such as those known to be wrong, in worker processes.
     ///
     /// # Errors
     /// When no worker can be started.

@@ -90,7 +90,7 @@ impl Environment {
         assumed::sentences(self)
     }
 
-    /// What cannot be measured on this machine, or only with doubt, each with the reason.
+    /// What cannot be measured on this machine, or only unreliably, each with the reason.
     #[must_use]
     pub fn limits_here(&self) -> Vec<(String, String)> {
         compare::limits(self)

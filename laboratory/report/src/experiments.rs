@@ -1,4 +1,4 @@
-//! The seeds' experiments as people read them: published beside measured, and each claim with its verdict.
+//! The source documents' experiments as people read them: published beside measured, and each claim with its verdict.
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};

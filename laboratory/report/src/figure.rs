@@ -1,4 +1,4 @@
-//! A cell's figures in the unit that was asked for.
+//! A cell's figures in the unit that was requested.
 //!
 //! Times are shown net of the null call, with the gross beside them; rates count the whole call, because bytes
 //! over a net time near zero are no rate. Cycles come from a hardware counter only if every cell of a table has
@@ -55,7 +55,7 @@ fn end(value: f64, decimals: usize) -> String {
 /// How the figures of one table are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// The unit asked for.
+    /// The requested unit.
     pub unit: Unit,
     factors: Factors,
     counted: bool,

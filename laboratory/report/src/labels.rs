@@ -1,6 +1,6 @@
 //! A condition in words, from what ran as far as that is known.
 //!
-//! What was asked for and what ran may differ; where they do, both are printed.
+//! What was requested and what ran may differ; where they do, both are printed.
 
 use crate::units::{byte_phrase, byte_size, byte_size_rough, number, percent_fine};
 use carryline_conditions::sizes::Draw;

@@ -59,7 +59,7 @@ pub struct Row {
     pub shared: bool,
     /// Its name.
     pub variant: String,
-    /// The figure that counts in the unit asked for, see [`Scale::headline`].
+    /// The figure that counts in the requested unit, see [`Scale::headline`].
     pub headline: Option<Figure>,
     /// The other of net and gross.
     pub beside: Option<Figure>,

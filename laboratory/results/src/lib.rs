@@ -141,7 +141,7 @@ pub struct Cell {
     pub ties_with: Vec<String>,
 }
 
-/// A doubt about the run, or about one of its cells.
+/// A warning about the run, or about one of its cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// `W01` and so on; `carryline explain CODE` says more.

@@ -85,7 +85,7 @@ impl Bench<'_> {
         let batch = Batch { calls: if fixed.is_some() { &[] } else { self.list(entries) }, ..template };
         self.cool(&batch);
         // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
-        // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
+        // conditions); source and destination are different arenas; the routine is verified for these lengths, or is
         // the null call; a list has count * segments entries; a victim lies in its own arena.
         let ticks = unsafe { loops::time_landing(&landing, &batch) };
         forked::exit_if_child();
@@ -181,7 +181,7 @@ impl Bench<'_> {
             }
         }
         if let Some((base, len)) = self.evict {
-            // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
+            // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
             unsafe { prepare::touch(base, len, false) };
         }
         if !self.condition.cache.is_hot() {

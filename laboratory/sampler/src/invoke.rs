@@ -104,7 +104,7 @@ mod by_register {
     }
 }
 
-/// With a branch between the signatures, which is foreseen.
+/// With a branch between the signatures, which is predicted.
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 mod by_type {
     use super::{CopyFn, Invoke, MoveFn, SetFn, ZeroFn};

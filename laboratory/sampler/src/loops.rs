@@ -136,7 +136,7 @@ pub(crate) unsafe fn time_landing(landing: &Landing, batch: &Batch<'_>) -> u64 {
     }
 }
 
-/// One call outside of any timing, for the proof that what is timed is right: the sum, or 0 of a family without.
+/// One untimed call, to verify what is timed: the sum, or 0 for a family without one.
 ///
 /// # Safety
 /// The arguments must be within the routine's contract.
@@ -328,7 +328,7 @@ unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
     ticks
 }
 
-/// The sum of one message, over the calls of its segments, folded: what the proof of a segmented cell compares with the
+/// The sum of one message, over the calls of its segments, folded: what verification of a segmented cell compares with the
 /// sum of the joined bytes.
 ///
 /// # Safety

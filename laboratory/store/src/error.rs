@@ -100,7 +100,7 @@ pub enum StoreError {
     UnknownRun {
         /// The file.
         path: PathBuf,
-        /// The number asked for.
+        /// The number requested.
         run: RunId,
     },
     /// The run never ended, so it has no result.

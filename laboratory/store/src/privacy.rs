@@ -1,7 +1,7 @@
 //! Keeps home directories, and with them user names, out of the store.
 //!
 //! A user's own home becomes `~`, which a shell and `carryline rerun` can expand again; somebody else's becomes
-//! `/home/*`, which names nobody. Applied to every string that is stored.
+//! `/home/*`, which contains no name. Applied to every string that is stored.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A routine of the user's own, from a shared object.
+//! A user's routine, from a shared object.
 //!
 //! The routine has the plain C signature of its family (see [`carryline_variants`]), or that of `memset`; nothing else is
 //! asked of the file.
@@ -199,7 +199,7 @@ pub fn open_library(file: &Path) -> Result<Library, PluginError> {
 
 fn routine(library: &Library, family: Family, spec: &PluginSpec) -> Result<Landing, libloading::Error> {
     let symbol = &spec.symbol;
-    // SAFETY: the user vouches for the signature by naming the family; a wrong one is what the proof is for.
+    // SAFETY: the user vouches for the signature by naming the family; a wrong one is what verification is for.
     unsafe {
         if spec.fill {
             return Ok(Landing::Set(*library.get::<SetFn>(symbol)?));

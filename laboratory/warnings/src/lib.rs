@@ -169,7 +169,7 @@ pub fn one_cpu() -> Warning {
     Code::OneCpu.with(&[])
 }
 
-/// Huge pages were asked for; this share of the buffer got them.
+/// Huge pages were requested; this share of the buffer got them.
 #[must_use]
 pub fn no_huge_pages(given_share: f64) -> Warning {
     Code::NoHugePages.with(&[&percent(given_share)])
@@ -267,7 +267,7 @@ pub fn uneven_clock() -> Warning {
     Code::UnevenClock.with(&[])
 }
 
-/// The doubts that the machine and the build alone give rise to, known before anything is measured.
+/// The warnings that depend only on the machine and the build, known before anything is measured.
 #[must_use]
 pub fn of_environment(here: &Environment) -> Vec<Warning> {
     let mut warnings = Vec::new();

@@ -196,7 +196,7 @@ impl Plan {
     }
 
     /// The ladder. Where the caches decide, all buffers of the job have to fit. They hold at least the smallest of
-    /// [`SHARE_BYTES`], and are asked for from there on only.
+    /// [`SHARE_BYTES`], and are queried only from there on.
     #[inline(always)]
     fn of(intent: Intent, len: usize, job: Job, machine: Machine, caches: impl FnOnce() -> Caches) -> Plan {
         let Machine { profile, has_erms } = machine;

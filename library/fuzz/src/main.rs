@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Something was proved wrong.
+/// Something was found wrong.
 const WRONG: u8 = 3;
 
 /// Calls the library in every way that bytes can describe and holds its results against the naive reference.

@@ -167,8 +167,7 @@ impl Write for Stderr {
     }
 }
 
-/// Says why a variable has no effect. The program is somebody else's and goes on, as it does where the dynamic linker cannot
-/// preload a library.
+/// Says why a variable is ignored. The program goes on, as it does where the dynamic linker cannot preload a library.
 #[cold]
 fn ignore(message: fmt::Arguments<'_>) {
     let _ = writeln!(Stderr, "libcarryline-preload: ignored: {message}");

@@ -143,8 +143,8 @@ pub enum Against {
     BestOf(&'static [&'static str]),
     /// This variant of another family, in the same run and under the same condition.
     Elsewhere(Family, &'static str),
-    /// The C library's memcpy, and then the fastest checksum that is not ours, whoever's technique it is: the times
-    /// of the two added up.
+    /// The C library's memcpy, and then the fastest checksum that is not ours, of any origin: the times of the two
+    /// added up.
     TwoPasses,
     /// What the machine allows: a share of its load or store limit.
     Limit,
@@ -237,7 +237,7 @@ impl Goal {
         !matches!(self.against, Against::Limit | Against::Null(_) | Against::OursAt(_))
     }
 
-    /// True if a tie at the bar is all that was asked for.
+    /// True if a tie at the bar is all that was requested.
     #[must_use]
     pub fn is_reached_by_a_tie(&self) -> bool {
         self.want <= 1.0 && self.against != Against::Limit

@@ -115,12 +115,12 @@ fn unusable(argument: &str, error: &dyn std::fmt::Display) -> ! {
     std::process::exit(2)
 }
 
-/// The goals of a tier that were asked for.
+/// The goals of a tier that were requested.
 fn selected(which: &Which, tier: Tier) -> Vec<Goal> {
     goals::only(&which.only, tier).unwrap_or_else(|error| unusable("--only", &error))
 }
 
-/// The tier asked for, or else all.
+/// The tier requested, or else all.
 fn tiers(which: &Which) -> Vec<Tier> {
     which.tier.map_or_else(|| Tier::ALL.to_vec(), |tier| vec![tier])
 }

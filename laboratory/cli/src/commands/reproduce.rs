@@ -1,4 +1,4 @@
-//! `carryline reproduce`: the seeds' experiments, each with its verdicts.
+//! `carryline reproduce`: the source documents' experiments, each with its verdicts.
 
 use super::measure::read_segments;
 use crate::cli::{Common, Format, Reproduce};

@@ -26,7 +26,7 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             common,
         );
     }
-    // Paths in a home folder are not stored, lest a name be.
+    // Paths in a home folder are not stored, because they contain a user's name.
     if let Some(word) = words.iter().find(|word| word.contains("~/") || word.contains("/home/*")) {
         return Err(usage(format!(
             "run {} names '{word}', which is not stored in full; repeat it manually: {} --seed {}",

@@ -1,4 +1,4 @@
-//! `carryline verify`: prove variants right, or show the smallest input that proves them wrong.
+//! `carryline verify`: verify variants, or show the smallest input for which they fail.
 
 use crate::cli::{Common, Format, Verify};
 use crate::output;
@@ -12,10 +12,10 @@ use carryline_verification::subject::SubjectId;
 use carryline_verification::{Counterexample, ProofSummary};
 use std::time::Duration;
 
-/// What the proof of one subject takes, roughly, with all CPUs at work.
+/// What verification of one subject takes, roughly, with all CPUs at work.
 const EACH: Duration = Duration::from_millis(500);
 
-/// Proves what was asked for.
+/// Verifies what was requested.
 pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let families = select::families(&args.family)?;
     let supervisor = session::supervisor(args.patience)?;
@@ -50,7 +50,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// A proof as a line of the list.
+/// A verification as a line of the list.
 fn line(proof: &Proof) -> ProofLine {
     let known_bad = is_known_bad(proof);
     let (verdict, good, detail, found) = match &proof.verdict {
@@ -79,7 +79,7 @@ fn line(proof: &Proof) -> ProofLine {
     }
 }
 
-/// What a proof did, in words.
+/// What a verification did, in words.
 fn covered(summary: &ProofSummary) -> String {
     let calls = format!("{} calls in {} ms", summary.calls, summary.elapsed_ns / 1_000_000);
     std::iter::once(calls).chain(summary.notes.iter().cloned()).collect::<Vec<_>>().join("; ")
@@ -98,7 +98,7 @@ fn counterexample(found: &Counterexample) -> listing::Counterexample {
     }
 }
 
-/// A failed proof in one sentence.
+/// A failed verification in one sentence.
 pub fn sentence(proof: &Proof) -> String {
     let line = line(proof);
     let found = line.counterexample.map(|found| found.sentence);

@@ -18,7 +18,7 @@ pub struct Ladder<T> {
 }
 
 impl<T: Clone + PartialEq> Ladder<T> {
-    /// Those asked for, then the usual ones; the first is chosen. `None` if there is none.
+    /// Those requested, then the usual ones; the first is chosen. `None` if there is none.
     pub fn new(asked: Vec<T>, usual: Vec<T>) -> Option<Ladder<T>> {
         let mut entries = asked;
         for entry in usual {
@@ -55,7 +55,7 @@ pub struct Choice {
     pub cache: Ladder<Cache>,
 }
 
-/// Pairs of addresses: even and odd, both again within a line, at a line's end, and drawn anew for every call.
+/// Pairs of addresses: even and odd, both again within a line, at a line's end, and drawn for every call.
 pub fn usual_offsets() -> Vec<Vec<Offsets>> {
     let at = |offset| Offsets::Fixed { dst: offset, src: offset };
     vec![vec![at(0), at(1)], vec![at(6), at(13)], vec![at(62), at(63)], vec![Offsets::Random, Offsets::Alias]]

@@ -2,7 +2,7 @@
 //! and kept in the store as those of every run.
 //!
 //! A replicate is a worker process that goes through all columns, or two (see [`carryline_engine::thresholds`]). A pause ends the one that is under way; its rounds
-//! count. What a worker is lost in takes no further part, as in every run, until the screen begins anew.
+//! count. What a worker is lost in takes no further part, as in every run, until the screen starts again.
 
 use crate::prepared::Prepared;
 use carryline_engine::failure::Failure;

@@ -108,7 +108,7 @@ impl Live {
         self.lost.entry((column, place)).or_insert_with(|| reason.to_owned());
     }
 
-    /// Rounds of the column that has the fewest, of those that have somebody to measure.
+    /// The fewest rounds of any column that has something to measure.
     pub fn least_rounds(&self) -> u64 {
         let all_lost =
             |column: usize| (0..self.names().len()).all(|place| self.lost.contains_key(&(column, place)));
@@ -142,7 +142,7 @@ impl State {
         self.live.settle(clock_s, self.half_life_s);
     }
 
-    /// Begins anew with these situations.
+    /// Starts again with these situations.
     pub fn restart(&mut self, situations: Vec<Situation>) {
         if let Sort::Column(column) = self.sort
             && column >= situations.len()

@@ -3,7 +3,7 @@
 //! Its program inlines the sum into a loop that feeds each result into the next call, and prints cycles per call. Here
 //! the same loop runs again ([`probe`]), beside one whose calls are independent and one with fences; then every
 //! step is called through a pointer, as users of a dispatched library call it, in cells of the engine. The two forms
-//! that the article got wrong are proved wrong.
+//! that the article got wrong are shown to be wrong.
 
 mod claims;
 mod probe;

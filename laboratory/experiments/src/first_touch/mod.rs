@@ -100,7 +100,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Faults per page of a way, without doubt where all worker processes agree.
+/// Faults per page of a method, exact if all worker processes agree.
 fn faults(special: &Probed, series: &str) -> Result<Figure, String> {
     let counted = |name: &str| -> Vec<Vec<f64>> {
         let of = |facts: &serde_json::Value| facts["faults per page"][name].as_f64();

@@ -27,7 +27,7 @@ pub static EXPERIMENT: Experiment = Experiment {
 };
 
 const PAGE_BYTES: f64 = 4096.0;
-/// What cannot be measured by a program that runs on somebody else's kernel.
+/// What a program cannot measure because it cannot change the kernel.
 const REAL_WORK: &str = "real work with another page allocator";
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {

@@ -85,7 +85,7 @@ impl Prezero {
     fn once(&self, clear: Zeroing, distance: usize, status: &StatusPage) -> (f64, f64) {
         let (base, other) = (self.block.start(), self.other.start());
         let per_page = 4096.0 / BLOCK_BYTES as f64;
-        // SAFETY: the two arenas' own memory, at most as much of the second as it has; the routine is proved.
+        // SAFETY: the two arenas' own memory, at most as much of the second as it has; the routine is verified.
         unsafe {
             pages::leave(base, BLOCK_BYTES, Left::Cold);
             // Translations of the block stay cached, whatever was before.

@@ -28,7 +28,7 @@ impl Figure {
         Some(Figure { unit: unit.to_owned(), samples, estimate, set: set.map(str::to_owned), floor })
     }
 
-    /// A figure without doubt: something counted. `None` for what is no number.
+    /// An exact figure, such as a count. `None` for what is not a number.
     #[must_use]
     pub fn exact(unit: &str, value: f64) -> Option<Figure> {
         let estimate = Estimate { median: value, low: value, high: value, min: value };
@@ -149,7 +149,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds a figure; `None` is one that was not measured for want of time.
+    /// Adds a figure; `None` is one that was not measured for lack of time.
     pub fn add(&mut self, name: impl Into<String>, figure: Option<Figure>) {
         let figure = figure.ok_or_else(|| "there was no time to measure it".to_owned());
         self.add_or_reason(name, figure);

@@ -188,7 +188,7 @@ pub struct ColumnResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Datum {
-    /// A number without doubt: published, or counted.
+    /// An exact number: published, or counted.
     Number(f64),
     /// Words.
     Text(String),
