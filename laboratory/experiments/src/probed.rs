@@ -179,7 +179,8 @@ impl Probed {
     /// A series of ticks in core cycles.
     pub fn cycles(&self, series: &str) -> Result<Figure, String> {
         let figure = self.figure(series)?;
-        let per_cycle = self.ticks_per_cycle.ok_or("the length of a core cycle is unknown on this machine")?;
+        let per_cycle =
+            self.ticks_per_cycle.ok_or("the length of a core cycle is unknown on this machine")?;
         Ok(figure.scaled(1.0 / per_cycle, "cycles est."))
     }
 

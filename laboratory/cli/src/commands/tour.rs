@@ -86,8 +86,10 @@ fn introduction(here: &Here, subjects: usize) -> String {
 fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
     let proved = finished.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Proved(_))).count();
-    let mut text =
-        format!("Verification: {proved} of {} variants are correct on every input tried", finished.proofs.len());
+    let mut text = format!(
+        "Verification: {proved} of {} variants are correct on every input tried",
+        finished.proofs.len()
+    );
     let others: Vec<String> = finished
         .proofs
         .iter()

@@ -209,7 +209,9 @@ fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
 /// The two forms that the article got wrong, with the input that shows it.
 fn known_bad(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut table = TableResult::new(
-        format!("Correctness of the sums, which the article did not check: over {TRIALS} random messages and seeds"),
+        format!(
+            "Correctness of the sums, which the article did not check: over {TRIALS} random messages and seeds"
+        ),
         &[("variant", ""), ("wrong", "share"), ("proof", ""), ("smallest input found", "")],
     );
     for (proof, share) in context

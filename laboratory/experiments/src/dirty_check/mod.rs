@@ -74,7 +74,9 @@ fn break_even(found: &Probed, state: &str, seed: u64) -> Result<Figure, String> 
     })
     .filter(|_| share(&medians).is_some())
     .ok_or_else(|| match medians.first() {
-        Some(first) if *first >= 0.0 => "the check costs more than stosl at every share of dirty blocks".to_owned(),
+        Some(first) if *first >= 0.0 => {
+            "the check costs more than stosl at every share of dirty blocks".to_owned()
+        }
         _ => "the check costs less than stosl at every share of dirty blocks".to_owned(),
     })
 }

@@ -32,8 +32,7 @@ const REAL_WORK: &str = "real work with another page allocator";
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let reason =
-        "this needs a build of a whole system under a kernel with another page allocator, which a program cannot change";
+    let reason = "this needs a build of a whole system under a kernel with another page allocator, which a program cannot change";
     outcome.figures.missing(REAL_WORK, reason);
     outcome.figures.missing("real work as it is", reason);
     // Two pools, one on each kind of page.

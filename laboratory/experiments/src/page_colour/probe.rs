@@ -145,7 +145,8 @@ fn by_colour(frames: &[u64], colours: u64, most: usize, random: &[usize]) -> [Re
     }
     let one = |reason: &str| Err(reason.to_owned());
     if colours < 2 {
-        let reason = "the second-level cache's colours are unknown: the machine does not report its associativity";
+        let reason =
+            "the second-level cache's colours are unknown: the machine does not report its associativity";
         return [one(reason), Ok(random.iter().copied().take(most).collect()), one(reason)];
     }
     let share = most.div_ceil(colours as usize);

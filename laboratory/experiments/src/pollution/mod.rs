@@ -33,9 +33,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         let special = context.probe("pollution", &serde_json::json!({ "victims": [victim] }), 0.2)?;
         match (&special.reason, special.facts.as_slice()) {
             (Some(reason), []) => return Err(context.impossible(reason)),
-            (Some(reason), _) => {
-                outcome.notes.push(format!("{victim}: partly measured: {reason}."))
-            }
+            (Some(reason), _) => outcome.notes.push(format!("{victim}: partly measured: {reason}.")),
             (None, _) => {}
         }
         specials.push(special);

@@ -20,8 +20,11 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// See the module.
-pub static PROBE: Probe =
-    Probe { name: "pollution", what: "a working set read again after a large buffer is cleared or copied", start };
+pub static PROBE: Probe = Probe {
+    name: "pollution",
+    what: "a working set read again after a large buffer is cleared or copied",
+    start,
+};
 
 /// The victims, by the level that their working set lives in.
 pub const VICTIMS: [&str; 3] = ["L1", "L2", "L3"];

@@ -32,7 +32,10 @@ pub(super) fn sentences(here: &Environment) -> Vec<String> {
     let caches = cache_sizes(here);
     for (level, bytes) in [(1, caches.l1), (2, caches.l2)] {
         if here.cache_bytes(level).is_none() {
-            all.push(format!("the size of cache level {level} is not reported: {} KiB are assumed", bytes >> 10));
+            all.push(format!(
+                "the size of cache level {level} is not reported: {} KiB are assumed",
+                bytes >> 10
+            ));
         }
     }
     if hides_last_level(here) {
@@ -44,9 +47,7 @@ pub(super) fn sentences(here: &Environment) -> Vec<String> {
     }
     let cpu = &here.cpu;
     if cfg!(target_arch = "x86_64") && (cpu.vendor.is_none() || cpu.family.is_none() || cpu.model.is_none()) {
-        all.push(
-            "the CPU does not report its model: only its features are known".to_owned(),
-        );
+        all.push("the CPU does not report its model: only its features are known".to_owned());
     }
     if !cpu.masked_features.is_empty() {
         all.push(format!(
