@@ -58,7 +58,7 @@ pub enum ChainError {
         /// The limit.
         limit: usize,
     },
-    /// The file is no object file.
+    /// The file is not an object file.
     #[error("{file}: {reason}")]
     Object {
         /// Its name.

@@ -72,7 +72,7 @@ impl Place {
         Place { base: Some(Symbol::of(Root::Zero, address as i64)), scaled: Root::Zero, scale: 1 }
     }
 
-    /// How far this lies behind another, where that is known.
+    /// The distance from another, where known.
     #[must_use]
     pub fn distance(&self, other: &Place) -> Option<i64> {
         let (a, b) = (self.base?, other.base?);

@@ -14,7 +14,7 @@ pub type Registers = [u64; 16];
 /// One executed instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceStep {
-    /// Where it stands.
+    /// Its address.
     pub address: u64,
     /// The registers before it.
     pub registers: Registers,

@@ -63,7 +63,7 @@ pub struct Cache {
 }
 
 impl ColdBatch {
-    /// True where the batch is no part of the condition.
+    /// True where the batch is not part of the condition.
     #[must_use]
     pub const fn is_unstated(&self) -> bool {
         matches!(self, ColdBatch::Unstated)

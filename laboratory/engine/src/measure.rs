@@ -36,7 +36,7 @@ pub struct Outcome {
     pub counter_error: Option<String>,
     /// Times the kernel took the CPU from a worker while it measured.
     pub involuntary_switches: u64,
-    /// Share of the machine's time that the hypervisor took meanwhile, in the worst replicate.
+    /// Share of the machine's time that the hypervisor stole meanwhile, the maximum over replicates.
     pub stolen: f64,
     /// Replicates that ended early outside every subject: how.
     pub lost: Vec<String>,
@@ -65,7 +65,7 @@ impl Outcome {
 /// Replicates that measure the limits: the best of these is used for all, because faulting in their memory is slow.
 const LIMIT_REPLICATES: u32 = 2;
 
-/// What a measurement stands on.
+/// What a measurement is based on.
 pub struct Ground<'a> {
     /// How workers are started.
     pub supervisor: &'a Supervisor,
@@ -262,7 +262,7 @@ impl Run<'_> {
             }
             let now = match &end {
                 End::Done | End::Stopped => {
-                    // Interrupted in the middle of a situation: what is there counts.
+                    // Interrupted during a situation: its finished rounds count.
                     for (situation, (measured, _)) in partial {
                         self.outcome.gathered[situation as usize].replicates.push(measured);
                     }

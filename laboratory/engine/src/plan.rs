@@ -21,7 +21,7 @@ pub struct Plan {
     pub budget: Duration,
     /// Seed of everything random.
     pub seed: u64,
-    /// How long a worker may stand still.
+    /// How long a worker may make no progress.
     pub patience: Duration,
 }
 

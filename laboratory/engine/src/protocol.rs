@@ -2,7 +2,7 @@
 //!
 //! A worker gets one [`Job`] as JSON on its standard input and answers with lines on a descriptor of its own: the
 //! run's token, a space, a [`Message`] as JSON. Every job has answers of its own ([`Task`]). Standard output and error lead nowhere, for a routine under test may
-//! print what it likes; a line without the token is not the worker's and is ignored; one with it that is no message is an error.
+//! print what it likes; a line without the token is not the worker's and is ignored; one with it that is not a message is an error.
 
 use crate::probe::Series;
 use carryline_conditions::Condition;

@@ -110,7 +110,7 @@ fn one(
     Ok(match (&end, verdict) {
         (End::Stopped, _) => None,
         (End::Done, Some(verdict)) => Some(verdict),
-        // A finding stands, whatever became of the process afterwards.
+        // A finding is valid, whatever happened to the process afterwards.
         (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
             Some(verdict)
         }

@@ -70,7 +70,7 @@ pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Va
     Ok(found)
 }
 
-/// Reads plug-in words and tries each in a worker process: a file that is no shared object, or a symbol that is not
+/// Reads plug-in words and tries each in a worker process: a file that is not a shared object, or a symbol that is not
 /// there, is the user's to mend.
 pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String, SubjectId)>, Failure> {
     let mut found: Vec<(String, SubjectId)> = Vec::new();

@@ -40,7 +40,7 @@ pub enum SuperviseError {
     /// It cannot be started, or its pipe cannot be read.
     #[error("cannot start a worker process: {0}")]
     Spawn(#[from] std::io::Error),
-    /// It said something that is no message: a fault of the program, or memory that a routine overwrote.
+    /// It said something that is not a message: a fault of the program, or memory that a routine overwrote.
     #[error("a worker process ({job}) sent a line that cannot be read: {line}")]
     Line {
         /// What it was to do.
@@ -62,7 +62,7 @@ impl From<rustix::io::Errno> for SuperviseError {
     }
 }
 
-/// A worker's own line that is no message.
+/// A worker's own line that is not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {excerpt}")]
 pub struct UnreadableLine {
@@ -143,7 +143,7 @@ pub enum End {
 pub struct Supervisor {
     /// The program, called with the one argument `worker`.
     pub program: PathBuf,
-    /// How long a worker's status page may stand still.
+    /// How long a worker's status page may stay unchanged.
     pub patience: Duration,
 }
 

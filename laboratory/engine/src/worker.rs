@@ -55,7 +55,7 @@ impl Channel {
     fn send<A: Serialize>(&self, message: &Message<A>) {
         if std::process::id() != self.pid {
             // A routine under test has forked and its child came back here: it is not the worker.
-            // SAFETY: ends this process at once.
+            // SAFETY: ends this process immediately.
             unsafe { libc::_exit(0) };
         }
         let json = serde_json::to_string(message).expect("messages are structures of plain data");

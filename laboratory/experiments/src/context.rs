@@ -90,7 +90,7 @@ impl Context<'_> {
     /// is missing, with the reason.
     ///
     /// # Errors
-    /// When memory is short or no worker can be started: the experiment then says so in its stead.
+    /// When memory is short or no worker can be started: the experiment then says so instead.
     pub fn measure(&self, situations: Vec<Situation>, share: f64) -> Result<Measured, Failure> {
         self.here.check_memory(&situations)?;
         let budget = self.budget.mul_f64(share.clamp(0.0, 1.0));
@@ -151,7 +151,7 @@ impl Context<'_> {
         self.progress.say(format!("{}: {what}", self.id));
     }
 
-    /// An error that ends this experiment, with the reason that stands in its stead.
+    /// An error that ends this experiment, with the reason that is printed instead.
     pub fn impossible(&self, reason: impl Into<String>) -> Failure {
         usage(reason)
     }

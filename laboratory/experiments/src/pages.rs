@@ -79,7 +79,7 @@ pub(crate) fn drain() {
 /// # Safety
 /// `base` to `base + len` must be whole pages of a mapping whose contents are no longer needed.
 pub(crate) unsafe fn give_back(base: *mut u8, len: usize) -> rustix::io::Result<()> {
-    // SAFETY: the caller gives whole pages of a mapping and needs their contents no more.
+    // SAFETY: the caller gives whole pages of a mapping whose contents are no longer needed.
     unsafe { madvise(base.cast(), len, Advice::LinuxDontNeed) }
 }
 

@@ -7,7 +7,7 @@ use carryline_machine::environment::Environment;
 use carryline_results::RunResult;
 use carryline_results::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Verdict};
 
-/// Width of the table of claims where there is no terminal that has one.
+/// Width of the table of claims without a terminal.
 const CLAIMS_WIDTH: u16 = 150;
 
 /// All experiments, then one table of all claims.
@@ -118,7 +118,7 @@ fn table_text(result: &TableResult, style: Style) -> String {
     format!("{}\n{}", bold(&safe(&result.title), style), table.render(style))
 }
 
-/// A column's name over several lines, so that it is no wider than figures are.
+/// A column's name over several lines, no wider than the figures.
 fn in_lines(name: &str) -> String {
     const WIDE: usize = 11;
     let mut lines: Vec<String> = Vec::new();

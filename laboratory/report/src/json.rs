@@ -53,7 +53,7 @@ struct PublicCondition<'a> {
     beside: String,
 }
 
-/// A net time. What is below zero is no time: `null`.
+/// A net time. What is below zero is not a time: `null`.
 #[derive(Serialize)]
 struct Net {
     median: Option<f64>,

@@ -1,4 +1,4 @@
-//! A condition in words, from what ran as far as that is known.
+//! A condition in words, from what ran where that is known.
 //!
 //! What was requested and what ran may differ; where they do, both are printed.
 

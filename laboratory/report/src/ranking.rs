@@ -53,7 +53,7 @@ impl std::error::Error for RankingError {}
 /// A variant in a ranking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// 1 is the fastest; `None` for one that was measured but is no candidate.
+    /// 1 is the fastest; `None` for one that was measured but is not a candidate.
     pub rank: Option<u32>,
     /// True if another row has the same rank.
     pub shared: bool,

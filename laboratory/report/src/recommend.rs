@@ -1,8 +1,7 @@
 //! What to use here: from the rankings of all situations to a short, honest table per family.
-//!
-//! Honest means: a tie is printed as a tie, a loss of this project's own function is said first and with its
-//! size, and a change of winner by size is placed between the two sizes that were measured, not at one of them.
-//! There is one table for each dependence, as everywhere.
+//! Honestly: a tie is printed as a tie, a loss of this project's own function comes first and with its size, and a
+//! change of winner by size is placed between the two sizes that were measured, not at one of them. There is one
+//! table for each dependence, as everywhere.
 
 mod elsewhere;
 

@@ -271,7 +271,7 @@ impl<'a> Bench<'a> {
         }
         let shortest = (ticks(SHORTEST_BATCH) / fastest).ceil().max(1.0);
         let [aimed, longest] = AIMED_BATCH.map(|time| (ticks(time) / fastest).ceil());
-        // A round and a half in place of each: batches of twice the calls, and what goes on between batches.
+        // A round and a half instead of each: batches of twice the calls, and what goes on between batches.
         let rounds_of = |rounds: u32| ticks(slice) / f64::from(rounds) / 1.5 / together;
         let affordable = rounds_of(AIMED_ROUNDS);
         let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);

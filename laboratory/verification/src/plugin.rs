@@ -65,7 +65,7 @@ pub enum PluginError {
         /// What the operating system says.
         source: std::io::Error,
     },
-    /// The file is no shared object that this process can load.
+    /// The file is not a shared object that this process can load.
     #[error("cannot load plug-in {file}: {reason}", file = file.display())]
     NotLoadable {
         /// The file.
@@ -160,7 +160,7 @@ impl fmt::Display for PluginSpec {
 /// Loads the file and finds the routine. The file stays loaded until the process ends.
 ///
 /// # Errors
-/// When the file cannot be read, is no shared object, or lacks the symbol.
+/// When the file cannot be read, is not a shared object, or lacks the symbol.
 pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     let file = spec.path();
     let family = Family::from_name(&spec.family).ok_or_else(|| PluginError::UnknownFamily {

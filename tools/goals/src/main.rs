@@ -65,7 +65,7 @@ struct Run {
     /// Time for everything that is measured of a tier, 60s or 5m [default: as much as the cells need].
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
-    /// The command to measure with, in place of a fresh release build.
+    /// The command to measure with, instead of a fresh release build.
     #[arg(long, value_name = "PATH")]
     carryline: Option<PathBuf>,
     /// Print what would be run, and stop.

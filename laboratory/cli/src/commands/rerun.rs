@@ -35,7 +35,7 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             header.seed
         )));
     }
-    // The last of two equal options counts; what stands behind '--' is no option.
+    // The last of two equal options counts; what stands behind '--' is not an option.
     let mut options = vec!["--seed".to_owned(), header.seed.to_string()];
     if let Some(db) = &common.db {
         options.extend(["--db".to_owned(), db.display().to_string()]);

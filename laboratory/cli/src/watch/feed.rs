@@ -61,7 +61,7 @@ pub enum Event {
     Replicate {
         /// Column, place, and why there are no figures.
         lost: Vec<(usize, usize, String)>,
-        /// What ticks are worth, as far as is known.
+        /// The units of a tick, where known.
         factors: Factors,
         /// Whether it went through all columns.
         whole: bool,

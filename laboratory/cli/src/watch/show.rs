@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 pub const BUDGET: Duration = Duration::from_secs(20);
 /// How often the figures are drawn.
 const REDRAW: Duration = Duration::from_secs(1);
-/// How often events are looked at.
+/// How often events are polled.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long no key must have been pressed before something else is measured, so that intermediate choices are
 /// skipped.
@@ -119,7 +119,7 @@ impl Watching<'_> {
                 screen,
                 blocks: !live && !json,
                 running: None,
-                // The first measurement begins at once.
+                // The first measurement begins immediately.
                 due: Some(now),
                 last: None,
                 begin: now,

@@ -33,7 +33,7 @@ pub struct State {
     pub factors: Factors,
     /// Rows that are above the screen.
     pub scroll: usize,
-    /// Whether the keys are shown in place of the figures.
+    /// Whether the keys are shown instead of the figures.
     pub help: bool,
     /// Whether measuring rests.
     pub paused: bool,
@@ -129,7 +129,7 @@ pub struct Row {
     pub name: String,
     /// Its decayed figures in ticks, by column.
     pub ticks: Vec<Option<f64>>,
-    /// By column: among the fastest, as far as the noise lets one tell.
+    /// By column: among the fastest, within the noise.
     pub leads: Vec<bool>,
     /// Why it has no figures at all.
     pub reason: Option<String>,

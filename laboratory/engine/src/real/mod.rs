@@ -148,7 +148,7 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     Ok(work)
 }
 
-/// The three runs of a round, in random order; `None` if one disagrees or the user wants to stop.
+/// The three runs of a round, in random order; `None` if one disagrees or the user has interrupted.
 fn round(
     order: &mut Xoshiro256PlusPlus,
     once: &dyn Fn(Form<'_>) -> Result<Run, Failure>,

@@ -193,7 +193,7 @@ fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     for variant in VARIANTS {
         let mut row: Vec<Datum> = vec![variant.into()];
         for place in 0..6 {
-            // Between fences the call stands beside the sum; elsewhere it overlaps.
+            // Between fences the call adds to the sum's time; elsewhere it overlaps.
             let basis = if MODES[place / 2] == "fenced" { Basis::Net } else { Basis::Gross };
             let time = measured.time(place, variant, basis, In::Cycles);
             row.push(time.as_ref().ok().into());

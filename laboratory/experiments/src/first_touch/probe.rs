@@ -146,7 +146,7 @@ impl FirstTouch {
         Ok(())
     }
 
-    /// Ticks per page of `action`, which touches so many pages; its faults are counted.
+    /// Ticks per page of `action`, which touches `count` pages; its faults are counted.
     fn touch(&mut self, way: usize, count: usize, action: impl FnOnce()) -> f64 {
         let before = pages::minor_faults();
         let ticks = time(self.overhead_ticks, action);

@@ -264,7 +264,7 @@ impl FourNumbers {
             let mut given = None;
             match state.before {
                 Before::Mapped(left) => {
-                    // The code is warm, whatever the page is.
+                    // The code is warm, whatever the state of the page.
                     self.act(state.what, page, false);
                     // SAFETY: a page of the arena, which this thread alone has.
                     unsafe { pages::leave(page, ZEROED_BYTES, Left::Hot) };

@@ -267,7 +267,7 @@ unsafe fn link(base: *mut u8, lines: u64, step: u64, order: Order) {
     }
 }
 
-/// Follows the chain for so many loads, a multiple of [`TURN`] and not 0.
+/// Follows the chain for a number of loads, a nonzero multiple of [`TURN`].
 ///
 /// # Safety
 /// `at` must hold the address of a place that holds such an address, and so on.

@@ -1,7 +1,6 @@
 //! pollution: what a big clearing or copying leaves of a victim's working set.
-//!
-//! The victim's set is brought into its cache level; then memory of twice that level is cleared or copied; then the victim
-//! goes through its set once more. Stores past the cache should leave the set alone.
+//! The victim's set is loaded into its cache level; then memory of twice that level is cleared or copied; then the
+//! victim goes through its set once more. Stores past the cache should leave the set alone.
 
 mod claims;
 mod probe;

@@ -246,7 +246,7 @@ pub(crate) mod x86 {
     /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     unsafe fn movsb_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: BYTES is 48, and so many bytes the caller gives on both sides, not overlapping.
+        // SAFETY: BYTES is 48, and the caller gives that many bytes on both sides, not overlapping.
         unsafe { movsb(dst, src, BYTES) };
     }
 
@@ -254,7 +254,7 @@ pub(crate) mod x86 {
     /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     unsafe fn movsb_any_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: BYTES is 48, and so many bytes the caller gives on both sides, not overlapping.
+        // SAFETY: BYTES is 48, and the caller gives that many bytes on both sides, not overlapping.
         unsafe { movsb(dst, src, black_box(BYTES)) };
     }
 

@@ -7,7 +7,7 @@ use crate::units::{percent_fine, times};
 use carryline_conditions::{Beside, Cache, Condition, Offsets};
 use carryline_results::Cell;
 
-/// One of the places to look at.
+/// One of the conditions to check.
 struct Place {
     /// What it is called at the start of its sentence.
     words: &'static str,

@@ -42,7 +42,7 @@ impl Figure {
     }
 
     /// A figure computed from others of one set, round by round: a difference, the slope of a line, a crossing. What
-    /// is no number in a round is a gap. `None` where they were not sampled together, or no round gives a number.
+    /// is not a number in a round is a gap. `None` where they were not sampled together, or no round gives a number.
     #[must_use]
     pub fn by_round(
         unit: &str,
@@ -79,7 +79,7 @@ impl Figure {
         self.mapped(unit, |value| numerator / value)
     }
 
-    /// A monotonic function of the figure; what is no number afterwards becomes a gap. An end of the interval that is no
+    /// A monotonic function of the figure; what is not a number afterwards becomes a gap. An end of the interval that is no
     /// number (a rate where the time may be zero) is where the farthest sample lies.
     fn mapped(&self, unit: &str, map: impl Fn(f64) -> f64) -> Figure {
         let samples: Vec<Vec<f64>> =

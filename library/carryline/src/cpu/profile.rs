@@ -34,14 +34,14 @@ pub struct Profile {
     pub source: &'static str,
     /// The kernel that is taken before those that stand above it in the lists that have it.
     pub kernel: Option<&'static str>,
-    /// `rep stosb` in place of a loop of stores.
+    /// `rep stosb` instead of a loop of stores.
     pub rep_stosb_from_bytes: usize,
     /// The same for bytes that are read at once: as long as the first level can hold them they should be in it, where
     /// `rep stosb` does not always leave them.
     pub rep_stosb_read_here_from_bytes: usize,
     /// The same for bytes that nothing reads soon: destinations that are not cached.
     pub rep_stosb_not_soon_from_bytes: usize,
-    /// `rep movsb` in place of a loop of moves, at distances of the buffers at which no CPU was seen to be slow.
+    /// `rep movsb` instead of a loop of moves, at distances of the buffers at which no CPU was seen to be slow.
     pub rep_movsb_from_bytes: usize,
     /// The same for copies that nothing reads soon.
     pub rep_movsb_not_soon_from_bytes: usize,
