@@ -28,7 +28,7 @@ pub struct RepThresholds {
     pub glibc_tunables: Option<String>,
 }
 
-/// The C library of this machine, looked at once.
+/// The C library of this machine, examined once.
 pub fn here() -> &'static RepThresholds {
     static HERE: OnceLock<RepThresholds> = OnceLock::new();
     HERE.get_or_init(|| {

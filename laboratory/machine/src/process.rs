@@ -1,4 +1,4 @@
-//! What a measuring process asks of the kernel for itself: to stay on one CPU.
+//! Pinning of the measuring process to one CPU.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 

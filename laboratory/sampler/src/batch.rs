@@ -1,4 +1,4 @@
-//! One batch of one member: the caches brought into their state, the calls in their order, the time taken.
+//! One batch of one member: the cache state prepared, the calls made in order, the time taken.
 
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls, shuffle};
@@ -190,7 +190,7 @@ impl Bench<'_> {
         clock::fence();
     }
 
-    /// Brings the operands that are to be hot into the caches, as far as they fit.
+    /// Loads the operands that are to be hot into the caches, as far as they fit.
     fn touch(&self, batch: &Batch<'_>) {
         for (operand, base, write) in
             [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]

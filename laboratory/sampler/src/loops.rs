@@ -157,7 +157,7 @@ pub(crate) unsafe fn call(landing: &Landing, dst: *mut u8, src: *const u8, len: 
 /// # Safety
 /// As for [`time`].
 unsafe fn by_dependence<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
-    // SAFETY: what the caller says of the batch is what the callee asks.
+    // SAFETY: the callee's contract is this function's.
     unsafe {
         match batch.dependence {
             CHAINED => by_source::<F, CHAINED>(f, batch),
@@ -171,7 +171,7 @@ unsafe fn by_dependence<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
 /// As for [`time`].
 unsafe fn by_source<F: Invoke, const DEPENDENCE: u8>(f: F, batch: &Batch<'_>) -> u64 {
     let follows = !matches!(batch.follow, Follow::Nothing);
-    // SAFETY: what the caller says of the batch is what the callee asks.
+    // SAFETY: the callee's contract is this function's.
     unsafe {
         match (batch.fixed.is_none(), follows) {
             (false, false) => by_placement::<F, DEPENDENCE, false, false>(f, batch),
@@ -188,7 +188,7 @@ unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, cons
     f: F,
     batch: &Batch<'_>,
 ) -> u64 {
-    // SAFETY: what the caller says of the batch is what the callee asks.
+    // SAFETY: the callee's contract is this function's.
     unsafe {
         match batch.placement % PLACEMENTS {
             0 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 64>(f, batch),

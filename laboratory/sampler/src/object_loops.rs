@@ -61,7 +61,7 @@ pub enum Compared {
 
 /// A batch lasts so long: short enough for a quiet moment, long enough that the clock's steps do not show.
 const BATCH_NS: f64 = 3_000.0;
-/// Rounds of a comparison in a replicate, as far as there is time.
+/// Maximum rounds of a comparison in a replicate.
 const ROUNDS: std::ops::Range<usize> = 8..64;
 /// Bytes looked at on either side of what may be written.
 const AROUND: usize = 64;
@@ -177,7 +177,7 @@ impl Ground {
         Ok(rounds)
     }
 
-    /// Ticks of so many turns, the clock's own cost taken off.
+    /// Ticks of the given number of iterations, minus the cost of the clock.
     fn batch(&self, member: Loop, dst: *mut u8, src: *const u8, turns: u64) -> f64 {
         let begin = clock::start();
         // SAFETY: `check` has seen this loop write its size at `dst` alone, and MOST_BYTES from either pointer lie

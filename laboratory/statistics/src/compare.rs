@@ -26,7 +26,7 @@ pub enum Order {
     Faster,
     /// It takes more time.
     Slower,
-    /// They cannot be told apart.
+    /// They cannot be distinguished.
     Tie,
 }
 

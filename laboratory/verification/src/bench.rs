@@ -203,7 +203,7 @@ impl<'s> Bench<'s> {
             // SAFETY: i < len, and `content` has the call's length.
             _ => unsafe { *trial.content.add(i) },
         };
-        // A fault inside the buffer is told before one outside: it is the simpler one.
+        // A fault inside the buffer is reported before one outside: it is the simpler one.
         let inside = (0..len).find(|i| bytes[at + i] != content(*i)).map(|i| (at + i, content(i)));
         let outside = || {
             let changed = |i: &usize| bytes[*i] != shadow[*i];

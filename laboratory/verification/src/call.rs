@@ -23,7 +23,7 @@ pub(super) struct Call {
 // SAFETY: addresses; who follows them answers for it.
 unsafe impl Send for Call {}
 
-/// A call that did not come back as the calling convention asks.
+/// A call that violated the calling convention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only the x86-64 call looks around"))]
 pub(super) enum Ill {

@@ -96,7 +96,7 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// Why there is no proof.
+/// Why verification failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The routine is wrong.

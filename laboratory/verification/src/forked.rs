@@ -68,7 +68,7 @@ pub fn arm() {
 #[inline]
 pub fn exit_if_child() {
     if is_child() {
-        // SAFETY: ends this process at once, without handlers that belong to its parent.
+        // SAFETY: ends this process immediately, without handlers that belong to its parent.
         unsafe { libc::_exit(0) };
     }
 }

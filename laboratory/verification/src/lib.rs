@@ -164,7 +164,7 @@ pub struct ProofSummary {
     pub calls: u64,
     /// How long it took.
     pub elapsed_ns: u64,
-    /// What was seen that is no fault, and what could not be tried on this machine and why.
+    /// Observations that are not faults, and what could not be tried on this machine and why.
     pub notes: Vec<String>,
 }
 

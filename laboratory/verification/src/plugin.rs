@@ -29,7 +29,7 @@ pub struct PluginSpec {
 /// The word for a zero routine with the signature of `memset`.
 const FILL: &str = "fill";
 
-/// What may stand in the place of the family.
+/// What may be given as the family.
 fn words() -> impl Iterator<Item = &'static str> {
     Family::ALL.into_iter().map(Family::name).chain([FILL])
 }

@@ -76,10 +76,10 @@ impl StatusPage {
         StatusPage::open(fd)
     }
 
-    /// The page behind a descriptor that the parent handed down.
+    /// The page of a descriptor inherited from the parent.
     ///
     /// # Errors
-    /// When the descriptor is no such page.
+    /// If the descriptor is not such a page.
     pub fn open(fd: OwnedFd) -> std::io::Result<StatusPage> {
         if rustix::fs::fstat(&fd)?.st_size < 4096 {
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a status page"));

@@ -22,7 +22,7 @@ pub(super) struct Proof<'s> {
     pub seed: u64,
     pub random: Random,
     turns: usize,
-    /// What was seen that is no fault, and what could not be tried.
+    /// Observations that are not faults, and what could not be tried.
     pub notes: Vec<String>,
 }
 

@@ -29,7 +29,7 @@
 //! allocates, takes a lock, uses thread-local storage or calls the dynamic linker, so they work in signal handlers,
 //! threads and the child of a `vfork`.
 #![cfg_attr(target_os = "linux", no_std)]
-// LLVM knows what memcpy does and would make calls of it out of the loops that are to be it.
+// LLVM recognises memcpy, and would turn the loops that implement it into calls to it.
 #![no_builtins]
 
 #[cfg(target_os = "linux")]

@@ -117,7 +117,7 @@ pub fn arguments(cells: &Cells, budget: Duration, db: &Path) -> Vec<OsString> {
     words
 }
 
-/// Builds the release command with all the peers that can be had: its path, wherever cargo is set up to put it.
+/// Builds the release command with all available peers; returns its path, wherever cargo puts it.
 ///
 /// # Errors
 /// A build that fails; cargo has said why on standard error.

@@ -148,7 +148,7 @@ pub enum Against {
     TwoPasses,
     /// What the machine allows: a share of its load or store limit.
     Limit,
-    /// The null call and so many hundredths of a tick.
+    /// The null call plus the given hundredths of a tick.
     Null(u32),
     /// The same variant at the other offsets of the cells ([`Cells::also_at`]), and so many hundredths of a tick.
     OursAt(u32),
@@ -210,7 +210,7 @@ impl Goal {
         }
     }
 
-    /// The same for another variant of ours.
+    /// The same for another variant of this project.
     #[must_use]
     pub fn ours(mut self, variant: &'static str) -> Goal {
         self.ours = variant;

@@ -1,4 +1,4 @@
-//! Tiers: what the widest registers are that a machine lets the library use. Each has goals of its own.
+//! Tiers: the widest registers that a machine lets the library use. Each has its own goals.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

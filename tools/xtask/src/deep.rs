@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// How long it looks for faults if nothing else is requested.
 pub const DEFAULT: Duration = Duration::from_secs(900);
 
-/// The fuzzing targets share a third of the time; there are so many.
+/// The number of fuzzing targets, which share a third of the time.
 const TARGETS: u32 = 5;
 
 const FUZZ: [&str; 5] = ["run", "--quiet", "--release", "--package", "carryline-fuzz"];

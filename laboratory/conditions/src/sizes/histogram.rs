@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Larger files than this are no histogram.
+/// Files larger than this are not histograms.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Where in a histogram file something is wrong.

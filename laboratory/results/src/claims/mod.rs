@@ -184,7 +184,7 @@ pub struct ColumnResult {
     pub unit: String,
 }
 
-/// What stands in a table.
+/// The content of a table cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Datum {

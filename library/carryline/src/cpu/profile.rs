@@ -32,7 +32,7 @@ pub struct Profile {
     pub name: &'static str,
     /// Where the figures behind the row are.
     pub source: &'static str,
-    /// The kernel that is taken before those that stand above it in the lists that have it.
+    /// The kernel that is preferred over those above it in its lists.
     pub kernel: Option<&'static str>,
     /// `rep stosb` instead of a loop of stores.
     pub rep_stosb_from_bytes: usize,
