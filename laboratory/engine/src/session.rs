@@ -5,7 +5,7 @@ use super::measure::{self, Ground, Outcome};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
-use super::{doubts, select::Selection};
+use super::{select::Selection, warnings};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::supervise::Supervisor;
@@ -161,7 +161,7 @@ pub fn assemble(
         .collect();
     let noise_floor = cells::noise_floor(&summaries);
     let mut warnings = known;
-    warnings.extend(doubts::all(plan, &here.environment, outcome, &summaries, took));
+    warnings.extend(warnings::all(plan, &here.environment, outcome, &summaries, took));
     Ok(RunResult {
         schema_version: SCHEMA_VERSION,
         run_id: run_id.map(|id| id.0),

@@ -292,7 +292,7 @@ mod tests {
 
         Why
         1. 'slow' 300 ticks over 'fast' 100 ticks is 3.00 (3.00 to 3.00), noise floor 0.0 %: holds.
-        2. 'absent' cannot be had: one CPU alone.
+        2. 'absent' is missing: one CPU alone.
 
         2 claims: holds 1, cannot be measured here 1
         ");

@@ -106,7 +106,7 @@ fn sizes(condition: &Condition, observed: Option<&Observed>) -> String {
     let ran = observed.filter(|observed| observed.calls > 0);
     match (fixed_size(condition), ran) {
         (Some(asked), Some(ran)) if ran.size_min != asked || ran.size_max != asked => {
-            format!("{}, asked for {}", span(ran), byte_phrase(asked))
+            format!("{}, requested {}", span(ran), byte_phrase(asked))
         }
         (Some(asked), _) => byte_phrase(asked),
         (None, Some(ran)) => {
@@ -308,6 +308,6 @@ mod tests {
             observed.size_min = 36;
             observed.huge_bytes = Some(2 << 20);
         }
-        insta::assert_snapshot!(condition(&cell), @"36 bytes, asked for 292 bytes, offset 0, hot (L1), base pages asked for, but 2 MiB in huge ones");
+        insta::assert_snapshot!(condition(&cell), @"36 bytes, requested 292 bytes, offset 0, hot (L1), base pages requested, but 2 MiB in huge ones");
     }
 }

@@ -364,7 +364,7 @@ mod tests {
                                                     adc_1_stream
         ────────────────────────────────────────────────────────
         1500 bytes, offset 0, hot  carryline               5.52x
-        One choice does for both situations: carryline is fastest or tied in each.
+        One choice suffices for both situations: carryline is fastest or tied in each.
 
         copy, independent calls
         situation                   use
@@ -393,7 +393,7 @@ mod tests {
         ───────────────────────────────────────────────────────
         40 bytes, offset 0, hot    carryline              2.67x
         1500 bytes, offset 0, hot  carryline              2.67x
-        One choice does for both situations: carryline is fastest or tied in each.
+        One choice suffices for both situations: carryline is fastest or tied in each.
         ");
     }
 
@@ -413,7 +413,7 @@ mod tests {
         ─────────────────────────────────────────────────────────────────────
         40 bytes, offset 0, hot    carryline        2.67x  libc_memset
         1500 bytes, offset 0, hot  carryline        2.67x  libc_memset_no_rep
-        One choice does for both situations: carryline is fastest or tied in each.
+        One choice suffices for both situations: carryline is fastest or tied in each.
         ");
     }
 

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn without_a_crossing_there_is_a_reason() {
         let none = crossing(&POINTS, &vec![vec![1.0; 4]; 3], "bytes", 1).expect_err("one sign");
-        assert!(none.contains("every point"), "{none}");
+        assert!(none.contains("every measured point"), "{none}");
         let some = crossing(&POINTS, &[vec![1.0; 4], vec![1.0, 1.0, 1.0, -1.0]], "bytes", 1);
         assert!(some.expect_err("one of two").contains("1 of 2"));
         assert!(crossing(&POINTS, &[], "bytes", 1).is_err());

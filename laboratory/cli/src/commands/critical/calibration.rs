@@ -84,11 +84,11 @@ pub fn overlay(
             None
         }
         Ok(calibration) => {
-            let doubts = calibration.doubts();
-            match doubts.is_empty() {
+            let problems = calibration.problems();
+            match problems.is_empty() {
                 true => latencies.overlay(calibration.overlay()),
                 false => {
-                    let why = doubts.join("; ");
+                    let why = problems.join("; ");
                     output::note(&format!("{why}: the measured latencies are not used"), common);
                 }
             }

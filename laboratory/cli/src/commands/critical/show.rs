@@ -55,7 +55,7 @@ pub fn render(
         let text = format!(
             "{} latencies measured on this machine{}, {} not; chains that must take 1.00: {}",
             calibration.measured.len(),
-            if calibration.doubts().is_empty() { "" } else { " (and not used)" },
+            if calibration.problems().is_empty() { "" } else { " (and not used)" },
             calibration.left_out.len(),
             checks.collect::<Vec<_>>().join(", ")
         );
