@@ -67,7 +67,7 @@ fn line(proof: &Proof) -> ProofLine {
         Verdict::Crashed(found) => ("crashed", false, None, Some(found)),
         Verdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
         Verdict::Unsupported(reason) => ("unsupported", true, Some(reason.clone()), None),
-        Verdict::NotProved(reason) => ("not proved", false, Some(reason.clone()), None),
+        Verdict::NotProved(reason) => ("not verified", false, Some(reason.clone()), None),
     };
     ProofLine {
         variant: proof.subject.name.clone(),
