@@ -281,7 +281,7 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
             return Mismatch { about, ..Mismatch::new(Kind::Forked, "one process", "two processes") };
         }
         Ill::Overdue => {
-            let about = "was here when the time for verification was over".to_owned();
+            let about = "was as far as this when the time for the proof was over".to_owned();
             return Mismatch { about, ..Mismatch::new(Kind::TimedOut, "an end in time", "none") };
         }
         Ill::Fault { signal, address, write, stack } => (signal, address, write, stack),

@@ -212,7 +212,7 @@ fn known_bad(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure
         format!(
             "Correctness of the sums, which the article did not check: over {TRIALS} random messages and seeds"
         ),
-        &[("variant", ""), ("wrong", "share"), ("proof", ""), ("smallest input found", "")],
+        &[("variant", ""), ("wrong", "share"), ("verification", ""), ("smallest input found", "")],
     );
     for (proof, share) in context
         .prove(Family::Checksum, &["odd_address_baseline", "two_streams_article"])?
