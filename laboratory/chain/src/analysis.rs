@@ -207,8 +207,7 @@ fn finish(found: Found, signature: &Signature) -> Analysis {
     };
     for (index, effects) in effects.iter().enumerate() {
         if effects.is_not_modelled && !is_call(&function.instructions[index]) {
-            let why =
-                "its time depends on data or on the machine's state: not modelled, counted as zero";
+            let why = "its time depends on data or on the machine's state: not modelled, counted as zero";
             notes.push(format!("{} {why}", at(index)));
         }
     }

@@ -134,7 +134,7 @@ impl Blocks {
     }
 }
 
-/// Cuts a function where branches lead and where they stand.
+/// Cuts a function at branches and their targets.
 fn split(function: &Function) -> Vec<Block> {
     let is_end = |flow| !matches!(flow, FlowControl::Next | FlowControl::Call | FlowControl::IndirectCall);
     let mut leaders = BTreeSet::from([function.entry]);

@@ -23,7 +23,7 @@ pub struct Memory {
     pub scale: u32,
     /// What is added.
     pub displacement: i64,
-    /// How many bytes; 0 where nobody says.
+    /// Size in bytes; 0 if unknown.
     pub bytes: u64,
     /// It is read.
     pub is_read: bool,

@@ -58,7 +58,7 @@ pub enum ChainError {
         /// The limit.
         limit: usize,
     },
-    /// The file is no object file.
+    /// The file is not an object file.
     #[error("{file}: {reason}")]
     Object {
         /// Its name.
@@ -79,7 +79,7 @@ pub enum ChainError {
     Symbol {
         /// The file.
         file: String,
-        /// The name asked for.
+        /// The name requested.
         symbol: String,
         /// The names that are there.
         known: String,

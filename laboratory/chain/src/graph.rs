@@ -137,7 +137,7 @@ pub struct Builder<'a> {
     model: Model<'a>,
     /// The graph so far.
     pub graph: Graph,
-    /// The latencies asked for.
+    /// The latencies requested.
     pub used: HashMap<Key, Latency>,
     /// The memory operands met: which instruction, which operand, and its address.
     pub places: Vec<(usize, usize, Place)>,
@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
         if let Some(vertex) = state.value(location) {
             return vertex;
         }
-        // A high byte that nobody wrote is part of what its register held.
+        // A high byte that was not written is part of its register's previous value.
         let location = location.whole();
         if let Some(vertex) = self.graph.inputs.get(&location) {
             return *vertex;

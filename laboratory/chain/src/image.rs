@@ -31,7 +31,7 @@ impl Image {
     /// Reads `48 03 17 c3`; white space, commas and `0x` are passed over.
     ///
     /// # Errors
-    /// A character that is no digit, half a byte, nothing, or too much.
+    /// A character that is not a digit, half a byte, nothing, or too much.
     pub fn from_hex(text: &str) -> Result<Image, ChainError> {
         let mut digits = Vec::new();
         let cleaned = text.replace("0x", "  ").replace("\\x", "  ");

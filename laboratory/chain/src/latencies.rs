@@ -10,11 +10,11 @@
 //! 4. else an assumption, which says that it is one.
 //!
 //! # How a measurement plugs in
-//! Whoever measures calls [`Latencies::overlay`] with pairs of `Key` and cycles; from then on they win over the
-//! table, and [`Source::Measured`] says so in every output. The keys that a piece of code needs are in
+//! After a measurement, [`Latencies::overlay`] takes pairs of `Key` and cycles; from then on they take precedence
+//! over the table, and [`Source::Measured`] says so in every output. The keys that a piece of code needs are in
 //! [`Analysis::latencies`](crate::Analysis::latencies), each with the latency that was used; a `Key` is plain data,
-//! from which the instruction can be assembled again (`key.form.mnemonic`, `key.form.operands`). So a calibration
-//! is a function `fn(&[Key]) -> Vec<(Key, f64)>`, and it need not know of tables, nor this module of executable
+//! from which the instruction can be assembled again (`key.form.mnemonic`, `key.form.operands`). So a calibration is
+//! a function `fn(&[Key]) -> Vec<(Key, f64)>`, and it need not know of tables, nor this module of executable
 //! mappings.
 //!
 //! Conventions that a measurement must keep:
@@ -24,7 +24,7 @@
 //!   the register of a plain load of the same width: forwarding is charged to the store, and `memory -> X` of a
 //!   plain load is 0.
 //! - `flags` is any one flag; where flags differ in latency the key names the carry and the others alike.
-//! - An eliminated move, a zero idiom, a call and whatever is not modelled are not asked for at all: the graph
+//! - An eliminated move, a zero idiom, a call and whatever is not modelled are not requested at all: the graph
 //!   knows them.
 
 use crate::form::{Form, Masking, Operand};

@@ -4,7 +4,7 @@
 //! [`graph`] (which value waits for which, by [`latency`]) → [`analysis`] (longest paths, what loops carry,
 //! throughput).
 //!
-//! It answers why a routine cannot be faster than it is, and what would have to be cut. It is no simulator: caches,
+//! It answers why a routine cannot be faster than it is, and what would have to be cut. It is not a simulator: caches,
 //! branch predictors and the order in which a scheduler picks instructions are not in it, so a measurement above
 //! the bound is not yet explained, and one below it says that a number in the tables is wrong.
 

@@ -55,7 +55,7 @@ impl LoopBound {
 /// Instructions in loops that are analysed; beyond, a note says so.
 const MOST_IN_LOOPS: usize = 20_000;
 
-/// Bounds, the latencies asked for, and how many loops were left out.
+/// Bounds, the latencies requested, and how many loops were left out.
 type LoopsFound = (Vec<LoopBound>, HashMap<Key, Latency>, usize);
 
 /// Analyses the loops, innermost ones first.

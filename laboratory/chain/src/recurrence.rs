@@ -37,7 +37,7 @@ pub struct Recurrence {
     pub graph: Graph,
     /// The first vertex of the second iteration.
     pub second: VertexId,
-    /// The latencies asked for.
+    /// The latencies requested.
     pub used: HashMap<Key, Latency>,
 }
 

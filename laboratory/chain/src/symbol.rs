@@ -72,7 +72,7 @@ impl Place {
         Place { base: Some(Symbol::of(Root::Zero, address as i64)), scaled: Root::Zero, scale: 1 }
     }
 
-    /// How far this lies behind another, where that is known.
+    /// The distance from another, where known.
     #[must_use]
     pub fn distance(&self, other: &Place) -> Option<i64> {
         let (a, b) = (self.base?, other.base?);
@@ -150,7 +150,7 @@ impl Symbols {
             .then(|| instruction.op_register(0));
         match instruction.mnemonic() {
             M::Push => return moved(-8),
-            // A pop of the stack pointer itself is nobody's.
+            // A pop of the stack pointer itself belongs to no one.
             M::Pop if to != Some(Register::RSP) => return moved(8),
             M::Call => return moved(-8),
             M::Ret => return moved(8),

@@ -222,7 +222,7 @@ impl Table {
         Some(Latency { cycles: line.cycles, source: Source::Table(line.citation.clone()) })
     }
 
-    /// What is assumed where nobody says: what the generic table says of the instruction, or else one cycle.
+    /// The fallback: what the generic table says of the instruction, or else one cycle.
     #[must_use]
     pub fn assumed(&self, key: &Key) -> Latency {
         match generic().find(key) {

@@ -1,7 +1,6 @@
 //! What one call executed, instruction by instruction, with the registers before each.
-//!
-//! Whoever can stop a routine after each instruction makes one; the addresses of memory operands follow from the
-//! registers, so a trace knows exactly which load reads which store.
+//! It is made by single-stepping a routine; the addresses of memory operands follow from the registers, so a trace
+//! knows exactly which load reads which store.
 
 use crate::decode::Function;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Register};
@@ -15,7 +14,7 @@ pub type Registers = [u64; 16];
 /// One executed instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceStep {
-    /// Where it stands.
+    /// Its address.
     pub address: u64,
     /// The registers before it.
     pub registers: Registers,

@@ -33,13 +33,13 @@ fn cells(criterion: &mut Criterion) {
         let id = format!("{family} {name} {len}");
         match black_box(variant.landing()) {
             Landing::Routine(Routine::Checksum(f)) => {
-                // SAFETY: len bytes of the arena, which nobody else uses.
+                // SAFETY: len bytes of the arena, which nothing else uses.
                 let call = || unsafe { f(start, len, 1) };
                 criterion.bench_function(&id, |bencher| bencher.iter_custom(|n| timed(n, call)));
             }
             Landing::Routine(Routine::Zero(f)) => {
                 let call = || {
-                    // SAFETY: len bytes of the arena, which nobody else uses.
+                    // SAFETY: len bytes of the arena, which nothing else uses.
                     unsafe { f(start, len) };
                     0
                 };
@@ -47,7 +47,7 @@ fn cells(criterion: &mut Criterion) {
             }
             Landing::Set(f) => {
                 let call = || {
-                    // SAFETY: len bytes of the arena, which nobody else uses.
+                    // SAFETY: len bytes of the arena, which nothing else uses.
                     unsafe { f(start.cast(), 0, len) };
                     0
                 };

@@ -16,7 +16,7 @@ use carryline_results::gather::Situation;
 use carryline_verification::subject::SubjectId;
 use std::time::Duration;
 
-/// Worker processes that each measure everything anew.
+/// Worker processes that each measure everything again.
 pub const REPLICATES: u32 = 5;
 
 /// Everything about a run that the command line decides, checked.
@@ -32,7 +32,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Reads what the user asked for.
+    /// Reads what the user requested.
     pub fn new(subjects: &Subjects, effort: &Effort, here: &Here) -> Result<Prepared, Failure> {
         let cpu = here.cpu(effort.cpu)?;
         let supervisor = session::supervisor(effort.patience)?;

@@ -346,7 +346,7 @@ fn the_peak_of_memory_is_the_largest_buffer_and_two_hundred_megabytes() {
     #[expect(clippy::zombie_processes, reason = "wait4 waits for it, and says what it used")]
     let child = command.stdout(quiet()).stderr(quiet()).spawn().expect("the command starts");
     // Of this child and its own alone: other tests have children too.
-    // SAFETY: fills two values of this function's own; nobody else waits for the child.
+    // SAFETY: fills two values of this function's own; nothing else waits for the child.
     let peak_kib = unsafe {
         let (mut status, mut usage): (i32, libc::rusage) = std::mem::zeroed();
         assert_eq!(libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage), child.id() as i32);

@@ -132,7 +132,7 @@ fn examples_in_helps() -> Vec<String> {
     commands
 }
 
-/// Every command that is documented, once. What takes longest, the tour and the proof of everything, comes first.
+/// Every command that is documented, once. What takes longest, the tour and verification of everything, comes first.
 fn documented() -> Vec<String> {
     let readme = examples_in_readme();
     assert!(readme.len() >= 12, "{readme:?}");

@@ -155,7 +155,7 @@ fn compilers_that_fail_are_rows_that_say_why() {
         (
             "garbage",
             format!("{version}; while [ $# -gt 1 ]; do [ \"$1\" = -o ] && echo junk > \"$2\"; shift; done"),
-            "no object file",
+            "not an object file",
         ),
         ("silent", "sleep 3600".to_owned(), "does not say its version"),
         ("broken", "exit 7".to_owned(), "does not say its version"),

@@ -251,7 +251,7 @@ fn unusable_input_ends_with_2() {
 
 #[test]
 fn without_an_interposer_the_remedy_is_named() {
-    // A copy of the command in a folder of its own.
+    // A copy of the command in its own folder.
     let place = Place::new();
     std::fs::create_dir(place.file("bin")).expect("a folder");
     let copy = place.file("bin/carryline");

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use support::{Place, texts};
 
-/// A copy of the command in a folder of its own, with the interposer beside it if wanted.
+/// A copy of the command in its own folder, with the interposer beside it if wanted.
 fn installed(place: &Place, interposer: bool) -> PathBuf {
     let folder = place.file("installed");
     std::fs::create_dir_all(&folder).expect("a folder");

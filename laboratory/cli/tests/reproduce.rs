@@ -1,4 +1,4 @@
-//! The seeds' experiments from the command line: their shape, their verdicts, their bad input, and what becomes of a
+//! The source documents' experiments from the command line: their shape, their verdicts, their bad input, and what becomes of a
 //! measurement that the machine or the code does not survive. No test looks at a time.
 
 mod support;

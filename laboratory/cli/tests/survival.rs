@@ -171,7 +171,7 @@ fn ctrl_c_ends_cleanly_with_what_is_known() {
 fn a_full_disk_costs_the_keeping_not_the_results() {
     let place = Place::new();
     let binary = env!("CARGO_BIN_EXE_carryline");
-    // The limit (in blocks of 512 bytes) is above the 1 MiB of shared memory that a proof takes, and below the rounds'
+    // The limit (in blocks of 512 bytes) is above the 1 MiB of shared memory that a verification takes, and below the rounds'
     // log. A shell sets it, and ignores the signal.
     let script = format!("trap '' XFSZ; ulimit -f 2100; exec '{binary}' \"$@\"");
     let mut command = std::process::Command::new("sh");

@@ -1,4 +1,4 @@
-//! `carryline watch`: plain lines where there is no terminal, a screen where there is one, and the terminal given back.
+//! `carryline watch`: plain lines without a terminal, a screen where there is one, and the terminal given back.
 #![cfg(target_os = "linux")]
 
 mod support;

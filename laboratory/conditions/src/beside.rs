@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
-    /// Nothing of ours.
+    /// No work of ours.
     #[default]
     Nothing,
     /// It reads and writes a buffer too large to cache, again and again: cache and memory are shared.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the caches are brought into their state before a call.
+/// How the cache state is prepared before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMethod {
@@ -44,9 +44,9 @@ pub enum ColdBatch {
     /// was.
     #[default]
     Unstated,
-    /// A stream of calls: a number that follows from sizes and caches alone, and stands in the result.
+    /// A stream of calls: their number follows from sizes and caches alone, and is part of the result.
     Stream,
-    /// One call by itself.
+    /// One isolated call.
     Single,
 }
 
@@ -63,7 +63,7 @@ pub struct Cache {
 }
 
 impl ColdBatch {
-    /// True where the batch is no part of the condition.
+    /// True where the batch is not part of the condition.
     #[must_use]
     pub const fn is_unstated(&self) -> bool {
         matches!(self, ColdBatch::Unstated)

@@ -169,7 +169,7 @@ pub enum Fault {
 /// Reads a capture file, or a pipe that delivers one.
 ///
 /// # Errors
-/// [`CaptureError`] where it is no capture, is damaged, or holds nothing usable.
+/// [`CaptureError`] if it is not a capture, is damaged, or holds nothing usable.
 pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
     let path = path.as_ref();
     match File::open(path) {
@@ -218,7 +218,7 @@ fn could_begin_a_capture(beginning: &[u8]) -> bool {
     pcap::MAGICS.iter().chain([&pcapng::SECTION_MAGIC]).any(|magic| magic.starts_with(beginning))
 }
 
-/// What a file that is no capture seems to be.
+/// What a file that is not a capture seems to be.
 fn hint(beginning: &[u8]) -> &'static str {
     match beginning {
         [0x1f, 0x8b, ..] => " (compressed by gzip: decompress it first)",

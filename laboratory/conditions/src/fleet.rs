@@ -1,4 +1,4 @@
-//! Call sizes of a production fleet: what memcpy, memmove and memset are really asked for.
+//! Call sizes of memcpy, memmove and memset in a production fleet.
 //!
 //! A fixed size trains the branch predictor and flatters every routine with a size ladder; these eighteen
 //! distributions (three functions, six services) are what a general-purpose routine meets instead. They come

@@ -103,7 +103,7 @@ impl fmt::Display for Dependence {
 pub enum Then {
     /// Nothing: the result is never used.
     Nothing,
-    /// The result is read line by line at once.
+    /// The result is read line by line immediately.
     Read,
     /// The result is read after calls on other buffers have moved this many bytes.
     ReadLater(u64),

@@ -36,7 +36,7 @@ pub enum Offsets {
 impl Offsets {
     /// All buffers at a line boundary.
     pub const ALIGNED: Offsets = Offsets::Fixed { dst: 0, src: 0 };
-    /// The largest offset that can be asked for.
+    /// The largest offset that can be requested.
     pub const MOST: u16 = 4095;
     /// The largest distance modulo 4096 that [`Offsets::Alias`] draws.
     pub const ALIAS_MOST: u16 = 63;

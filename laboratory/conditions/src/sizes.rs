@@ -17,7 +17,7 @@ pub struct Sizes {
     pub label: String,
     /// What a call's size is drawn from.
     pub draw: Draw,
-    /// After how many calls the sizes begin anew in the same order, for a branch predictor to learn; `None` where no
+    /// After how many calls the sizes start again in the same order, for a branch predictor to learn; `None` where no
     /// order ever repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<u32>,

@@ -6,7 +6,7 @@ use std::fmt;
 pub mod status {
     /// Unusable arguments or input.
     pub const USAGE: u8 = 2;
-    /// Something was proved wrong.
+    /// Something was found wrong.
     pub const WRONG: u8 = 3;
     /// Interrupted.
     pub const INTERRUPTED: u8 = 130;

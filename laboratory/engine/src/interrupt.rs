@@ -1,4 +1,4 @@
-//! Ctrl-C: the first ends what is under way and keeps what is known; the second ends the process at once.
+//! Ctrl-C: the first ends the current measurement and keeps its results; the second ends the process immediately.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -25,7 +25,7 @@ pub fn listen() {
     }
 }
 
-/// True once the user wants to stop.
+/// True once the user has interrupted.
 pub fn requested() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }

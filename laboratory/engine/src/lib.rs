@@ -1,7 +1,6 @@
 //! One run, from the plan to the result, across processes: every subject verified, replicates run in workers, each round
 //! stored, the cells put together. The worker's side of it is here too.
 
-pub mod doubts;
 pub mod failure;
 pub mod impossible;
 pub mod interrupt;
@@ -19,4 +18,5 @@ pub mod session;
 pub mod standard;
 pub mod supervise;
 pub mod thresholds;
+pub mod warnings;
 pub mod worker;

@@ -20,7 +20,7 @@ impl Here {
         Here { caches: environment.cache_sizes(), environment }
     }
 
-    /// The logical CPU to measure on: the one asked for, or the last allowed (the first ones get the interrupts).
+    /// The logical CPU to measure on: the one requested, or the last allowed (the first ones get the interrupts).
     pub fn cpu(&self, asked: Option<usize>) -> Result<Option<usize>, Failure> {
         let allowed = &self.environment.cpu.allowed_cpus;
         match asked {

@@ -1,4 +1,4 @@
-//! The replicates: one worker process after the other, each measuring everything anew with its own layout.
+//! The replicates: one worker process after the other, each measuring everything again with its own layout.
 
 use super::plan::Plan;
 use super::progress::Progress;
@@ -36,11 +36,11 @@ pub struct Outcome {
     pub counter_error: Option<String>,
     /// Times the kernel took the CPU from a worker while it measured.
     pub involuntary_switches: u64,
-    /// Share of the machine's time that the hypervisor took meanwhile, in the worst replicate.
+    /// Share of the machine's time that the hypervisor stole meanwhile, the maximum over replicates.
     pub stolen: f64,
     /// Replicates that ended early outside every subject: how.
     pub lost: Vec<String>,
-    /// Subjects that were proved wrong, crashed or hung while measuring, with what was found.
+    /// Subjects that were found wrong, crashed or hung while measuring, with what was found.
     pub fallen: Vec<Proof>,
     /// True if the user stopped it.
     pub interrupted: bool,
@@ -62,10 +62,10 @@ impl Outcome {
     }
 }
 
-/// Replicates that measure the limits: the best of these stands for all, and memory for them is dear to fault in.
+/// Replicates that measure the limits: the best of these is used for all, because faulting in their memory is slow.
 const LIMIT_REPLICATES: u32 = 2;
 
-/// What a measurement stands on.
+/// What a measurement is based on.
 pub struct Ground<'a> {
     /// How workers are started.
     pub supervisor: &'a Supervisor,
@@ -97,7 +97,7 @@ struct Run<'a> {
     out: HashMap<SubjectId, (Status, String)>,
 }
 
-/// Measures the plan with the subjects that the proofs let through. `arrived` gets every round as it comes.
+/// Measures the plan with the subjects that the verifications let through. `arrived` gets every round as it comes.
 pub fn run(
     plan: &Plan,
     proofs: &[Proof],
@@ -269,7 +269,7 @@ impl Run<'_> {
             }
             let now = match &end {
                 End::Done | End::Stopped => {
-                    // Interrupted in the middle of a situation: what is there counts.
+                    // Interrupted during a situation: its finished rounds count.
                     for (situation, (measured, _)) in partial {
                         self.outcome.gathered[situation as usize].replicates.push(measured);
                     }
@@ -280,7 +280,7 @@ impl Run<'_> {
             let culprit = usize::try_from(now.subject).ok().and_then(|index| job_subjects.get(index));
             match (culprit, culprit.and_then(|id| prove::loss(&end, id.family, seed))) {
                 (Some(culprit), Some(verdict)) => self.lose(culprit.clone(), verdict),
-                // Lost outside every subject: nobody to leave out, so this replicate ends here.
+                // Lost outside every subject: there is none to leave out, so this replicate ends here.
                 _ => {
                     self.outcome.lost.push(how(&end));
                     return Ok(());

@@ -12,16 +12,16 @@ pub struct Plan {
     pub situations: Vec<Situation>,
     /// Plug-ins, as on the command line, with the subjects they are.
     pub plugins: Vec<(String, SubjectId)>,
-    /// Worker processes of each kind that measure everything anew, whatever the time; see
+    /// Worker processes of each kind that measure everything again, whatever the time; see
     /// [`thresholds`](super::thresholds).
     pub replicates: u32,
     /// The same at most, where time is left: nothing sharpens an interval like another replicate.
     pub most_replicates: u32,
-    /// Time for proof and measurement together.
+    /// Time for verification and measurement together.
     pub budget: Duration,
     /// Seed of everything random.
     pub seed: u64,
-    /// How long a worker may stand still.
+    /// How long a worker may make no progress.
     pub patience: Duration,
 }
 

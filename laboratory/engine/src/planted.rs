@@ -4,7 +4,7 @@
 use carryline_variants::{Family, Routine, find};
 use carryline_verification::subject::{Subject, SubjectId};
 
-/// Its name. It stands in no list: it is no way to do the job.
+/// Its name. It is on no list, because it is not a variant.
 pub const NAME: &str = "planted_slowdown";
 
 /// Which part of the message is summed a second time: 5 %. The second call itself costs little, for it overlaps.

@@ -15,7 +15,7 @@
 //!   and not at times;
 //! - what takes no part for a reason of its own stands among the facts, as `unusable`: pairs of what its series begin
 //!   with and the reason;
-//! - a routine of the collection is called only once it is proved: [`Setup::verified`].
+//! - a routine of the collection is called only once it is verified: [`Setup::verified`].
 
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
@@ -41,7 +41,7 @@ pub struct Probe {
 /// What a probe is set up with.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// What the experiment asked for.
+    /// What the experiment requested.
     pub parameters: &'a serde_json::Value,
     /// Decides everything that is drawn. It differs from replicate to replicate.
     pub seed: u64,
@@ -84,7 +84,7 @@ impl Setup<'_> {
             .collect()
     }
 
-    /// A variant of the collection, proved right in this process. The worker ends with the measurement, so its
+    /// A variant of the collection, verified in this process. The worker ends with the measurement, so its
     /// subject is never freed.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Setup<'_> {
             .map_err(|failure| Impossible(format!("{family}/{name}: {failure}")))
     }
 
-    /// The first of these ways to zero that runs here, proved right in this process, with its name.
+    /// The first of these ways to zero that runs here, verified in this process, with its name.
     ///
     /// # Errors
     /// [`Impossible`] when none of them does; the reason is that of the last.
@@ -114,7 +114,7 @@ impl Setup<'_> {
         Err(reason)
     }
 
-    /// The first of these ways to copy that runs here, proved right in this process, with its name.
+    /// The first of these ways to copy that runs here, verified in this process, with its name.
     ///
     /// # Errors
     /// As [`Setup::zeroing`].

@@ -2,7 +2,7 @@
 //!
 //! A worker gets one [`Job`] as JSON on its standard input and answers with lines on a descriptor of its own: the
 //! run's token, a space, a [`Message`] as JSON. Every job has answers of its own ([`Task`]). Standard output and error lead nowhere, for a routine under test may
-//! print what it likes; a line without the token is not the worker's and is ignored; one with it that is no message is an error.
+//! print what it likes; a line without the token is not the worker's and is ignored; one with it that is not a message is an error.
 
 use crate::probe::Series;
 use carryline_conditions::Condition;
@@ -98,14 +98,14 @@ pub struct LoadJob {
     pub plugin: String,
 }
 
-/// A full proof.
+/// A full verification.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProveJob {
     /// Plug-ins to load first, as on the command line.
     pub plugins: Vec<String>,
     /// What to prove.
     pub subject: SubjectId,
-    /// Decides the random part of the proof.
+    /// Decides the random part of verification.
     pub seed: u64,
 }
 
@@ -146,7 +146,7 @@ pub struct MeasureJob {
 pub struct ProbeJob {
     /// The probe's name.
     pub name: String,
-    /// What it is asked for.
+    /// What it is to time.
     pub parameters: serde_json::Value,
     /// Number of this replicate.
     pub replicate: u32,
@@ -183,7 +183,7 @@ pub enum Message<A> {
     Answer(A),
     /// The worker's own code gave up.
     Panicked(String),
-    /// Everything asked for has been done.
+    /// Everything requested has been done.
     Done,
 }
 
@@ -200,16 +200,16 @@ pub enum LoadAnswer {
     },
 }
 
-/// What came of a proof.
+/// What came of a verification.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProveAnswer {
-    /// The subject is proved; what was done.
+    /// The subject is verified; what was done.
     Proved(ProofSummary),
     /// The subject is wrong; the input that shows it.
     Disproved(Box<Counterexample>),
     /// Nothing is known about the subject: it cannot be loaded, the CPU lacks what it needs, or there was no memory for
-    /// the proof.
+    /// verification.
     Unproved {
         /// Why.
         reason: String,
@@ -243,7 +243,7 @@ pub enum MeasureAnswer {
         counterexample: Box<Counterexample>,
     },
     /// Nothing is known about a subject: it cannot be loaded, the CPU lacks what it needs, or there was no memory for
-    /// the proof.
+    /// verification.
     Unproved {
         /// Its index in the job.
         subject: usize,

@@ -1,4 +1,4 @@
-//! The full proof of many subjects, a worker process each, as many at a time as there are CPUs.
+//! The full verification of many subjects, a worker process each, as many at a time as there are CPUs.
 
 use super::progress::Progress;
 use super::thresholds;
@@ -13,7 +13,7 @@ use carryline_verification::{self as verify, Counterexample, Ending, Kind, Proof
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a proof found.
+/// What a verification found.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Right on every input tried.
@@ -26,11 +26,11 @@ pub enum Verdict {
     TimedOut(Box<Counterexample>),
     /// The CPU or the C library lacks what it needs.
     Unsupported(String),
-    /// No verdict: no memory for the proof, or a process that ended without one.
+    /// No verdict: no memory for verification, or a process that ended without one.
     NotProved(String),
 }
 
-/// A subject's proof.
+/// A subject's verification.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// Whose.
@@ -39,7 +39,7 @@ pub struct Proof {
     pub verdict: Verdict,
 }
 
-/// Proves every subject; interrupted, it returns those that were done.
+/// Verifies every subject; interrupted, it returns those that were done.
 pub fn all(
     supervisor: &Supervisor,
     plugins: &[String],
@@ -108,7 +108,7 @@ fn one(
     Ok(match (&end, verdict) {
         (End::Stopped, _) => None,
         (End::Done, Some(verdict)) => Some(verdict),
-        // A finding stands, whatever became of the process afterwards.
+        // A finding is valid, whatever happened to the process afterwards.
         (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
             Some(verdict)
         }

@@ -70,7 +70,7 @@ pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Va
     Ok(found)
 }
 
-/// Reads plug-in words and tries each in a worker process: a file that is no shared object, or a symbol that is not
+/// Reads plug-in words and tries each in a worker process: a file that is not a shared object, or a symbol that is not
 /// there, is the user's to mend.
 pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String, SubjectId)>, Failure> {
     let mut found: Vec<(String, SubjectId)> = Vec::new();
@@ -153,7 +153,7 @@ impl Selection {
         (names, place)
     }
 
-    /// True if the user asked for this subject by name.
+    /// True if the user requested this subject by name.
     pub fn asked_for(&self, id: &SubjectId) -> bool {
         let named = self.named
             && self.variants.iter().any(|variant| variant.name == id.name && variant.family() == id.family);

@@ -5,7 +5,7 @@ use super::measure::{self, Ground, Outcome};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
-use super::{doubts, select::Selection};
+use super::{select::Selection, warnings};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::supervise::Supervisor;
@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 pub struct Finished {
     /// Everything measured.
     pub result: RunResult,
-    /// The proof of every subject.
+    /// Verification of every subject.
     pub proofs: Vec<Proof>,
-    /// Subjects found wrong that were not known to be, or that the user had asked for.
+    /// Subjects found wrong that were not known to be, or that the user had requested.
     pub wrong: Vec<Proof>,
     /// True if the user stopped it.
     pub interrupted: bool,
@@ -73,7 +73,7 @@ pub fn open_store(db: Option<&Path>) -> Result<Store, StoreError> {
     }
 }
 
-/// Proves and measures a plan.
+/// Verifies and measures a plan.
 pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> {
     let begin = Instant::now();
     // What comes after the last replicate takes its part too.
@@ -127,7 +127,7 @@ pub fn finish(
     Finished { result, proofs, wrong, interrupted: outcome.interrupted }
 }
 
-/// True if a proof failed that should not have: the subject is not declared known-bad, or the user asked for it.
+/// True if a verification failed that should not have: the subject is not declared known-bad, or the user requested it.
 pub fn is_alarming(proof: &Proof, selection: &Selection) -> bool {
     let failed = matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_));
     failed && (!is_known_bad(proof) || selection.asked_for(&proof.subject))
@@ -160,7 +160,7 @@ pub fn assemble(
         .collect();
     let noise_floor = cells::noise_floor(&summaries);
     let mut warnings = known;
-    warnings.extend(doubts::all(plan, &here.environment, outcome, &summaries, took));
+    warnings.extend(warnings::all(plan, &here.environment, outcome, &summaries, took));
     Ok(RunResult {
         schema_version: SCHEMA_VERSION,
         run_id: run_id.map(|id| id.0),

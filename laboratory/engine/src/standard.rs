@@ -103,7 +103,7 @@ fn entries(caches: &CacheSizes) -> Vec<Entry> {
 
 /// The situations of the standard matrix for the families wanted; of the tour alone, if asked.
 ///
-/// `sizes` in place of the matrix's own mixed sizes: one more situation per family for each, hot and independent.
+/// `sizes` instead of the matrix's own mixed sizes: one more situation per family for each, hot and independent.
 pub fn situations(
     caches: &CacheSizes,
     families: &[Family],

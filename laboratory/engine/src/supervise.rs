@@ -40,7 +40,7 @@ pub enum SuperviseError {
     /// It cannot be started, or its pipe cannot be read.
     #[error("cannot start a worker process: {0}")]
     Spawn(#[from] std::io::Error),
-    /// It said something that is no message: a fault of the program, or memory that a routine overwrote.
+    /// It said something that is not a message: a fault of the program, or memory that a routine overwrote.
     #[error("a worker process ({job}) sent a line that cannot be read: {line}")]
     Line {
         /// What it was to do.
@@ -48,10 +48,8 @@ pub enum SuperviseError {
         /// The line, and what is wrong with it.
         line: UnreadableLine,
     },
-    /// It sent something out of turn, which is nobody's then.
-    #[error(
-        "a worker process spoke of situation {situation}, which it had not begun or which is not of its job"
-    )]
+    /// It sent an answer out of turn.
+    #[error("a worker process answered for situation {situation}, which it had not begun or which is not part of its job")]
     Unannounced {
         /// The situation's index in the plan.
         situation: u32,
@@ -64,7 +62,7 @@ impl From<rustix::io::Errno> for SuperviseError {
     }
 }
 
-/// A worker's own line that is no message.
+/// A worker's own line that is not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {excerpt}")]
 pub struct UnreadableLine {
@@ -145,7 +143,7 @@ pub enum End {
 pub struct Supervisor {
     /// The program, called with the one argument `worker`.
     pub program: PathBuf,
-    /// How long a worker's status page may stand still.
+    /// How long a worker's status page may stay unchanged.
     pub patience: Duration,
 }
 

@@ -83,7 +83,7 @@ impl Schedule {
         Schedule { kinds }
     }
 
-    /// How many processes so many replicates of each kind are.
+    /// The number of processes for the given number of replicates of each kind.
     pub fn processes(&self, replicates: u32) -> u32 {
         replicates.saturating_mul(self.kinds.len() as u32)
     }

@@ -1,4 +1,4 @@
-//! The worker process: loads, proves and times in a process of its own, so that a routine that crashes, hangs or
+//! The worker process: loads, verifies and times in a process of its own, so that a routine that crashes, hangs or
 //! overwrites what is not its own costs one row of a table.
 
 use crate::probe::{Impossible, Probe, Setup};
@@ -54,7 +54,7 @@ impl Channel {
     fn send<A: Serialize>(&self, message: &Message<A>) {
         if std::process::id() != self.pid {
             // A routine under test has forked and its child came back here: it is not the worker.
-            // SAFETY: ends this process at once.
+            // SAFETY: ends this process immediately.
             unsafe { libc::_exit(0) };
         }
         let json = serde_json::to_string(message).expect("messages are structures of plain data");
@@ -92,8 +92,8 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     };
     let status = StatusPage::open(inherited(STATUS_VARIABLE)?)
         .map_err(|error| WorkerError::NotAWorker(format!("{STATUS_VARIABLE}: {error}")))?;
-    // What a routine under test forks and leaves behind needs no burial.
-    // SAFETY: no handler; this process starts no others.
+    // Children that a routine under test forks are reaped automatically. SAFETY: no handler; this process starts no
+    // others.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // Where memory runs out, this process is the one to lose, not the command with the results.
     let _not_linux = std::fs::write("/proc/self/oom_score_adj", "1000");

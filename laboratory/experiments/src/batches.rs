@@ -10,7 +10,7 @@ use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What is done so many times.
+/// What is repeated.
 pub(crate) type Action = Box<dyn FnMut(u32)>;
 
 /// A series: what is timed, and what one sample is divided by.
@@ -46,8 +46,8 @@ impl Timed {
         self
     }
 
-    /// A sample is the mean of so many batches, each with its preparation: for batches so short that the clock's steps
-    /// show.
+    /// A sample is the mean of this many batches, each with its preparation: for batches so short that the clock's
+    /// steps show.
     pub(crate) fn repeated(mut self, times: u32) -> Timed {
         self.repeats = times.max(1);
         self

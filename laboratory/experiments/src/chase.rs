@@ -6,7 +6,7 @@ use carryline_verification::status::StatusPage;
 /// Bytes of a line, one link to each.
 pub(crate) const LINE: usize = 64;
 
-/// Lays a chain through so many lines (a power of two) that visits each once. A linear congruential generator of full
+/// Lays a chain through `lines` lines (a power of two) that visits each once. A linear congruential generator of full
 /// period makes it: the order looks random, and building it writes memory in order.
 ///
 /// # Safety
@@ -24,7 +24,7 @@ pub(crate) unsafe fn lay(base: *mut u8, lines: usize, status: &StatusPage) {
     }
 }
 
-/// Follows so many links from `link` on; returns the one reached.
+/// Follows a number of links from `link` on; returns the last one.
 ///
 /// # Safety
 /// A chain was laid at `base`, and `link` is the index of one of its lines.
@@ -53,7 +53,7 @@ mod tests {
         let status = StatusPage::create().expect("a page");
         for lines in [2_usize, 64, 1 << 12] {
             let arena = Arena::new(lines * LINE, Pages::Base).expect("a small arena");
-            // SAFETY: so many lines of the arena.
+            // SAFETY: that many lines of the arena.
             unsafe { lay(arena.start(), lines, &status) };
             let (mut link, mut seen) = (0, vec![false; lines]);
             for _ in 0..lines {

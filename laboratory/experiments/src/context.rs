@@ -1,4 +1,4 @@
-//! What an experiment measures with: cells through the engine, probes in worker processes, proofs.
+//! What an experiment measures with: cells through the engine, probes in worker processes, verifications.
 
 use carryline_conditions::Condition;
 use carryline_engine::failure::{Failure, usage};
@@ -85,12 +85,12 @@ impl Context<'_> {
         situation
     }
 
-    /// Measures situations within a share (0 to 1) of this experiment's time. Every variant is proved in the worker
+    /// Measures situations within a share (0 to 1) of this experiment's time. Every variant is verified in the worker
     /// process before it is timed there; one that the CPU cannot run, that is wrong, crashes or hangs is a figure that
     /// is missing, with the reason.
     ///
     /// # Errors
-    /// When memory is short or no worker can be started: the experiment then says so in its stead.
+    /// When memory is short or no worker can be started: the experiment then says so instead.
     pub fn measure(&self, situations: Vec<Situation>, share: f64) -> Result<Measured, Failure> {
         self.here.check_memory(&situations)?;
         let budget = self.budget.mul_f64(share.clamp(0.0, 1.0));
@@ -136,7 +136,7 @@ impl Context<'_> {
         Ok(measured)
     }
 
-    /// The full proof of variants, such as those known to be wrong, in worker processes.
+    /// The full verification of variants, such as those known to be wrong, in worker processes.
     ///
     /// # Errors
     /// When no worker can be started.
@@ -151,7 +151,7 @@ impl Context<'_> {
         self.progress.say(format!("{}: {what}", self.id));
     }
 
-    /// An error that ends this experiment, with the reason that stands in its stead.
+    /// An error that ends this experiment, with the reason that is printed instead.
     pub fn impossible(&self, reason: impl Into<String>) -> Failure {
         usage(reason)
     }

@@ -3,11 +3,11 @@
 //! A folder holds what the source says (`claims.rs`), what is timed (`probe.rs`, where cells of the sampler cannot hold
 //! it), and how it is judged (`mod.rs`): a `static EXPERIMENT` with its id (the folder's name, with hyphens), its source, a
 //! title, its part of the time, its [`Claim`]s as data, its probe, and a function that measures. What it measures with is [`Context`]:
-//! - [`Context::situation`] and [`Context::measure`]: cells through the engine, of variants that are proved in the
+//! - [`Context::situation`] and [`Context::measure`]: cells through the engine, of variants that are verified in the
 //!   worker process before they are timed there;
 //! - [`Context::probe`]: what cells cannot hold (a fault, a switch, a system call), written in the
 //!   experiment's `probe.rs`; see [`carryline_engine::probe`] for its rules;
-//! - [`Context::prove`]: the full proof, for what is known to be wrong.
+//! - [`Context::prove`]: the full verification, for what is known to be wrong.
 //!
 //! It returns an [`Outcome`]: tables (published beside measured), plots, notes, and the [`Figures`] that its claims name.
 //! It never decides a verdict: rules do, see [`carryline_results::claims`]. What the machine cannot do is a figure that
@@ -113,13 +113,13 @@ experiments! {
     real_work,
 }
 
-/// What workers may be asked to time: the experiments' probes, and one that does as it is told, good or bad.
+/// What workers can time: the experiments' probes, and one for tests that behaves as its parameters say.
 #[must_use]
 pub fn probes() -> Vec<&'static Probe> {
     EXPERIMENTS.iter().filter_map(|experiment| experiment.probe).chain([&planted::PROBE]).collect()
 }
 
-/// One of the seeds' experiments.
+/// One of the source documents' experiments.
 #[derive(Debug)]
 pub struct Experiment {
     /// Its name on the command line: its file's name with hyphens.

@@ -56,9 +56,9 @@ pub(crate) enum Left {
 /// Leaves the lines of `len` bytes hot or cold.
 ///
 /// # Safety
-/// `base` must be valid for reads and writes of `len` bytes (below 4 GiB) that nobody else uses now.
+/// `base` must be valid for reads and writes of `len` bytes (below 4 GiB) that nothing else uses now.
 pub(crate) unsafe fn leave(base: *mut u8, len: usize, left: Left) {
-    // SAFETY: the caller gives `len` bytes to read and write, below 4 GiB, that nobody else uses now.
+    // SAFETY: the caller gives `len` bytes to read and write, below 4 GiB, that nothing else uses now.
     unsafe {
         match left {
             Left::Hot => touch(base, len, true),
@@ -77,9 +77,9 @@ pub(crate) fn drain() {
 /// touches them next faults.
 ///
 /// # Safety
-/// `base` to `base + len` must be whole pages of a mapping whose contents nobody needs any more.
+/// `base` to `base + len` must be whole pages of a mapping whose contents are no longer needed.
 pub(crate) unsafe fn give_back(base: *mut u8, len: usize) -> rustix::io::Result<()> {
-    // SAFETY: the caller gives whole pages of a mapping and needs their contents no more.
+    // SAFETY: the caller gives whole pages of a mapping whose contents are no longer needed.
     unsafe { madvise(base.cast(), len, Advice::LinuxDontNeed) }
 }
 
@@ -160,7 +160,7 @@ mod tests {
             let faults = minor_faults() - before;
             assert!(faults == 0 || faults >= COUNT as u64, "{faults}");
             assert!(mapped(arena.start(), COUNT).is_none_or(|pages| pages == COUNT));
-            // SAFETY: the arena's own pages, whose contents nobody needs.
+            // SAFETY: the arena's own pages, whose contents are not needed.
             unsafe {
                 leave(arena.start(), COUNT * page, left);
                 give_back(arena.start(), COUNT * page).expect("private memory");

@@ -1,5 +1,5 @@
-//! A probe that does as it is told, good or bad: with it the tests see that a crash, a hang or an impossibility
-//! costs a row and nothing else.
+//! A probe that behaves as its parameters say: with it the tests see that a crash, a hang or an impossibility costs a
+//! row and nothing else.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::clock;

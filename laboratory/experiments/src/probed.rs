@@ -47,7 +47,7 @@ impl Context<'_> {
         self.probe_in(name, parameters, share, self.replicates)
     }
 
-    /// The same in so many worker processes.
+    /// The same in the given number of worker processes.
     ///
     /// # Errors
     /// As [`Context::probe`].

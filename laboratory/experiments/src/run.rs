@@ -1,4 +1,4 @@
-//! The seeds' experiments, run one after the other: time shared out, figures judged, results kept.
+//! The source documents' experiments, run one after the other: time shared out, figures judged, results kept.
 
 use crate::context::{Context, Total};
 use crate::{Experiment, Outcome};
@@ -29,7 +29,7 @@ pub struct Wanted {
     pub budget: Duration,
     /// The logical CPU to measure on.
     pub cpu: Option<usize>,
-    /// A chain of buffers of the user's own, and how often to lay it out anew.
+    /// A user-defined chain of buffers, and how many layouts it gets.
     pub chain: Option<(u32, Vec<u32>)>,
     /// Whether to keep the results.
     pub save: bool,

@@ -1,4 +1,4 @@
-//! Buffers: mapped by the page, prefaulted by writing, fenced by pages that nobody may touch.
+//! Buffers: mapped by the page, prefaulted by writing, between inaccessible guard pages.
 
 use crate::words::{UnknownWord, unknown};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
@@ -7,13 +7,13 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::str::FromStr;
 
-/// What the buffers are mapped with. What was asked for; a result also says what the kernel gave.
+/// What the buffers are mapped with. What was requested; a result also says what the kernel gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pages {
     /// The base page size; transparent huge pages refused.
     Base,
-    /// Transparent huge pages asked for.
+    /// Transparent huge pages requested.
     Huge,
 }
 
@@ -47,15 +47,15 @@ impl fmt::Display for Pages {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot map {bytes} bytes: {source}")]
 pub struct MapError {
-    /// How much was asked for, guard pages included.
+    /// How much was requested, guard pages included.
     pub bytes: usize,
     /// What the kernel answered.
     pub source: rustix::io::Errno,
 }
 
 /// Memory of this process: private, page-aligned, with an inaccessible page before and after it.
-///
-/// The memory is reached through raw pointers alone: routines under test write to it behind the compiler's back.
+/// The memory is accessed only through raw pointers: routines under test write to it without the compiler's
+/// knowledge.
 #[derive(Debug)]
 pub struct Arena {
     map: NonNull<u8>,
@@ -78,7 +78,7 @@ const HUGE_BYTES: usize = 2 << 20;
 impl Arena {
     /// Maps at least `len` bytes (rounded up to pages; at least one), accessible and not yet touched.
     ///
-    /// With [`Pages::Huge`] the memory begins at a multiple of 2 MiB and transparent huge pages are asked for;
+    /// With [`Pages::Huge`] the memory begins at a multiple of 2 MiB and transparent huge pages are requested;
     /// with [`Pages::Base`] they are refused. Whether the kernel obeys is another question: see
     /// [`Arena::huge_bytes`].
     ///
@@ -138,7 +138,7 @@ impl Arena {
         let mut word = 0x9e37_79b9_7f4a_7c15_u64;
         for at in (0..self.len).step_by(8) {
             word = word.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(0x1405_7b7e_f767_814f);
-            // SAFETY: len is a multiple of the page size, so at + 8 <= len; &mut self, so nobody else writes.
+            // SAFETY: len is a multiple of the page size, so at + 8 <= len; &mut self, so nothing else writes.
             unsafe { self.start().add(at).cast::<u64>().write_volatile(word) };
         }
     }
@@ -190,7 +190,7 @@ mod tests {
         let mut arena = Arena::new(3 * page_bytes() - 5, Pages::Base).expect("three pages");
         arena.prefault();
         assert_eq!(arena.len(), 3 * page_bytes());
-        // SAFETY: len accessible bytes, written by prefault, and nobody else has the arena.
+        // SAFETY: len accessible bytes, written by prefault, and nothing else accesses the arena.
         let bytes = unsafe { std::slice::from_raw_parts(arena.start(), arena.len()) };
         for page in bytes.chunks(page_bytes()) {
             assert!(page.iter().any(|b| *b != page[0]));

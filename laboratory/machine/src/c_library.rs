@@ -28,7 +28,7 @@ pub struct RepThresholds {
     pub glibc_tunables: Option<String>,
 }
 
-/// The C library of this machine, looked at once.
+/// The C library of this machine, examined once.
 pub fn here() -> &'static RepThresholds {
     static HERE: OnceLock<RepThresholds> = OnceLock::new();
     HERE.get_or_init(|| {
@@ -169,7 +169,7 @@ mod tests {
         let low = without(&LISTING.replace("0xffffffffffffffff", "0x100000"));
         assert!(low.not_raised.is_some_and(|reason| reason.contains("1048576")));
         let odd = without(&LISTING.replace("max: ", "up to "));
-        assert!(odd.not_raised.is_some_and(|reason| reason.contains("words of its own")));
+        assert!(odd.not_raised.is_some_and(|reason| reason.contains("unknown format")));
         let musl = RepThresholds::of(Err("only glibc on x86-64 has such thresholds".to_owned()));
         assert!(musl.sentence("musl").starts_with("The C library is musl, measured as installed alone;"));
     }

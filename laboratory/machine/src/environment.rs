@@ -1,4 +1,4 @@
-//! The machine and the build, as far as they matter to a figure: kept with every result.
+//! The properties of the machine and the build that matter to a figure: stored with every result.
 //!
 //! Two runs can be compared only where this agrees ([`Environment::differences`]); what cannot be measured on a
 //! machine at all, and why, is in [`Environment::limits_here`]. Names of hosts and users are never read. What
@@ -90,7 +90,7 @@ impl Environment {
         assumed::sentences(self)
     }
 
-    /// What cannot be measured on this machine, or only with doubt, each with the reason.
+    /// What cannot be measured on this machine, or only unreliably, each with the reason.
     #[must_use]
     pub fn limits_here(&self) -> Vec<(String, String)> {
         compare::limits(self)

@@ -1,4 +1,4 @@
-//! What a measuring process asks of the kernel for itself: to stay on one CPU.
+//! Pinning of the measuring process to one CPU.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn pins_to_a_cpu_that_is_allowed_and_refuses_another() {
-        // In a thread of its own, for the affinity stays.
+        // In a separate thread, because the affinity persists.
         std::thread::spawn(|| {
             let allowed = allowed_cpus();
             let last = *allowed.last().expect("at least the CPU this runs on");

@@ -1,4 +1,4 @@
-//! The seeds' experiments as people read them: published beside measured, and each claim with its verdict.
+//! The source documents' experiments as people read them: published beside measured, and each claim with its verdict.
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
@@ -7,7 +7,7 @@ use carryline_machine::environment::Environment;
 use carryline_results::RunResult;
 use carryline_results::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Unit, Verdict};
 
-/// Width of the table of claims where there is no terminal that has one.
+/// Width of the table of claims without a terminal.
 const CLAIMS_WIDTH: u16 = 150;
 
 /// All experiments, then one table of all claims.
@@ -118,7 +118,7 @@ fn table_text(result: &TableResult, style: Style) -> String {
     format!("{}\n{}", bold(&safe(&result.title), style), table.render(style))
 }
 
-/// A column's name over several lines, so that it is no wider than figures are.
+/// A column's name over several lines, no wider than the figures.
 fn in_lines(name: &str) -> String {
     const WIDE: usize = 11;
     let mut lines: Vec<String> = Vec::new();
@@ -292,7 +292,7 @@ mod tests {
 
         Why
         1. 'slow' 300 ticks over 'fast' 100 ticks is 3.00 (3.00 to 3.00), noise floor 0.0 %: holds.
-        2. 'absent' cannot be had: one CPU alone.
+        2. 'absent' is missing: one CPU alone.
 
         2 claims: holds 1, cannot be measured here 1
         ");

@@ -1,4 +1,4 @@
-//! A cell's figures in the unit that was asked for.
+//! A cell's figures in the unit that was requested.
 //!
 //! Times are shown net of the null call, with the gross beside them; rates count the whole call, because bytes
 //! over a net time near zero are no rate. Cycles come from a hardware counter only if every cell of a table has
@@ -20,11 +20,11 @@ pub struct Figure {
     pub high: f64,
 }
 
-/// What tables say in place of a net time below zero: the call took no longer than one that does nothing.
+/// What tables say instead of a net time below zero: the call took no longer than one that does nothing.
 pub const WITHIN_NULL: &str = "<null";
 
 impl Figure {
-    /// True for a net time below zero, which is no time: the work is within the null call.
+    /// True for a net time below zero, which is not a time: the work is within the null call.
     #[must_use]
     pub fn is_within_null(&self) -> bool {
         self.value < 0.0
@@ -55,7 +55,7 @@ fn end(value: f64, decimals: usize) -> String {
 /// How the figures of one table are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// The unit asked for.
+    /// The requested unit.
     pub unit: Unit,
     factors: Factors,
     counted: bool,
@@ -97,7 +97,7 @@ impl Scale {
     }
 
     /// The figure beside it: gross for times, net for rates. No rate is net where the null call makes up nine
-    /// tenths of the time: what is left is no rate.
+    /// tenths of the time: what is left is not a rate.
     #[must_use]
     pub fn beside(&self, cell: &Cell) -> Option<Figure> {
         if !self.unit.is_rate() {

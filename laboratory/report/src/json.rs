@@ -1,7 +1,7 @@
 //! The object that `--format json` prints: the public form of a run, whose fields are added to, never renamed.
 //!
 //! [`RunResult`]'s own serde form is for storage. Here a condition is made of the words of the command line, so
-//! that what is printed can be asked for again, and every field is there in every cell: `null` where there is
+//! that what is printed can be requested again, and every field is there in every cell: `null` where there is
 //! no value.
 
 use crate::labels;
@@ -54,7 +54,7 @@ struct PublicCondition<'a> {
     beside: String,
 }
 
-/// A net time. What is below zero is no time: `null`.
+/// A net time. What is below zero is not a time: `null`.
 #[derive(Serialize)]
 struct Net {
     median: Option<f64>,

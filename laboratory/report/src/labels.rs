@@ -1,6 +1,6 @@
-//! A condition in words, from what ran as far as that is known.
+//! A condition in words, from what ran where that is known.
 //!
-//! What was asked for and what ran may differ; where they do, both are printed.
+//! What was requested and what ran may differ; where they do, both are printed.
 
 use crate::units::{byte_phrase, byte_size, byte_size_rough, number, percent_fine};
 use carryline_conditions::sizes::Draw;
@@ -105,7 +105,7 @@ fn sizes(condition: &Condition, observed: Option<&Observed>) -> String {
     let ran = observed.filter(|observed| observed.calls > 0);
     match (fixed_size(condition), ran) {
         (Some(asked), Some(ran)) if ran.size_min != asked || ran.size_max != asked => {
-            format!("{}, asked for {}", span(ran), byte_phrase(asked))
+            format!("{}, requested {}", span(ran), byte_phrase(asked))
         }
         (Some(asked), _) => byte_phrase(asked),
         (None, Some(ran)) => {
@@ -307,6 +307,6 @@ mod tests {
             observed.size_min = 36;
             observed.huge_bytes = Some(2 << 20);
         }
-        insta::assert_snapshot!(condition(&cell), @"36 bytes, asked for 292 bytes, offset 0, hot (L1), base pages asked for, but 2 MiB in huge ones");
+        insta::assert_snapshot!(condition(&cell), @"36 bytes, requested 292 bytes, offset 0, hot (L1), base pages requested, but 2 MiB in huge ones");
     }
 }

@@ -19,7 +19,7 @@ pub struct Limits {
 /// The headers of [`Limits::rows`].
 pub const HEADERS: [&str; 5] = ["level", "buffer", "read", "store", "nt store"];
 
-/// A run's limits in the unit asked for, if it is a rate; in GB/s where the clock is known, else in bytes per
+/// A run's limits in the requested unit, if it is a rate; in GB/s where the clock is known, else in bytes per
 /// tick.
 #[must_use]
 pub fn limits(run: &RunResult, unit: Unit) -> Limits {

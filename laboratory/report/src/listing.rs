@@ -19,7 +19,7 @@ pub struct VariantLine {
     pub provenance: String,
     /// True if the CPU, as masked, and the C library can run it.
     pub runs_here: bool,
-    /// True if it is known to be wrong: the proof must catch it.
+    /// True if it is known to be wrong: verification must catch it.
     pub known_bad: bool,
     /// Why it is known to be wrong.
     pub known_bad_reason: Option<String>,

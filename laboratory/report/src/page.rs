@@ -1,6 +1,5 @@
 //! `--report FILE.html`: a run as one page that can be kept, sent and printed.
-//!
-//! The page stands alone: style sheet and charts are in it, there is no script, and its own policy forbids the
+//! The page is self-contained: style sheet and charts are in it, there is no script, and its own policy forbids the
 //! browser to load anything. Whatever comes from a run is escaped by maud.
 
 use crate::charts::{self, Bar};

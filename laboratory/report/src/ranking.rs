@@ -54,13 +54,13 @@ impl std::error::Error for RankingError {}
 /// A variant in a ranking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// 1 is the fastest; `None` for one that was measured but is no candidate.
+    /// 1 is the fastest; `None` for one that was measured but is not a candidate.
     pub rank: Option<u32>,
     /// True if another row has the same rank.
     pub shared: bool,
     /// Its name.
     pub variant: String,
-    /// The figure that counts in the unit asked for, see [`Scale::headline`].
+    /// The figure that counts in the requested unit, see [`Scale::headline`].
     pub headline: Option<Figure>,
     /// The other of net and gross.
     pub beside: Option<Figure>,

@@ -1,8 +1,7 @@
 //! What to use here: from the rankings of all situations to a short, honest table per family.
-//!
-//! Honest means: a tie is printed as a tie, a loss of this project's own function is said first and with its
-//! size, and a change of winner by size is placed between the two sizes that were measured, not at one of them.
-//! There is one table for each dependence, as everywhere.
+//! Honestly: a tie is printed as a tie, a loss of this project's own function comes first and with its size, and a
+//! change of winner by size is placed between the two sizes that were measured, not at one of them. There is one
+//! table for each dependence, as everywhere.
 
 mod elsewhere;
 
@@ -366,7 +365,7 @@ mod tests {
                                                     adc_1_stream
         ────────────────────────────────────────────────────────
         1500 bytes, offset 0, hot  carryline               5.52x
-        One choice does for both situations: carryline is fastest or tied in each.
+        One choice suffices for both situations: carryline is fastest or tied in each.
 
         copy, independent calls
         situation                   use
@@ -395,7 +394,7 @@ mod tests {
         ───────────────────────────────────────────────────────
         40 bytes, offset 0, hot    carryline              2.67x
         1500 bytes, offset 0, hot  carryline              2.67x
-        One choice does for both situations: carryline is fastest or tied in each.
+        One choice suffices for both situations: carryline is fastest or tied in each.
         ");
     }
 
@@ -415,7 +414,7 @@ mod tests {
         ─────────────────────────────────────────────────────────────────────
         40 bytes, offset 0, hot    carryline        2.67x  libc_memset
         1500 bytes, offset 0, hot  carryline        2.67x  libc_memset_no_rep
-        One choice does for both situations: carryline is fastest or tied in each.
+        One choice suffices for both situations: carryline is fastest or tied in each.
         ");
     }
 

@@ -29,7 +29,7 @@ pub enum Kind {
     Text,
 }
 
-/// How a row stands out when colour is asked for.
+/// How a row stands out when colour is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emphasis {
     /// Not.
@@ -56,13 +56,13 @@ impl Emphasis {
 const BOLD: &str = "\u{1b}[1m";
 const RESET: &str = "\u{1b}[0m";
 
-/// The text in bold, if colour is asked for.
+/// The text in bold, if colour is requested.
 #[must_use]
 pub fn bold(text: &str, style: Style) -> String {
     paint(text, BOLD, style)
 }
 
-/// The text so emphasised, if colour is asked for.
+/// The text so emphasised, if colour is requested.
 #[must_use]
 pub fn emphasise(text: &str, emphasis: Emphasis, style: Style) -> String {
     paint(text, emphasis.start(), style)

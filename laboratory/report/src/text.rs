@@ -24,7 +24,7 @@ pub fn safe(text: &str) -> String {
 }
 
 /// Breaks a paragraph at spaces into lines of at most `width` characters (never, without one), each after the
-/// first behind `indent` spaces. A word longer than a line stands alone on its own. Ends without a line break.
+/// first behind `indent` spaces. A word longer than a line gets its own line. Ends without a line break.
 #[must_use]
 pub fn wrap(paragraph: &str, width: Option<u16>, indent: usize) -> String {
     let width = width.map_or(usize::MAX, usize::from).max(indent + 20);

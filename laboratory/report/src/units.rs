@@ -27,7 +27,7 @@ pub enum Unit {
     BytesPerCycle,
 }
 
-/// A word that is no unit.
+/// A word that is not a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownUnit {
     /// What was written.
@@ -43,7 +43,7 @@ impl fmt::Display for UnknownUnit {
 
 impl std::error::Error for UnknownUnit {}
 
-/// What ticks are worth, as far as the run could find out.
+/// The units of a tick, where the run could determine them.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Factors {
     /// Ticks of the time-stamp counter per core cycle.
@@ -245,7 +245,7 @@ pub fn byte_size_rough(bytes: u64) -> String {
     }
 }
 
-/// Pads numbers so that their decimal points stand below each other, for a right-aligned column.
+/// Pads numbers so that their decimal points align, for a right-aligned column.
 ///
 /// ```
 /// use carryline_report::units::align_points;

@@ -1,4 +1,4 @@
-//! A run's doubts, each with its code, its cause and its remedy.
+//! A run's warnings, each with its code, cause and remedy.
 
 use crate::table::{Emphasis, Style, emphasise};
 use crate::text::{safe, wrap};

@@ -138,11 +138,11 @@ pub struct Cell {
     pub baseline: Option<String>,
     /// 1 for the fastest and everything tied with it; `None` where it is not ranked.
     pub rank: Option<u32>,
-    /// Names of the variants of its situation from which it cannot be told apart.
+    /// Names of the variants of its situation from which it cannot be distinguished.
     pub ties_with: Vec<String>,
 }
 
-/// A doubt about the run, or about one of its cells.
+/// A warning about the run, or about one of its cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// `W01` and so on; `carryline explain CODE` says more.
@@ -174,7 +174,7 @@ pub struct Limit {
     pub store_by: Option<String>,
 }
 
-/// A run's noise floor: how far apart the two halves of A/A pairs were.
+/// A run's noise floor: the difference between the two halves of A/A pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
     /// The largest of the situations' floors: a relative difference within which everything is a tie.

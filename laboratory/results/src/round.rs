@@ -23,7 +23,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// One to be filled in, with room for so many samples.
+    /// One to be filled in, with room for the given number of samples.
     #[must_use]
     pub fn of(members: usize) -> Round {
         Round { samples: vec![f64::NAN; members], ..Round::default() }

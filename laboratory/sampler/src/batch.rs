@@ -1,4 +1,4 @@
-//! One batch of one member: the caches brought into their state, the calls in their order, the time taken.
+//! One batch of one member: the cache state prepared, the calls made in order, the time taken.
 
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls, shuffle};
@@ -85,7 +85,7 @@ impl Bench<'_> {
         let batch = Batch { calls: if fixed.is_some() { &[] } else { self.list(entries) }, ..template };
         self.cool(&batch);
         // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
-        // conditions); source and destination are different arenas; the routine is proved for these lengths, or is
+        // conditions); source and destination are different arenas; the routine is verified for these lengths, or is
         // the null call; a list has count * segments entries; a victim lies in its own arena.
         let ticks = unsafe { loops::time_landing(&landing, &batch) };
         forked::exit_if_child();
@@ -181,7 +181,7 @@ impl Bench<'_> {
             }
         }
         if let Some((base, len)) = self.evict {
-            // SAFETY: the eviction buffer is mapped, `len` bytes long and nobody else's.
+            // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
             unsafe { prepare::touch(base, len, false) };
         }
         if !self.condition.cache.is_hot() {
@@ -190,7 +190,7 @@ impl Bench<'_> {
         clock::fence();
     }
 
-    /// Brings the operands that are to be hot into the caches, as far as they fit.
+    /// Loads the operands that are to be hot into the caches, as far as they fit.
     fn touch(&self, batch: &Batch<'_>) {
         for (operand, base, write) in
             [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]

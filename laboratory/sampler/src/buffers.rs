@@ -44,7 +44,7 @@ impl Buffers {
         self.cpus = (measuring, allowed);
     }
 
-    /// The arena in `place`, if it serves; else a new one in its stead, the old one given back first.
+    /// The arena in `place`, if it serves; else a new one instead, the old one given back first.
     pub(super) fn hold(place: &mut Option<Held>, bytes: usize, pages: Pages) -> Result<&mut Arena, MapError> {
         if place.as_ref().is_none_or(|held| held.arena.len() < bytes || held.pages != pages) {
             *place = None;

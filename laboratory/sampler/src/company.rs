@@ -1,8 +1,8 @@
 //! Work of another core while calls are timed (`--beside stream`): a thread, pinned to a CPU that does not measure, reads
 //! and writes a buffer too large to cache from its first byte to its last, again and again.
 //!
-//! It begins before a bench is calibrated and ends with the bench. Nothing of it is left then: whoever drops a
-//! [`Company`] waits for the thread.
+//! It begins before a bench is calibrated and ends with the bench. Nothing of it is left then: dropping a [`Company`]
+//! waits for the thread.
 
 use super::BenchError;
 use carryline_machine::arena::{Arena, Pages};
@@ -106,7 +106,7 @@ impl Drop for Company {
 }
 
 fn work(shared: &Shared, own: &mut Arena) {
-    // SAFETY: the arena's whole length, mapped and written by `prefault`, and nobody else's while it is borrowed. It
+    // SAFETY: the arena's whole length, mapped and written by `prefault`, and not shared while it is borrowed. It
     // begins with a page, and its length is a multiple of a block.
     let words =
         unsafe { std::slice::from_raw_parts_mut(own.start().cast::<u64>(), own.len() / size_of::<u64>()) };

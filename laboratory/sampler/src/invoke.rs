@@ -104,7 +104,7 @@ mod by_register {
     }
 }
 
-/// With a branch between the signatures, which is foreseen.
+/// With a branch between the signatures, which is predicted.
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 mod by_type {
     use super::{CopyFn, Invoke, MoveFn, SetFn, ZeroFn};
@@ -178,7 +178,7 @@ impl Invoke for ChecksumFn {
     const SUMS: bool = true;
     #[inline(always)]
     unsafe fn invoke(self, _dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller keeps the routine's contract, and all arguments are handed on.
+        // SAFETY: the caller keeps the routine's contract, and all arguments are passed on unchanged.
         unsafe { self(src, len, seed) }
     }
 }
@@ -187,7 +187,7 @@ impl Invoke for CopyChecksumFn {
     const SUMS: bool = true;
     #[inline(always)]
     unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller keeps the routine's contract, and all arguments are handed on.
+        // SAFETY: the caller keeps the routine's contract, and all arguments are passed on unchanged.
         unsafe { self(dst, src, len, seed) }
     }
 }

@@ -1,9 +1,9 @@
 //! Timing: rounds of batches, every member of a comparison once per round, in random order.
 //!
 //! Only a [`Verified`] subject gets in. All members of a [`Bench`] share one condition, the same calls (in list form:
-//! the same multiset of arguments, shuffled anew for every batch so that no branch predictor can learn the order)
+//! the same multiset of arguments, reshuffled for every batch so that no branch predictor can learn the order)
 //! and the same preparation of the caches before each batch. The null call is a member of every bench; so is, where
-//! asked for, an A/A twin: one variant a second time. A round allocates nothing.
+//! requested, an A/A twin: one variant a second time. A round allocates nothing.
 
 mod batch;
 mod buffers;
@@ -111,7 +111,7 @@ struct Member {
 }
 
 impl<'a> Bench<'a> {
-    /// Sets a comparison up. `members` are the proved subjects, each with its index in the worker's job; a subject may
+    /// Sets a comparison up. `members` are the verified subjects, each with its index in the worker's job; a subject may
     /// stand in it twice (an A/A twin).
     ///
     /// # Errors
@@ -271,7 +271,7 @@ impl<'a> Bench<'a> {
         }
         let shortest = (ticks(SHORTEST_BATCH) / fastest).ceil().max(1.0);
         let [aimed, longest] = AIMED_BATCH.map(|time| (ticks(time) / fastest).ceil());
-        // A round and a half in place of each: batches of twice the calls, and what goes on between batches.
+        // A round and a half instead of each: batches of twice the calls, and what goes on between batches.
         let rounds_of = |rounds: u32| ticks(slice) / f64::from(rounds) / 1.5 / together;
         let affordable = rounds_of(AIMED_ROUNDS);
         let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);

@@ -109,7 +109,7 @@ impl Walk<'_> {
             for _ in 0..turns {
                 let at = self.next_window();
                 // SAFETY: `window` bytes from `at` lie in the arena; both are multiples of 512 and the arena begins
-                // with a page; &mut, so nobody else's.
+                // with a page; &mut, so not shared.
                 unsafe { kernel(self.arena.start().add(at), self.window) };
             }
             let ticks = clock::stop().wrapping_sub(begin) as f64;

@@ -137,7 +137,7 @@ pub(crate) unsafe fn time_landing(landing: &Landing, batch: &Batch<'_>) -> u64 {
     }
 }
 
-/// One call outside of any timing, for the proof that what is timed is right: the sum, or 0 of a family without.
+/// One untimed call, to verify what is timed: the sum, or 0 for a family without one.
 ///
 /// # Safety
 /// The arguments must be within the routine's contract.
@@ -158,7 +158,7 @@ pub(crate) unsafe fn call(landing: &Landing, dst: *mut u8, src: *const u8, len: 
 /// # Safety
 /// As for [`time`].
 unsafe fn by_dependence<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
-    // SAFETY: what the caller says of the batch is what the callee asks.
+    // SAFETY: the callee's contract is this function's.
     unsafe {
         match batch.dependence {
             CHAINED => by_source::<F, CHAINED>(f, batch),
@@ -172,7 +172,7 @@ unsafe fn by_dependence<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
 /// As for [`time`].
 unsafe fn by_source<F: Invoke, const DEPENDENCE: u8>(f: F, batch: &Batch<'_>) -> u64 {
     let follows = !matches!(batch.follow, Follow::Nothing);
-    // SAFETY: what the caller says of the batch is what the callee asks.
+    // SAFETY: the callee's contract is this function's.
     unsafe {
         match (batch.fixed.is_none(), follows) {
             (false, false) => by_placement::<F, DEPENDENCE, false, false>(f, batch),
@@ -189,7 +189,7 @@ unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, cons
     f: F,
     batch: &Batch<'_>,
 ) -> u64 {
-    // SAFETY: what the caller says of the batch is what the callee asks.
+    // SAFETY: the callee's contract is this function's.
     unsafe {
         match batch.placement % PLACEMENTS {
             0 => calls::<F, DEPENDENCE, LISTED, FOLLOWS, 64>(f, batch),
@@ -329,7 +329,7 @@ unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
     ticks
 }
 
-/// The sum of one message, over the calls of its segments, folded: what the proof of a segmented cell compares with the
+/// The sum of one message, over the calls of its segments, folded: what verification of a segmented cell compares with the
 /// sum of the joined bytes.
 ///
 /// # Safety

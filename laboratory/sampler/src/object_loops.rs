@@ -61,7 +61,7 @@ pub enum Compared {
 
 /// A batch lasts so long: short enough for a quiet moment, long enough that the clock's steps do not show.
 const BATCH_NS: f64 = 3_000.0;
-/// Rounds of a comparison in a replicate, as far as there is time.
+/// Maximum rounds of a comparison in a replicate.
 const ROUNDS: std::ops::Range<usize> = 8..64;
 /// Bytes looked at on either side of what may be written.
 const AROUND: usize = 64;
@@ -79,8 +79,8 @@ pub fn run(job: &LoopsJob, status: &StatusPage, send: &mut dyn FnMut(usize, Comp
         Ok(library) => library,
         Err(error) => return refuse_all(error.to_string(), send),
     };
-    let mut ground = match Ground::new(job.seed) {
-        Ok(ground) => ground,
+    let mut timing = match Timing::new(job.seed) {
+        Ok(timing) => timing,
         Err(error) => return refuse_all(error.to_string(), send),
     };
     let deadline = Instant::now() + Duration::from_millis(job.total_ms);
@@ -94,7 +94,7 @@ pub fn run(job: &LoopsJob, status: &StatusPage, send: &mut dyn FnMut(usize, Comp
             ..Now::default()
         });
         let compared = match members(&library, comparison) {
-            Ok(members) => ground.compare(comparison, &members, slice, status),
+            Ok(members) => timing.compare(comparison, &members, slice, status),
             Err(reason) => Err(reason),
         };
         send(index, compared.map_or_else(Compared::Refused, Compared::Rounds));
@@ -116,8 +116,8 @@ fn members(library: &Library, comparison: &Comparison) -> Result<Vec<Loop>, Stri
     comparison.members.iter().map(find).collect()
 }
 
-/// Two buffers, and how to time.
-struct Ground {
+/// Two buffers, and what timing needs.
+struct Timing {
     arena: Arena,
     rng: Xoshiro256PlusPlus,
     ticks_per_ns: f64,
@@ -127,11 +127,11 @@ struct Ground {
 /// Each buffer with its surroundings, at every offset.
 const BUFFER_BYTES: usize = 4096;
 
-impl Ground {
-    fn new(seed: u64) -> Result<Ground, carryline_machine::arena::MapError> {
+impl Timing {
+    fn new(seed: u64) -> Result<Timing, carryline_machine::arena::MapError> {
         let mut arena = Arena::new(2 * BUFFER_BYTES, Pages::Base)?;
         arena.prefault();
-        Ok(Ground {
+        Ok(Timing {
             arena,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             ticks_per_ns: clock::ticks_per_ns(Duration::from_millis(5)),
@@ -177,7 +177,7 @@ impl Ground {
         Ok(rounds)
     }
 
-    /// Ticks of so many turns, the clock's own cost taken off.
+    /// Ticks of the given number of iterations, minus the cost of the clock.
     fn batch(&self, member: Loop, dst: *mut u8, src: *const u8, turns: u64) -> f64 {
         let begin = clock::start();
         // SAFETY: `check` has seen this loop write its size at `dst` alone, and MOST_BYTES from either pointer lie
@@ -260,8 +260,8 @@ mod tests {
     #[test]
     fn every_round_has_a_time_for_every_member() {
         let status = StatusPage::create().expect("a page");
-        let mut ground = Ground::new(1).expect("memory");
-        let rounds = ground
+        let mut timing = Timing::new(1).expect("memory");
+        let rounds = timing
             .compare(&comparison(40, false), &[copies, copies], Duration::ZERO, &status)
             .expect("right loops");
         assert_eq!(rounds.len(), ROUNDS.start, "what a replicate gets without any time");
@@ -271,9 +271,9 @@ mod tests {
     #[test]
     fn what_does_not_do_its_job_is_not_timed() {
         let status = StatusPage::create().expect("a page");
-        let mut ground = Ground::new(1).expect("memory");
+        let mut timing = Timing::new(1).expect("memory");
         let mut refusal = |comparison, member: Loop| {
-            ground.compare(&comparison, &[copies, member], Duration::ZERO, &status).expect_err("wrong")
+            timing.compare(&comparison, &[copies, member], Duration::ZERO, &status).expect_err("wrong")
         };
         assert!(refusal(comparison(40, false), forgets_one).contains("'other' writes a wrong byte at 39"));
         assert!(refusal(comparison(39, false), copies).contains("'one' writes a wrong byte at 39"));

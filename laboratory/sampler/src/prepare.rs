@@ -9,7 +9,7 @@ pub(crate) const LINE: usize = 64;
 /// Reads every line of `len` bytes at `base`; writes it back unchanged if `write`.
 ///
 /// # Safety
-/// `base` must be valid for reads (and writes) of `len` bytes that nobody else uses now.
+/// `base` must be valid for reads (and writes) of `len` bytes that nothing else uses now.
 pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
     for at in (0..len).step_by(LINE) {
         // SAFETY: at < len. Volatile: the access is the point.

@@ -1,4 +1,4 @@
-//! After the timing: what was timed must still be what was proved.
+//! After the timing: what was timed must still be what was verified.
 
 use super::Bench;
 use super::loops::{self, Batch, Follow};
@@ -11,7 +11,7 @@ use rand_core::Rng;
 
 impl Bench<'_> {
     /// Calls every member once more on the arguments of its last batch and compares with the reference: what was
-    /// timed must still be what was proved. Returns the indices of members that now answer wrong.
+    /// timed must still be what was verified. Returns the indices of members that now answer wrong.
     pub fn recheck(&mut self, status: &StatusPage) -> Vec<usize> {
         let mut wrong = Vec::new();
         let call = self.fixed_call().unwrap_or(self.calls[0]);
@@ -26,7 +26,7 @@ impl Bench<'_> {
                 ..Now::default()
             });
             let seed = self.members[member].lengths.seed(self.rng.next_u64() as u32);
-            // SAFETY: the same arguments as in a batch, inside the arenas; nobody else uses them.
+            // SAFETY: the same arguments as in a batch, inside the arenas; nothing else uses them.
             if !unsafe { still_right(&self.members[member].landing, self.family, dst, src, len, seed) } {
                 wrong.push(member - 1);
             }
@@ -47,7 +47,7 @@ impl Bench<'_> {
         let mut joined = Vec::new();
         for call in &self.calls[..segments] {
             let start = self.src_start.wrapping_add(call.src as usize);
-            // SAFETY: a call's source lies inside the source arena, which nobody writes now.
+            // SAFETY: a call's source lies inside the source arena, which nothing writes now.
             joined.extend_from_slice(unsafe { std::slice::from_raw_parts(start, call.len as usize) });
         }
         let expected = folded_sum(&joined, 0);
@@ -64,7 +64,7 @@ impl Bench<'_> {
             placement: 0,
         };
         let is_wrong = |member: &usize| {
-            // SAFETY: calls of this bench's own list; the routine is proved, and sums, as only such have segments.
+            // SAFETY: calls of this bench's own list; the routine is verified, and sums, as only such have segments.
             let sum = unsafe { loops::message_sum_of(&self.members[*member].landing, &batch) };
             sum != expected
         };
@@ -75,7 +75,7 @@ impl Bench<'_> {
 /// Calls a routine once and compares what it did with the reference.
 ///
 /// # Safety
-/// The arguments must be within the routine's contract, and the buffers nobody else's.
+/// The arguments must be within the routine's contract, and the buffers not shared.
 unsafe fn still_right(
     landing: &Landing,
     family: Family,
@@ -90,9 +90,9 @@ unsafe fn still_right(
     }
     // SAFETY: the arguments are within the contract, says the caller.
     let sum = unsafe { loops::call(landing, dst, src, len, seed) };
-    // SAFETY: len mapped bytes of ours, which nobody writes from here on; the two buffers are distinct.
+    // SAFETY: len mapped bytes of ours, which nothing writes from here on; the two buffers are distinct.
     let source = || unsafe { std::slice::from_raw_parts(src, len) };
-    // SAFETY: len mapped bytes of ours, which nobody writes from here on; the two buffers are distinct.
+    // SAFETY: len mapped bytes of ours, which nothing writes from here on; the two buffers are distinct.
     let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
     let sums = || carryline::checksum::fold(sum) == folded_sum(source(), seed);
     match family {

@@ -59,7 +59,7 @@ impl Seen {
             if reads {
                 self.src_alignments |= 1 << (call.src % 64);
             }
-            // Sizes up to 4095 are told apart; larger ones share the last bit.
+            // Sizes up to 4095 are distinguished; larger ones share the last bit.
             let size = call.len.min(4095) as usize;
             self.sizes[size / 64] |= 1 << (size % 64);
         }

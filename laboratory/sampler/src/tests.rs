@@ -1,4 +1,4 @@
-//! What a batch does about a routine that the proof let through and that forks after all.
+//! What a batch does about a routine that verification let through and that forks after all.
 
 use super::*;
 use carryline_variants::Routine;
@@ -7,7 +7,7 @@ use carryline_verification::{Depth, prove};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 const TIMED: i32 = -1;
-/// 0 while the routine is proved, [`TIMED`] before it is timed, then the child's number.
+/// 0 while the routine is verified, [`TIMED`] before it is timed, then the child's number.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn forks_when_timed(dst: *mut u8, len: usize) {

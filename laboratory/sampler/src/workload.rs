@@ -3,8 +3,8 @@
 //!
 //! An operand has `slots`, each wide enough for the largest call. A hot operand has one. A cold one has enough that
 //! no line is used twice in a batch; with the arena method the slots fill a region too large to cache and each batch
-//! takes the next window of it. Within a slot a cold buffer starts at a random line, lest all calls compete for the
-//! same cache sets. A mixed operand has a hot slot, and behind it those of an arena.
+//! takes the next window of it. Within a slot a cold buffer starts at a random line, so that calls do not all compete
+//! for the same cache sets. A mixed operand has a hot slot, followed by those of an arena.
 
 use super::loops::Call;
 use carryline_conditions::sizes::SizeSource;
@@ -89,7 +89,7 @@ impl Operand {
     }
 
     /// By how much the calls of batch number `batch` lie behind those of the first: they use the next window, or one far
-    /// from the last where calls are to be by themselves, lest a prefetcher expects them.
+    /// from the last where calls are to be isolated, so that a prefetcher does not anticipate them.
     pub fn shift(&self, batch: usize) -> usize {
         let windows = self.windows();
         let window =
@@ -130,7 +130,7 @@ pub(crate) struct Layout {
     pub uniform: bool,
     /// How many calls earlier the result that is read was written.
     pub lag: usize,
-    /// After how many calls the arguments begin anew, in the same order for every batch; `None` where they are drawn
+    /// After how many calls the arguments start again, in the same order for every batch; `None` where they are drawn
     /// anew for every round and shuffled for every batch.
     pub period: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! A routine that is right when it is proved and wrong afterwards is found out after the timing.
+//! A routine that is right when it is verified and wrong afterwards is found out after the timing.
 
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;

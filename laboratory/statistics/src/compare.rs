@@ -26,7 +26,7 @@ pub enum Order {
     Faster,
     /// It takes more time.
     Slower,
-    /// They cannot be told apart.
+    /// They cannot be distinguished.
     Tie,
 }
 
@@ -52,7 +52,7 @@ impl Order {
 ///
 /// One to three pairs of the same situation are enough; more make it no wider. Pairs of other situations tell
 /// about those: a floor over a whole run is for its headline, not for [`compare`]. Without a pair the answer
-/// is [`LEAST_FLOOR`], and whoever asks should say that there was none.
+/// is [`LEAST_FLOOR`], and the caller should say that there was none.
 ///
 /// # Examples
 /// ```

@@ -3,7 +3,7 @@
 use super::interval::{Clean, Interval, least_relative};
 use serde::{Deserialize, Serialize};
 
-/// A figure with its doubt.
+/// A figure with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The median of the replicates' medians.

@@ -134,8 +134,8 @@ impl Clean {
         centres
     }
 
-    /// The hull of both intervals for two replicates or more, the stretched bootstrap for one. Whoever calls
-    /// adds the smallest width that one replicate may have, which depends on the scale.
+    /// The hull of both intervals for two replicates or more, the stretched bootstrap for one. The caller adds the
+    /// minimum width for one replicate, which depends on the scale.
     pub fn interval(&self, seed: u64) -> Interval {
         let median = self.median();
         let (mut low, mut high) = self.bootstrap(seed);

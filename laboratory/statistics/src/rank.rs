@@ -25,7 +25,7 @@ pub struct Standing {
     pub ratio_to_baseline: Option<Ratio>,
     /// Its time over the winner's; exactly 1 for the winner itself.
     pub ratio_to_winner: Option<Ratio>,
-    /// Indices of the cells from which it cannot be told apart, ascending, without its own.
+    /// Indices of the cells from which it cannot be distinguished, ascending, without its own.
     pub ties_with: Vec<usize>,
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no place to keep data.
+    /// There is no location for the store.
     #[error(
         "no location for the store: neither XDG_DATA_HOME nor HOME is an absolute path; give one with --db PATH"
     )]
@@ -100,7 +100,7 @@ pub enum StoreError {
     UnknownRun {
         /// The file.
         path: PathBuf,
-        /// The number asked for.
+        /// The number requested.
         run: RunId,
     },
     /// The run never ended, so it has no result.

@@ -7,7 +7,7 @@
 //! **Never wrong numbers.** Everything stored carries a checksum that is tested on reading, and what should be
 //! there is counted, so damage is an error that names the file, not a figure. [`Store::check`] reads it all.
 //!
-//! **Not ours, not touched.** What is no store, or one of a newer schema, is refused by reading its header alone.
+//! **Not ours, not touched.** What is not a store, or one of a newer schema, is refused by reading its header alone.
 //!
 //! **Private.** Home directories are replaced in every string that is stored; host and user names are the
 //! caller's to leave out of the environment.

@@ -1,7 +1,7 @@
 //! Keeps home directories, and with them user names, out of the store.
 //!
 //! A user's own home becomes `~`, which a shell and `carryline rerun` can expand again; somebody else's becomes
-//! `/home/*`, which names nobody. Applied to every string that is stored.
+//! `/home/*`, which contains no name. Applied to every string that is stored.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ impl Privacy {
         out
     }
 
-    /// What to put in place of the home that the text begins with, and how many bytes it is long.
+    /// What to put instead of the home that the text begins with, and how many bytes it is long.
     fn home_at(&self, text: &str) -> Option<(&'static str, usize)> {
         if let Some(home) = &self.home
             && text.strip_prefix(home.as_str()).is_some_and(|rest| !rest.starts_with(in_name))

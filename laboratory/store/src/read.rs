@@ -1,4 +1,4 @@
-//! Listing and reading runs. Nothing is handed out that does not match its checksum.
+//! Listing and reading runs. Nothing is returned that does not match its checksum.
 
 use super::round::decode;
 use super::runs::{

@@ -143,7 +143,7 @@ fn put_leb128(blob: &mut Vec<u8>, mut number: u32) {
 mod tests {
     use super::*;
 
-    /// Where `counted` stands.
+    /// The position of `counted`.
     const COUNTED_AT: usize = 1 + 8 + 8 + 12;
 
     /// The same blob with another body.

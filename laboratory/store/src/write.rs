@@ -97,7 +97,7 @@ impl Store {
         };
         let result = RunResult { run_id: Some(run.0), ..result.clone() };
         let value = serde_json::to_value(&result).map_err(|error| unstorable(&error.to_string()))?;
-        // JSON has no number for NaN and the infinities: found out now rather than when somebody wants to read it.
+        // JSON has no number for NaN and the infinities: detected now rather than when the result is read.
         match RunResult::deserialize(&value) {
             Ok(back) if back == result => {}
             Ok(_) => return Err(unstorable("a figure is not finite")),
@@ -127,7 +127,7 @@ impl Store {
         Err(StoreError::Ended { path: self.path.clone(), run })
     }
 
-    /// One transaction that writes: all of it or nothing, waiting for whoever else writes.
+    /// One write transaction: all or nothing, waiting for other writers.
     fn writing<T>(
         &mut self,
         work: impl FnOnce(&Store, &Transaction<'_>) -> Result<T, StoreError>,

@@ -169,7 +169,7 @@ pub(crate) fn bytes_to_boundary(address: *const u8, align: usize, len: usize) ->
 
 /// Passes a loop's counter through, and keeps the compiler from rewriting the loop: it may neither see a
 /// memset or a memcpy in it and call that, nor unroll it further than it is written, because here the counter
-/// may change and memory may be read and written, as far as it knows. It is no instruction.
+/// may change and memory may be read and written, as far as it knows. It is not an instruction.
 #[inline(always)]
 pub(crate) fn keep_loop(left: usize) -> usize {
     #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! The collection: every way ever worth comparing to zero, copy and checksum memory.
 //!
 //! A variant is one file with one `static VARIANT`, which says all that is special about it, and its name in its family's
-//! list. What it promises is its family's contract, written at the top of the family's module; the proof, the measurement, the listings and
+//! list. What it promises is its family's contract, written at the top of the family's module; verification, the measurement, the listings and
 //! the tests all iterate the lists.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
@@ -141,7 +141,7 @@ impl Routine {
 /// Who a variant is, for grouping in listings and for what rankings compare against.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// The frozen naive form that proofs compare with; not a candidate in rankings.
+    /// The frozen naive form that verifications compare with; not a candidate in rankings.
     Reference,
     /// A technique.
     Technique,
@@ -167,13 +167,13 @@ pub struct Variant {
     pub role: Role,
     /// CPU features without which calling it is illegal.
     pub needs: Features,
-    /// The lengths its authors support; the proof covers these and the sampler refuses others.
+    /// The lengths its authors support; verification covers these and the sampler refuses others.
     pub lengths: Lengths,
     /// The technique in one sentence.
     pub summary: &'static str,
     /// Where it comes from: seed, paper, crate and version, RFC.
     pub provenance: &'static str,
-    /// Why it is known to be wrong, if it is: then the proof must catch it, and it is never ranked.
+    /// Why it is known to be wrong, if it is: then verification must catch it, and it is never ranked.
     pub known_bad: Option<&'static str>,
     /// Where a program's call lands, if the routine only hands on to code that is found at run time; see [`landing`].
     pub lands: Option<fn() -> Landing>,

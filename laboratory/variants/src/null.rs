@@ -19,7 +19,7 @@ unsafe extern "C" fn copy_checksum(_dst: *mut u8, _src: *const u8, _len: usize, 
     seed
 }
 
-/// The null call of a family. It does no work, so it is no variant and cannot be proved; only the sampler uses it.
+/// The null call of a family. It does no work, so it is not a variant and cannot be verified; only the sampler uses it.
 #[must_use]
 pub const fn routine(family: Family) -> Routine {
     match family {

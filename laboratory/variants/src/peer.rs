@@ -15,7 +15,7 @@ pub unsafe fn hold_to(usable: Features) {
 /// The caller's bytes as a slice; an empty one where `len` is 0, whatever the pointer.
 ///
 /// # Safety
-/// `data` is valid for reads of `len` initialised bytes, which nobody writes as long as the slice lives.
+/// `data` is valid for reads of `len` initialised bytes, which nothing writes as long as the slice lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes<'a>(data: *const u8, len: usize) -> &'a [u8] {
     let data = if len == 0 { core::ptr::NonNull::dangling().as_ptr() } else { data.cast_mut() };
@@ -27,7 +27,7 @@ pub(crate) unsafe fn bytes<'a>(data: *const u8, len: usize) -> &'a [u8] {
 /// As [`bytes`], to write.
 ///
 /// # Safety
-/// `data` is valid for writes of `len` initialised bytes, which nobody else touches as long as the slice lives.
+/// `data` is valid for writes of `len` initialised bytes, which nothing else touches as long as the slice lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes_mut<'a>(data: *mut u8, len: usize) -> &'a mut [u8] {
     let data = if len == 0 { core::ptr::NonNull::dangling().as_ptr() } else { data };

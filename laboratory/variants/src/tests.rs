@@ -1,6 +1,6 @@
-//! The quick proof of every variant that runs here, and the order of the collection.
+//! The quick verification of every variant that runs here, and the order of the collection.
 //!
-//! The laboratory's own proof goes further (guard pages, processes, processor state); this one runs in
+//! The laboratory's own verification goes further (guard pages, processes, processor state); this one runs in
 //! seconds and tells the author of a variant what he got wrong.
 
 use crate::ones_complement::fold;

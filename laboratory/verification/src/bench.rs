@@ -89,12 +89,12 @@ impl Mismatch {
     }
 }
 
-/// What makes the calls of a proof, in one thread.
+/// What makes the calls of a verification, in one thread.
 #[derive(Debug)]
 pub(super) struct Bench<'s> {
     pub family: Family,
     pub caller: Caller,
-    /// Where the calls are noted; nowhere for threads that nobody watches.
+    /// Where the calls are noted; nowhere for threads that are not watched.
     status: Option<&'s StatusPage>,
     subject_index: u64,
     /// The last call, for what is only seen after it.
@@ -106,7 +106,7 @@ impl<'s> Bench<'s> {
         Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index, last: None }
     }
 
-    /// Notes the call for whoever watches.
+    /// Notes the call for the supervisor.
     pub fn announce(&self, call: &Call, note: Note) {
         let Some(status) = self.status else { return };
         status.set(Now {
@@ -203,7 +203,7 @@ impl<'s> Bench<'s> {
             // SAFETY: i < len, and `content` has the call's length.
             _ => unsafe { *trial.content.add(i) },
         };
-        // A fault inside the buffer is told before one outside: it is the simpler one.
+        // A fault inside the buffer is reported before one outside: it is the simpler one.
         let inside = (0..len).find(|i| bytes[at + i] != content(*i)).map(|i| (at + i, content(i)));
         let outside = || {
             let changed = |i: &usize| bytes[*i] != shadow[*i];

@@ -1,6 +1,6 @@
 //! Lengths that fewer than 64 bits cannot hold.
 //!
-//! Nobody has the time to work through 2^40 bytes in a proof, so only the edges of such a buffer are
+//! Nobody has the time to work through 2^40 bytes in a verification, so only the edges of such a buffer are
 //! accessible: a routine that takes the length as it is runs into the middle and is caught there; one that
 //! returns has cut the length. 2^40 + 37 shows a length, or its number of words, lines or blocks of 256 bytes,
 //! cut to 32 bits; 2^31 more shows one taken for a negative number.

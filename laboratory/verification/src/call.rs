@@ -23,7 +23,7 @@ pub(super) struct Call {
 // SAFETY: addresses; who follows them answers for it.
 unsafe impl Send for Call {}
 
-/// A call that did not come back as the calling convention asks.
+/// A call that violated the calling convention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only the x86-64 call looks around"))]
 pub(super) enum Ill {
@@ -51,7 +51,7 @@ pub(super) enum Ill {
     },
     /// It left a second process behind.
     Forked,
-    /// The proof has had all the time that it gets.
+    /// Verification has had all the time that it gets.
     Overdue,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Caller {
     pub calls: u64,
     /// True once a call that began with clean upper halves of the vector registers left them in use.
     pub dirty_upper: bool,
-    /// When the proof ends at the latest.
+    /// When verification ends at the latest.
     pub deadline: Option<Instant>,
     pub watch: Watch,
     #[cfg(target_arch = "x86_64")]
@@ -92,11 +92,12 @@ impl Caller {
     /// [`stepping`](super::stepping) has installed.
     ///
     /// # Safety
-    /// The memory that `call` names is the proof's own and nobody holds a reference into it; what a wrong
+    /// The memory that `call` names belongs to verification and nobody holds a reference into it; what a wrong
     /// routine does beyond it is the risk that a worker process is there to bear.
     pub unsafe fn call(&mut self, call: &Call, step: bool) -> Result<u32, Ill> {
         self.calls += 1;
-        // SAFETY: the memory that `call` names is the proof's own, says the caller; what is left is the worker's risk.
+        // SAFETY: the memory that `call` names belongs to verification, says the caller; what is left is the worker's
+        // risk.
         let outcome = unsafe { self.plain(call, step) };
         tell_and_exit_if_child();
         if outcome.is_ok() {
@@ -136,7 +137,8 @@ impl Caller {
         {
             let _ = step;
             let Call { dst, src, len, seed } = *call;
-            // SAFETY: the memory that `call` names is the proof's own, says the caller; what is left is the worker's risk.
+            // SAFETY: the memory that `call` names belongs to verification, says the caller; what is left is the
+            // worker's risk.
             Ok(unsafe {
                 match self.routine {
                     Landing::Routine(Routine::Zero(zero)) => {
@@ -190,7 +192,7 @@ pub(super) mod x86_64 {
     ];
     const DIRECTION: u64 = 1 << 10;
     const ALIGNMENT: u64 = 1 << 18;
-    // MXCSR's masks, rounding and flush modes; its lower bits are sticky and belong to nobody.
+    // MXCSR's masks, rounding and flush modes; its lower bits are sticky flags that no one preserves.
     const MXCSR_CONTROL: u32 = 0xffc0;
     // C3, C2, C0 and the stack's top: empty, and nothing pushed.
     const X87_STATE: u16 = 0x7d00;
@@ -290,7 +292,7 @@ pub(super) mod x86_64 {
         }
 
         /// # Safety
-        /// `prepare` was called before, for a call whose memory is the proof's own.
+        /// `prepare` was called before, for a call whose memory is verification's own.
         pub unsafe fn run(&mut self) -> Result<u32, Ill> {
             let frame = self.frame.as_ptr();
             CURRENT.set(frame);

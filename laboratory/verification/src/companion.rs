@@ -67,7 +67,7 @@ impl Meeting {
     }
 }
 
-/// A thread that calls the same routine on buffers of its own whenever it is let.
+/// A thread that calls the same routine on its own buffers whenever it is allowed to run.
 #[derive(Debug)]
 pub(super) struct Companion<'m>(&'m Meeting);
 

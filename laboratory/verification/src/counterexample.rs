@@ -49,7 +49,7 @@ pub enum Kind {
     TruncatedLength,
     /// It ended in a signal for another reason.
     Crashed,
-    /// It did not return in time, or is too slow for the proof to come to an end.
+    /// It did not return in time, or is too slow for verification to come to an end.
     TimedOut,
     /// It ended the process.
     Exited,
@@ -96,7 +96,7 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// Why there is no proof.
+/// Why verification failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The routine is wrong.
@@ -105,7 +105,7 @@ pub enum Failure {
     /// This CPU lacks instructions of the routine, or the mask takes them away.
     #[error("needs {0}, which this CPU lacks")]
     Unsupported(String),
-    /// The memory for the proof could not be had, so nothing is known about the routine.
+    /// There was not enough memory for verification, so nothing is known about the routine.
     #[error("no proof: {0}")]
     NoMemory(#[from] MapError),
 }
@@ -202,7 +202,7 @@ impl Spot {
     }
 }
 
-/// What the status page holds in its two free fields during a proof.
+/// What the status page holds in its two free fields during a verification.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
     pub stage: Stage,
@@ -258,7 +258,7 @@ pub enum Ending {
     Exit(i32),
 }
 
-/// Names the input of a worker that died or was killed while it proved a routine of that family, from its status
+/// Names the input of a worker that died or was killed while it verified a routine of that family, from its status
 /// page and the seed of its proof.
 #[must_use]
 pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counterexample {

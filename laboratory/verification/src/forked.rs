@@ -1,13 +1,13 @@
 //! Ends a process that a routine under test has split off, before it goes on with its parent's work.
 //!
-//! A routine that forks and returns in both processes would leave two proofs, and each of them would fork again.
-//! So whoever calls routines calls [`exit_if_child`] after them: a page that the kernel wipes in a child tells
-//! which process this is, without a system call. A child says that it was there, in memory that both share,
-//! and ends. The proof takes that, or a child that is still there, for a fault (`Watch`), so that no routine
-//! which does it is timed.
+//! A routine that forks and returns in both processes would leave two verifications, and each of them would fork again.
+//! So every caller of routines calls [`exit_if_child`] after them: a page that the kernel wipes in a child tells
+//! which process this is, without a system call. A child says that it was there, in memory that both share, and ends.
+//! Verification takes that, or a child that is still there, for a fault (`Watch`), so that no routine which does it
+//! is timed.
 //!
 //! What it cannot see: a child that shares its parent's memory (`vfork`, `clone` with `CLONE_VM`) and one that goes its
-//! own way and is gone before anybody looks.
+//! own way and is gone before it can be observed.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use std::mem::zeroed;
@@ -25,7 +25,7 @@ struct Guard {
 }
 
 static GUARD: OnceLock<Guard> = OnceLock::new();
-/// Counts proofs. Private memory: a child keeps the number of the proof in which it came to be.
+/// Counts verifications. Private memory: a child keeps the number of the verification in which it was forked.
 static PROOF: AtomicU64 = AtomicU64::new(1);
 
 fn page<T>(flags: MapFlags) -> Option<*mut T> {
@@ -68,12 +68,12 @@ pub fn arm() {
 #[inline]
 pub fn exit_if_child() {
     if is_child() {
-        // SAFETY: ends this process at once, without handlers that belong to its parent.
+        // SAFETY: ends this process immediately, without handlers that belong to its parent.
         unsafe { libc::_exit(0) };
     }
 }
 
-/// The same within a proof: the child tells it before it ends.
+/// The same within a verification: the child tells it before it ends.
 #[inline]
 pub(crate) fn tell_and_exit_if_child() {
     if is_child() {
@@ -107,7 +107,7 @@ impl Watch {
         Watch::current()
     }
 
-    /// For the routines of the proof that goes on.
+    /// For the routines of the current verification.
     pub fn current() -> Watch {
         Watch { proof: PROOF.load(Ordering::Relaxed), alone: !thread_has_children() }
     }
@@ -135,7 +135,7 @@ impl Watch {
     }
 }
 
-/// Children of other threads are none of our business: whoever embeds the proof may start processes meanwhile.
+/// Children of other threads are ignored: a program that embeds verification may start processes meanwhile.
 fn thread_has_children() -> bool {
     let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WNOTHREAD | libc::__WALL;
     // SAFETY: a structure of the kernel's for which all-zero is valid; nothing is waited for or taken.

@@ -183,7 +183,7 @@ impl Caught {
     }
 }
 
-/// Why a stage of the proof ended early.
+/// Why a stage of verification ended early.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The routine is wrong.

@@ -1,8 +1,7 @@
 //! The same call again: a routine may remember nothing.
-//!
-//! Whoever keeps results by address and length is right as long as nobody changes the data. So each call is made
-//! again with one byte of the source changed, with the destination soiled again, and with other bytes around the source; a
-//! checksum that follows those reads what is not its own.
+//! A routine that caches results by address and length is right as long as the data does not change. So each call is
+//! made again with one byte of the source changed, with the destination soiled again, and with other bytes around the
+//! source; a checksum that follows those reads what is not its own.
 
 use super::Depth;
 use super::bench::{Prefill, Trial, Window};

@@ -1,8 +1,7 @@
-//! Pages of data that are never written again, and the exact sum of any range of them at once.
-//!
-//! A proof makes a million calls; summing each buffer anew would cost more than the calls. An image keeps the
-//! running sums of its even and its odd bytes, so that the sum of a range is a subtraction. The module's test
-//! holds it against the collection's frozen reference.
+//! Pages of data that are never written again, and the exact sum of any range of them in constant time. A
+//! verification makes a million calls; summing each buffer again would cost more than the calls. An image keeps the
+//! running sums of its even and its odd bytes, so that the sum of a range is a subtraction. The module's test holds
+//! it against the collection's frozen reference.
 
 use super::memory::Region;
 use super::patterns::{self, PATTERNS};

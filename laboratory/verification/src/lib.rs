@@ -1,4 +1,4 @@
-//! The proof: what has not been shown to be right is not timed.
+//! Verification: what has not been shown to be right is not timed.
 //!
 //! [`prove`] calls a routine some hundred thousand times and compares everything that can be seen: results, every
 //! byte of the destination and around it, the source, guard pages on both sides, the registers and flags that
@@ -7,12 +7,12 @@
 //! `Verified` can be timed.
 //!
 //! A routine under test may crash, hang or overwrite its own process. Crashes in a call are caught and reported
-//! with their input; for all else the proof belongs into a worker process, notes each call on the [`StatusPage`]
-//! before it makes it, and [`describe`] turns the page of a dead worker into a counterexample.
+//! with their input; otherwise verification belongs in a worker process, notes each call on the [`StatusPage`] before
+//! it makes it, and [`describe`] turns the page of a dead worker into a counterexample.
 //!
 //! What it cannot see: reads outside a buffer that stay within its first or last page, as long as the result does not
 //! depend on them (an aligned word that contains the buffer's last byte never crosses a page, and is harmless);
-//! dependence on more state than one process has; and malice that recognises the proof.
+//! dependence on more state than one process has; and malice that recognises verification.
 //!
 //! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
 
@@ -59,7 +59,7 @@ use signals::Handlers;
 use std::time::{Duration, Instant};
 use sweep::{Proof, fields};
 
-/// How thorough a proof is.
+/// How thorough a verification is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
@@ -70,7 +70,7 @@ pub enum Depth {
     Replicate,
 }
 
-/// A subject that has been proved, and may therefore be timed. Only [`prove`] makes one:
+/// A subject that has been verified, and may therefore be timed. Only [`prove`] makes one:
 ///
 /// ```compile_fail,E0451
 /// use carryline_variants::{Family, find};
@@ -84,7 +84,7 @@ pub struct Verified<'s> {
 }
 
 impl<'s> Verified<'s> {
-    /// What was proved.
+    /// What was verified.
     #[must_use]
     pub const fn subject(&self) -> &'s Subject {
         self.subject
@@ -155,7 +155,7 @@ impl Copying {
     }
 }
 
-/// What a proof did.
+/// What a verification did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProofSummary {
     /// How thorough it was.
@@ -164,14 +164,14 @@ pub struct ProofSummary {
     pub calls: u64,
     /// How long it took.
     pub elapsed_ns: u64,
-    /// What was seen that is no fault, and what could not be tried on this machine and why.
+    /// Observations that are not faults, and what could not be tried on this machine and why.
     pub notes: Vec<String>,
 }
 
-/// A proof that takes longer fails, with [`Kind::TimedOut`].
+/// A verification that takes longer fails, with [`Kind::TimedOut`].
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Proves that the subject does its family's job, within the lengths that its authors support.
+/// Verifies that the subject does its family's job, within the lengths that its authors support.
 ///
 /// `seed` decides everything that is drawn; `subject_index` is what the status page calls the subject.
 ///

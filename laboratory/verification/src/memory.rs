@@ -1,4 +1,4 @@
-//! Memory for proofs: mapped where and as a trial needs it, with inaccessible pages before and after.
+//! Memory for verifications: mapped where and as a trial needs it, with inaccessible pages before and after.
 //!
 //! The guards are wide, so that a routine that runs away by a whole block still stops in one.
 
@@ -124,7 +124,7 @@ impl Region {
 
     /// The contents, for the time when no routine runs on them.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: len readable bytes of a mapping that lives as long as self; the proof borrows them only
+        // SAFETY: len readable bytes of a mapping that lives as long as self; verification borrows them only
         // between calls of the routine under test.
         unsafe { std::slice::from_raw_parts(self.start(), self.len) }
     }

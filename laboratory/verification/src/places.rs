@@ -96,7 +96,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// The same in memory that a file stands behind.
+    /// The same in file-backed memory.
     pub fn shared_memory(&mut self, picture: &Image) -> Result<(), Stop> {
         let field = Field::on(Region::shared(FIELD_BYTES, 1)?, picture)?;
         self.across(Stage::SharedMemory, &field)

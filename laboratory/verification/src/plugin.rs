@@ -1,4 +1,4 @@
-//! A routine of the user's own, from a shared object.
+//! A user's routine, from a shared object.
 //!
 //! The routine has the plain C signature of its family (see [`carryline_variants`]), or that of `memset`; nothing else is
 //! asked of the file.
@@ -27,7 +27,7 @@ pub struct PluginSpec {
 /// The word for a zero routine with the signature of `memset`.
 const FILL: &str = "fill";
 
-/// What may stand in the place of the family.
+/// What may be given as the family.
 fn words() -> impl Iterator<Item = &'static str> {
     Family::ALL.into_iter().map(Family::name).chain([FILL])
 }
@@ -63,7 +63,7 @@ pub enum PluginError {
         /// What the operating system says.
         source: std::io::Error,
     },
-    /// The file is no shared object that this process can load.
+    /// The file is not a shared object that this process can load.
     #[error("cannot load plug-in {file}: {reason}", file = file.display())]
     NotLoadable {
         /// The file.
@@ -153,7 +153,7 @@ impl fmt::Display for PluginSpec {
 /// Loads the file and finds the routine. The file stays loaded until the process ends.
 ///
 /// # Errors
-/// When the file cannot be read, is no shared object, or lacks the symbol.
+/// When the file cannot be read, is not a shared object, or lacks the symbol.
 pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     let file = spec.path();
     let library = open_library(&file)?;
@@ -186,7 +186,7 @@ pub fn open_library(file: &Path) -> Result<Library, PluginError> {
 
 fn routine(library: &Library, spec: &PluginSpec) -> Result<Landing, libloading::Error> {
     let symbol = &spec.symbol;
-    // SAFETY: the user vouches for the signature by naming the family; a wrong one is what the proof is for.
+    // SAFETY: the user vouches for the signature by naming the family; a wrong one is what verification is for.
     unsafe {
         if spec.fill {
             return Ok(Landing::Set(*library.get::<SetFn>(symbol)?));

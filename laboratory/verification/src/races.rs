@@ -135,7 +135,7 @@ impl Proof<'_> {
         Stop::Caught(Box::new(caught))
     }
 
-    /// Two threads call the routine at once.
+    /// Two threads call the routine concurrently.
     pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Landing) -> Result<(), Stop> {
         const LEAST_CALLS: u32 = 1500;
         let (lengths, seed, deadline) = (self.lengths, self.seed, self.bench.caller.deadline);

@@ -1,8 +1,8 @@
-//! Signal handlers for the time of a proof: a crash inside a routine becomes an answer.
+//! Signal handlers for the time of a verification: a crash inside a routine becomes an answer.
 //!
 //! A handler sends the thread to the trampoline's exit, so that a routine that touched a guard page can be
 //! called again with a smaller input. It runs on a stack of its own, since the routine may have lost the other.
-//! A crash anywhere else gets the default action: the proof's own faults are not hidden.
+//! A crash anywhere else gets the default action: verification's own faults are not hidden.
 //!
 //! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one proof at a time.
 

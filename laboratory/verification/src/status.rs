@@ -1,7 +1,7 @@
 //! The page that a worker shares with the process that watches it: what it is doing right now.
 //!
 //! A routine under test may crash, hang or overwrite its own process. What it was called with at that moment
-//! is then known only from outside, so a worker notes it here before each call of a proof (a few plain stores)
+//! is then known only from outside, so a worker notes it here before each call of a verification (a few plain stores)
 //! and beats a counter, and the parent reads the page when the worker is dead or silent.
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
@@ -27,9 +27,9 @@ pub struct Now {
     pub src_offset: u64,
     /// The checksum's seed.
     pub seed: u64,
-    /// A number that says more, by phase: in a proof the data pattern's index.
+    /// A number that says more, by phase: in a verification the data pattern's index.
     pub detail: u64,
-    /// A second such number: in a proof the placement's index.
+    /// A second such number: in a verification the placement's index.
     pub placement: u64,
 }
 
@@ -76,10 +76,10 @@ impl StatusPage {
         StatusPage::open(fd)
     }
 
-    /// The page behind a descriptor that the parent handed down.
+    /// The page of a descriptor inherited from the parent.
     ///
     /// # Errors
-    /// When the descriptor is no such page.
+    /// If the descriptor is not such a page.
     pub fn open(fd: OwnedFd) -> std::io::Result<StatusPage> {
         if rustix::fs::fstat(&fd)?.st_size < 4096 {
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a status page"));

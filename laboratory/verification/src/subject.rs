@@ -1,4 +1,4 @@
-//! What is proved and timed: a variant of the collection, or a routine of the user's own.
+//! What is verified and timed: a variant of the collection, or a user's routine.
 
 use crate::trace::{Executed, TraceError};
 use carryline::internals::cpu::Features;
@@ -23,8 +23,7 @@ impl fmt::Display for SubjectId {
 }
 
 /// Something with a routine.
-///
-/// What is verified and what is timed belong together, so nobody puts a subject together by hand:
+/// What is verified and what is timed belong together, so a subject cannot be assembled manually:
 ///
 /// ```compile_fail,E0451
 /// use carryline::internals::cpu::Features;

@@ -1,4 +1,4 @@
-//! Every length, every offset, every kind of data: the bulk of the proof.
+//! Every length, every offset, every kind of data: the bulk of verification.
 //!
 //! Lengths ascend, so that what fails first is near the smallest input that fails. In full depth every pair of
 //! length and offset (for copies: of both offsets) meets every placement, and for checksums every pattern; seeds
@@ -22,7 +22,7 @@ pub(super) struct Proof<'s> {
     pub seed: u64,
     pub random: Random,
     turns: usize,
-    /// What was seen that is no fault, and what could not be tried.
+    /// Observations that are not faults, and what could not be tried.
     pub notes: Vec<String>,
 }
 
@@ -337,7 +337,7 @@ impl<'s> Proof<'s> {
     }
 }
 
-/// The destinations that a proof writes to, one for each prefill; none where the family writes nothing.
+/// The destinations that a verification writes to, one for each prefill; none where the family writes nothing.
 pub(super) fn fields(family: Family, album: &Album, most: usize) -> Result<Vec<Field<'_>>, Stop> {
     if !family.writes() {
         return Ok(Vec::new());

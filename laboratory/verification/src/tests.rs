@@ -27,7 +27,7 @@ fn every_variant_is_proved(depth: Depth) {
     }
 }
 
-/// In full depth `carryline verify` proves them all, which is among the documented commands that the tests of `cli` run.
+/// In full depth `carryline verify` covers them all; it is among the documented commands that the tests of `cli` run.
 #[test]
 fn every_variant_that_runs_here_is_proved() {
     every_variant_is_proved(Depth::Replicate);
@@ -230,7 +230,7 @@ fn a_counterexample_is_small_and_the_same_every_time() {
 
 #[test]
 fn a_child_ends_and_is_seen() {
-    // Not while a proof runs in another test: the child would be taken for that one's.
+    // Not while a verification runs in another test: the child would be taken for that one's.
     let _alone = Handlers::install();
     let watch = Watch::begin();
     tell_and_exit_if_child();

@@ -209,7 +209,7 @@ mod x86_64 {
         }
     }
 
-    /// The bytes of every instruction, as far as they can be read.
+    /// The bytes of every instruction that can be read.
     fn code(steps: &[[u64; 17]]) -> std::io::Result<Vec<(u64, Vec<u8>)>> {
         let memory = std::fs::File::open("/proc/self/mem")?;
         let addresses: BTreeSet<u64> = steps.iter().map(|step| step[0]).collect();

@@ -8,7 +8,7 @@
 //! - puts sentinels into rbx, rbp and r12 to r15 and copies of one value onto the stack above the return
 //!   address;
 //! - afterwards stores what it finds, with the direction flag, MXCSR and the x87 state, and makes all good
-//!   again, so that the proof itself can go on;
+//!   again, so that verification itself can go on;
 //! - has an exit that a signal handler can jump to (`carryline_proof_recover`), with the frame in rcx and the
 //!   stack pointer as saved.
 

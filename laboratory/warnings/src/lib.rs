@@ -169,7 +169,7 @@ pub fn one_cpu() -> Warning {
     Code::OneCpu.with(&[])
 }
 
-/// Huge pages were asked for; this share of the buffer got them.
+/// Huge pages were requested; this share of the buffer got them.
 #[must_use]
 pub fn no_huge_pages(given_share: f64) -> Warning {
     Code::NoHugePages.with(&[&percent(given_share)])
@@ -267,7 +267,7 @@ pub fn uneven_clock() -> Warning {
     Code::UnevenClock.with(&[])
 }
 
-/// The doubts that the machine and the build alone give rise to, known before anything is measured.
+/// The warnings that depend only on the machine and the build, known before anything is measured.
 #[must_use]
 pub fn of_environment(here: &Environment) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -381,11 +381,11 @@ mod tests {
         }
         assert_eq!(given[2].cause, "ticks per core cycle drifted by 3.1 % during the run");
         assert_eq!(given[18].cause, "x.pcap: 3 of 8 packets were not used: 2 not IP, 1 fragment");
-        assert_eq!(given[15].cause, "it took 2.0 s for a budget of 1.0 s");
+        assert_eq!(given[15].cause, "the run took 2.0 s for a budget of 1.0 s");
     }
 
     #[test]
-    fn an_environment_gives_rise_to_its_doubts() {
+    fn an_environment_gives_its_warnings() {
         let mut here = Environment::here();
         here.cpu.hypervisor = Some("KVM".to_owned());
         here.cpu.masked_features = vec!["avx2".to_owned()];

@@ -39,11 +39,11 @@
 #define CARRYLINE_VERSION "0.1.0"
 
 #if defined(__GNUC__)
-/* Reads memory and changes none: equal calls may be merged, unused ones dropped. */
+/* Reads memory but does not change it: equal calls may be merged, unused ones dropped. */
 #define CARRYLINE_PURE __attribute__((__pure__))
-/* Depends on its arguments only. */
+/* Depends only on its arguments. */
 #define CARRYLINE_CONST __attribute__((__const__))
-/* The result is all there is: sums are values, and functions that can say no want to be asked. */
+/* Warn if the result is ignored. */
 #define CARRYLINE_USE __attribute__((__warn_unused_result__))
 #else
 #define CARRYLINE_PURE
@@ -60,12 +60,12 @@ extern "C" {
 /* Zeroes len bytes at dst. Not for secrets: a compiler that sees the whole program may drop the call. */
 void carryline_zero(void *dst, size_t len);
 
-/* Zeroes len bytes at dst even if nobody reads them again: keys, passwords. It does not find copies of the secret in
- * registers and elsewhere, and makes none. */
+/* Zeroes len bytes at dst even if they are not read again: keys, passwords. It does not erase
+ * copies of the secret in registers or elsewhere, and makes none. */
 void carryline_zero_secret(void *dst, size_t len);
 
-/* Reads len bytes at dst and writes only the lines of 64 bytes that are not zero already, and the parts of lines at
- * both ends. Returns how many bytes it wrote. */
+/* Reads len bytes at dst and writes only the lines of 64 bytes that are not already zero, and
+ * parts of lines at both ends. Returns the number of bytes written. */
 size_t carryline_zero_if_dirty(void *dst, size_t len);
 
 /* Copies len bytes from src to dst. They must not overlap. */
@@ -79,19 +79,19 @@ enum carryline_next {
     CARRYLINE_NEXT_UNKNOWN = 0,        /* the size decides, as it does in the functions above */
     CARRYLINE_NEXT_READ_HERE = 1,      /* this core, soon: they stay in the caches, whatever their size */
     CARRYLINE_NEXT_READ_ELSEWHERE = 2, /* another core, soon: they stay as long as the last level can hold them */
-    CARRYLINE_NEXT_NOT_SOON = 3,       /* nobody soon: they go around the caches, unless they are few */
-    CARRYLINE_NEXT_DEVICE = 4          /* a device: the same, and on their way before any later store */
+    CARRYLINE_NEXT_NOT_SOON = 3,       /* not read soon: non-temporal stores, unless they are few */
+    CARRYLINE_NEXT_DEVICE = 4          /* a device: the same, and ordered before any later store */
 };
 
 /* What the program knows about a call. It is advice: whatever it says, the bytes are the same, in the same order for
  * other threads and devices. A wrong one costs time. */
 typedef struct carryline_intent {
     uint32_t next;        /* an enum carryline_next; an unknown number is CARRYLINE_NEXT_UNKNOWN */
-    uint32_t source_done; /* not 0: nobody needs the source of a copy again; zeroing ignores it */
-    size_t job_bytes;     /* not 0: the call is part of a job of so many bytes in all */
+    uint32_t source_done; /* not 0: the source of a copy is not needed again; zeroing ignores it */
+    size_t job_bytes;     /* not 0: the size of the job that the call is part of */
 } carryline_intent;
 
-/* An intent that says nothing else: carryline_zero_with(dst, len, carryline_intend(CARRYLINE_NEXT_NOT_SOON)). */
+/* An intent with the given next and nothing else: carryline_zero_with(dst, len, carryline_intend(CARRYLINE_NEXT_NOT_SOON)). */
 static inline carryline_intent carryline_intend(enum carryline_next next) {
     carryline_intent intent;
     intent.next = (uint32_t)next;
@@ -100,8 +100,8 @@ static inline carryline_intent carryline_intend(enum carryline_next next) {
     return intent;
 }
 
-/* The functions above for a caller who knows what comes next. An intent to move counts where the bytes turn out not to
- * overlap. */
+/* The functions above for a caller who knows what comes next. An intent to move applies only if
+ * the bytes do not overlap. */
 void carryline_zero_with(void *dst, size_t len, carryline_intent intent);
 void carryline_copy_with(void *dst, const void *src, size_t len, carryline_intent intent);
 void carryline_move_with(void *dst, const void *src, size_t len, carryline_intent intent);
@@ -115,8 +115,8 @@ void carryline_move_with(void *dst, const void *src, size_t len, carryline_inten
  * last has an even length. An odd last byte counts as if a zero byte followed. */
 uint32_t carryline_checksum_partial(const void *data, size_t len, uint32_t seed) CARRYLINE_PURE CARRYLINE_USE;
 
-/* A sum brought to 16 bits by end-around carry. Its complement, (uint16_t)~carryline_checksum_fold(sum), is the
- * finished checksum in wire order. A UDP checksum of 0 is sent as 0xffff (RFC 768); that is for the caller to do. */
+/* Reduces a sum to 16 bits by end-around carry. Its complement, (uint16_t)~carryline_checksum_fold(sum), is the
+ * finished checksum in wire order. A UDP checksum of 0 is sent as 0xffff (RFC 768), which is up to the caller. */
 uint16_t carryline_checksum_fold(uint32_t sum) CARRYLINE_CONST CARRYLINE_USE;
 
 /* The finished checksum of len bytes, complemented, ready to be stored (see "Byte order" above). Over data whose
@@ -132,14 +132,15 @@ const char *carryline_version(void);
 
 /* ---- Sums in pieces ---- */
 
-/* The sum of the bytes so far, and whether their number is odd: pieces may have any length. {0, 0} is the sum of
- * nothing. The fields are for the functions below: do not compare them, but what sums finish in. */
+/* The sum of the bytes so far, and whether their number is odd: pieces may have any length. {0, 0}
+ * is the sum of nothing. The fields are for the functions below: compare finished checksums, not
+ * fields. */
 typedef struct carryline_sum {
     uint32_t acc; /* the sum as the next byte sees it */
     uint32_t odd; /* 1 after an odd number of bytes, else 0 */
 } carryline_sum;
 
-/* A finished checksum: the two bytes of the field in the order of the wire. */
+/* A finished checksum: the two bytes of the field in wire order. */
 typedef struct carryline_csum {
     uint8_t b[2];
 } carryline_csum;
@@ -150,26 +151,27 @@ struct iovec;
 /* The sum of nothing. */
 carryline_sum carryline_sum_new(void) CARRYLINE_CONST CARRYLINE_USE;
 
-/* From and to the form of carryline_checksum_partial, the one of Linux' csum_partial. It does not say whether the
- * number of bytes was odd: a sum that is made of it goes on as behind an even number. */
+/* Convert from and to the form of carryline_checksum_partial, that of Linux's csum_partial. It
+ * does not say whether the number of bytes was odd: a sum made from it continues as after an even
+ * number. */
 carryline_sum carryline_sum_from_partial(uint32_t partial) CARRYLINE_CONST CARRYLINE_USE;
 uint32_t carryline_sum_to_partial(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
 
-/* Adds len bytes behind what was added before. Any total is right. */
+/* Adds len bytes after what was added before. There is no length limit. */
 carryline_sum carryline_sum_add(carryline_sum sum, const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 
 /* The same for bytes that were just written field by field, such as a header: reads at most 8 bytes at a time, as a
  * wide load would wait for the narrow stores. For long data, and data from elsewhere, carryline_sum_add is faster. */
 carryline_sum carryline_sum_add_fresh(carryline_sum sum, const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 
-/* Adds count pieces one behind the other, as though they were one buffer. Pieces may be empty or of odd length. */
+/* Adds count pieces in order, as though they were one buffer. Pieces may be empty or of odd length. */
 carryline_sum carryline_sum_add_iov(carryline_sum sum, const struct iovec *iov,
                                     size_t count) CARRYLINE_PURE CARRYLINE_USE;
 
-/* Adds len zero bytes, for a field that counts as zero or for padding. */
+/* Adds len zero bytes, for a field that is treated as zero or for padding. */
 carryline_sum carryline_sum_add_zeros(carryline_sum sum, size_t len) CARRYLINE_CONST CARRYLINE_USE;
 
-/* This sum and that of the data behind it, which was summed apart. */
+/* Combines this sum with that of the data that follows, which was summed separately. */
 carryline_sum carryline_sum_combine(carryline_sum sum, carryline_sum behind) CARRYLINE_CONST CARRYLINE_USE;
 
 /* Copies len bytes from src to dst, which must not overlap, and adds them, in one pass where the CPU allows it. */
@@ -189,13 +191,13 @@ carryline_csum carryline_sum_finish_udp(carryline_sum sum) CARRYLINE_CONST CARRY
 /* Whether what was summed, checksum field and pseudo-header included, is intact. */
 bool carryline_sum_verify(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
 
-/* The bytes of the field for a network card that finishes the checksum itself (CHECKSUM_PARTIAL,
+/* The bytes of the field for a network card that completes the checksum itself (CHECKSUM_PARTIAL,
  * VIRTIO_NET_HDR_F_NEEDS_CSUM, RTE_MBUF_F_TX_TCP_CKSUM): the folded sum of the pseudo-header, not complemented. */
 carryline_csum carryline_sum_offload_seed(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
 
-/* ---- Updates, where a part of the data changes (RFC 1624) ---- */
+/* ---- Updates, when part of the data changes (RFC 1624) ---- */
 
-/* The checksum after a word at an even distance from the start of the data changed: both as they stand in the packet.
+/* The checksum after a word at an even distance from the start of the data changed: both as in the packet.
  * With the rules of UDP, a checksum of 00 00, which says that there is none, stays, and a computed 00 00 becomes
  * ff ff. */
 carryline_csum carryline_csum_replace16(carryline_csum checksum, uint16_t before,
@@ -223,7 +225,7 @@ carryline_csum carryline_csum_replace_range_udp(carryline_csum checksum, size_t 
  * Those that verify take what came from outside. The pieces are the packet and nothing behind it: cut off what the link
  * filled up. src and dst are as for the pseudo-headers. */
 
-/* An IPv4 header, over as many bytes as its own length field says; len may be that of the whole packet. */
+/* An IPv4 header, over the number of bytes in its length field; len may be that of the whole packet. */
 bool carryline_checksum_ipv4_header(const void *header, size_t len, carryline_csum *checksum) CARRYLINE_USE;
 bool carryline_checksum_verify_ipv4_header(const void *header, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 
@@ -245,8 +247,8 @@ bool carryline_checksum_verify_tcp_v6(const void *src, const void *dst, const vo
 bool carryline_checksum_verify_tcp_v6_iov(const void *src, const void *dst, const struct iovec *iov,
                                           size_t count) CARRYLINE_PURE CARRYLINE_USE;
 
-/* What the field of a received UDP datagram says. Absent is fine over IPv4; over IPv6 the datagram is to be dropped,
- * unless it belongs to a tunnel that allows it (RFC 6935). */
+/* What the field of a received UDP datagram says. Absent is fine over IPv4; over IPv6 the datagram
+ * must be dropped, unless it belongs to a tunnel that allows it (RFC 6935). */
 typedef enum carryline_udp_verdict {
     CARRYLINE_UDP_DAMAGED = 0, /* or shorter than its header */
     CARRYLINE_UDP_INTACT = 1,
@@ -285,7 +287,7 @@ bool carryline_checksum_verify_icmpv6(const void *src, const void *dst, const vo
 bool carryline_checksum_verify_icmpv6_iov(const void *src, const void *dst, const struct iovec *iov,
                                           size_t count) CARRYLINE_PURE CARRYLINE_USE;
 
-/* ---- From here on: the inline code. Nothing to call. ---- */
+/* ---- Inline code from here on; not to be called directly. ---- */
 
 #if defined(__GNUC__) && !defined(CARRYLINE_NO_INLINE)
 

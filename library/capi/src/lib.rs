@@ -35,7 +35,7 @@ pub unsafe extern "C" fn carryline_checksum_partial(data: *const c_void, len: us
     unsafe { carryline::checksum::partial_raw(data.cast(), len, seed) }
 }
 
-/// A sum brought to 16 bits, not complemented: [`carryline::checksum::fold`].
+/// A sum reduced to 16 bits, not complemented: [`carryline::checksum::fold`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_checksum_fold(sum: u32) -> u16 {
     carryline::checksum::fold(sum)

@@ -1,6 +1,5 @@
 //! Updates of a checksum where a part of the data changes: `Checksum::replace` and its kin (RFC 1624).
-//!
-//! Words come as they stand in the packet, like the checksums of this interface: loaded, not converted.
+//! Words are passed as they are in the packet, like the checksums of this interface: loaded, not converted.
 
 use crate::memory::bytes;
 use crate::sum::carryline_csum;

@@ -21,7 +21,7 @@ pub const CARRYLINE_NEXT_DEVICE: u32 = 4;
 pub struct carryline_intent {
     /// One of the constants above. Others, of a newer header, count as unknown.
     next: u32,
-    /// Not 0 if nobody needs the source of a copy again.
+    /// Not 0 if the source of a copy is not needed again.
     source_done: u32,
     /// The size of the whole job where the call is a part of one, else 0.
     job_bytes: usize,
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn carryline_zero_with(dst: *mut c_void, len: usize, inten
     unsafe { zero::fill_raw_with(dst.cast(), len, intent) }
 }
 
-/// Zeroes `len` bytes at `dst` even if nobody reads them again: [`carryline::zero::secret`].
+/// Zeroes `len` bytes at `dst` even if they are not read again: [`carryline::zero::secret`].
 ///
 /// # Safety
 /// As [`carryline_zero`].

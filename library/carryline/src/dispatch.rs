@@ -42,7 +42,7 @@ pub type ChecksumFn = unsafe extern "C" fn(data: *const u8, len: usize, seed: u3
 /// `copy_and_sum(dst, src, len, seed)`.
 pub type CopyAndSumFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32;
 
-/// One implementation of a function, with all that a caller must know to use it directly.
+/// One implementation of a function, with everything a caller must know to use it directly.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<F> {
     /// The name in `CARRYLINE_FORCE` and in listings; unique in its list.
@@ -53,31 +53,33 @@ pub struct Kernel<F> {
     pub function: F,
 }
 
-/// The code of a zero kernel: one entry for each way to ask.
+/// The code of a zero kernel: one entry point for each kind of call.
 #[derive(Clone, Copy, Debug)]
 pub struct ZeroCode {
-    /// [`zero::fill_raw`](crate::zero::fill_raw); the length decides what goes around the caches.
+    /// [`zero::fill_raw`](crate::zero::fill_raw); the length decides which stores are non-temporal.
     pub zero: ZeroFn,
-    /// [`zero::fill_raw_with`](crate::zero::fill_raw_with) for a caller who reads the bytes at once.
+    /// [`zero::fill_raw_with`](crate::zero::fill_raw_with) for a caller who reads the bytes immediately.
     pub read_here: ZeroFn,
-    /// [`zero::fill_raw_with`](crate::zero::fill_raw_with), the intent turned into a plan.
+    /// [`zero::fill_raw_with`](crate::zero::fill_raw_with), with the intent resolved to a plan.
     pub planned: PlannedZeroFn,
-    /// [`zero::fill_raw_unfenced`](crate::zero::fill_raw_unfenced): as `planned`, and stores around the caches are not fenced.
+    /// [`zero::fill_raw_unfenced`](crate::zero::fill_raw_unfenced): as `planned`, without a fence after non-temporal
+    /// stores.
     pub unfenced: PlannedZeroFn,
     /// [`zero::if_dirty`](crate::zero::if_dirty).
     pub if_dirty: ZeroIfDirtyFn,
 }
 
-/// The code of a copy kernel: one entry for each way to ask.
+/// The code of a copy kernel: one entry point for each kind of call.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyCode {
-    /// [`copy::bytes_raw`](crate::copy::bytes_raw); the length decides what goes around the caches.
+    /// [`copy::bytes_raw`](crate::copy::bytes_raw); the length decides which stores are non-temporal.
     pub copy: CopyFn,
-    /// [`copy::bytes_raw_with`](crate::copy::bytes_raw_with) for a caller who reads the bytes at once.
+    /// [`copy::bytes_raw_with`](crate::copy::bytes_raw_with) for a caller who reads the bytes immediately.
     pub read_here: CopyFn,
-    /// [`copy::bytes_raw_with`](crate::copy::bytes_raw_with), the intent turned into a plan.
+    /// [`copy::bytes_raw_with`](crate::copy::bytes_raw_with), with the intent resolved to a plan.
     pub planned: PlannedCopyFn,
-    /// [`copy::bytes_raw_unfenced`](crate::copy::bytes_raw_unfenced): as `planned`, and stores around the caches are not fenced.
+    /// [`copy::bytes_raw_unfenced`](crate::copy::bytes_raw_unfenced): as `planned`, without a fence after
+    /// non-temporal stores.
     pub unfenced: PlannedCopyFn,
     /// [`copy::within_raw`](crate::copy::within_raw): the buffers may overlap.
     pub overlapping: CopyFn,

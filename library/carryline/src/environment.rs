@@ -1,13 +1,11 @@
-//! Settings that a program takes from its environment, where its author wants that: crate feature `environment`.
-//!
-//! - `CARRYLINE_MASK=avx512f,erms` takes CPU features away, with all that build on them, so that the path of a weaker CPU
-//!   runs on a strong one. Nothing can add a feature.
-//! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it. Functions that have none keep
-//!   their own, so that `CARRYLINE_FORCE=adc` changes checksums and leaves copies alone.
-//!
-//! Both are read once, at the first call. A variable that names what is not there, or a kernel that this CPU cannot run,
-//! has no effect, and one message on standard error says so. A program that wants to refuse such words
-//! calls [`check`] before.
+//! Settings that a program takes from its environment: crate feature `environment`.
+//! - `CARRYLINE_MASK=avx512f,erms` hides CPU features, and those that depend on them, so that the path of a weaker
+//!   CPU runs on a stronger one. No feature can be added.
+//! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it. Functions without one keep
+//!   their own, so that `CARRYLINE_FORCE=adc` changes checksums but not copies.
+//! Both are read once, at the first call. A variable with an unknown name, or a kernel that this CPU cannot run, is
+//! ignored, and one message on standard error says so. A program that wants to reject such settings calls [`check`]
+//! first.
 //!
 //! The feature is off by default: without it no variable changes what the library does.
 
@@ -18,8 +16,8 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::Write as _;
 
-/// Says whether `CARRYLINE_MASK` and `CARRYLINE_FORCE` name what is there: for programs that end with a message and a status
-/// of their own where they do not.
+/// Checks that `CARRYLINE_MASK` and `CARRYLINE_FORCE` are usable, for programs that reject wrong settings with their
+/// own message and exit status.
 ///
 /// # Errors
 /// A mask that names an unknown feature, a kernel name that no function has, or a kernel that this CPU, as
@@ -49,7 +47,7 @@ pub(crate) fn with_force<T>(then: impl FnOnce(Result<Option<&str>, EnvironmentEr
     }
 }
 
-/// Says that a variable has no effect, the first time that it is `said`. What standard error does not take is lost.
+/// Reports that a variable is ignored, once per `said`. Errors in writing to standard error are ignored.
 #[cold]
 pub(crate) fn ignore(said: &AtomicBool, error: &dyn fmt::Display) {
     if !said.swap(true, Ordering::Relaxed) {
@@ -57,7 +55,7 @@ pub(crate) fn ignore(said: &AtomicBool, error: &dyn fmt::Display) {
     }
 }
 
-/// The environment asks for a kernel or a mask that is not there. The message names the word and the valid ones.
+/// The environment names an unknown kernel or feature. The message names the word and the valid ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EnvironmentError(Fault);
 

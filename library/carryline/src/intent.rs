@@ -1,5 +1,5 @@
-//! What the caller does with the bytes next, which decides whether they belong in the cache; and what that comes to for one
-//! call.
+//! What the caller does with the bytes next, which decides whether they belong in the cache, and the plan for one
+//! call that follows from it.
 
 use crate::cpu::caches::{Caches, SHARE_BYTES, caches};
 use crate::cpu::profile::{Machine, is_rep_movsb_safe};
@@ -8,20 +8,20 @@ use crate::cpu::profile::{Machine, is_rep_movsb_safe};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Next {
-    /// Not known. The size decides: what this core's caches hold stays in them, what is larger goes around them.
+    /// Unknown. The size decides: buffers that fit this core's caches stay there, larger ones are stored
+    /// non-temporally.
     #[default]
     Unknown,
     /// This core reads or writes them soon. They stay in the caches, whatever their size.
     ReadHere,
-    /// Another core reads them soon. They stay in the caches as long as the last level, which both share, can hold
-    /// them; what is larger goes around.
+    /// Another core reads them soon. They stay in the caches if the last level, which both share, can hold them;
+    /// larger buffers are stored non-temporally.
     ReadElsewhere,
-    /// Nobody reads them before the caches have been filled with other things. They go around the caches, unless
-    /// there are so few that ordinary stores are cheaper: how few depends on the CPU.
+    /// They are not read before the caches have been filled with other data. Stores are non-temporal, except for
+    /// short buffers, for which ordinary stores are cheaper: how short depends on the CPU.
     NotSoon,
-    /// A device reads them: a network card, a disk, a GPU. They go around the caches as with
-    /// [`NotSoon`](Next::NotSoon), and are on their way before any later store, such as the one that tells the
-    /// device to start.
+    /// A device reads them: a network card, a disk, a GPU. Stores are as with [`NotSoon`](Next::NotSoon), and are
+    /// ordered before any later store, such as the one that tells the device to start.
     Device,
 }
 
@@ -29,11 +29,10 @@ pub enum Next {
 /// large the whole job is.
 ///
 /// A [`Next`] alone is an intent too: functions take `impl Into<Intent>`.
-///
-/// Zeroed or copied bytes that are read at once should be in this core's cache; bytes that nobody reads soon only
-/// push others out of it, and stores that go around the caches are two to four times faster where the old lines
-/// are not cached. No routine can guess which it is, and every caller knows. So a caller says what comes next,
-/// never which instruction to use:
+/// Zeroed or copied bytes that are read immediately should be in this core's cache; bytes that are not read soon only
+/// evict other data, and non-temporal stores are two to four times faster where the old lines are not cached. A
+/// routine cannot guess which applies, but the caller knows. So the caller says what comes next, never which
+/// instruction to use:
 ///
 /// ```
 /// use carryline::{Intent, Next};
@@ -48,8 +47,7 @@ pub enum Next {
 /// ```
 ///
 /// An intent is advice: whatever it says, the bytes are the same, in the same order for other threads and devices.
-/// A wrong one costs time, up to five times as much where bytes said to be [`NotSoon`](Next::NotSoon) are read at
-/// once.
+/// A wrong one costs time: up to five times as much where [`NotSoon`](Next::NotSoon) bytes are read immediately.
 ///
 /// ```
 /// use carryline::{Intent, Next};
@@ -72,15 +70,15 @@ impl Intent {
         Intent { next, source_done: false, job_bytes: 0 }
     }
 
-    /// Nobody needs the source of a copy again: reading it should not push other things out of the caches.
-    /// Zeroing, which has no source, ignores it.
+    /// The source of a copy is not needed again: reading it should not evict other data. Zeroing, which has no
+    /// source, ignores it.
     #[must_use]
     pub const fn source_done(self) -> Intent {
         Intent { source_done: true, ..self }
     }
 
-    /// The call is part of a job of so many bytes in all, which decides in place of the call's own length where
-    /// the size decides. Less than the call's length counts as that length.
+    /// The call is part of a job of `job_bytes` bytes in total, which replaces the call's own length where the size
+    /// decides. A value below the call's length counts as that length.
     #[must_use]
     pub const fn part_of(self, job_bytes: usize) -> Intent {
         Intent { job_bytes, ..self }
@@ -92,7 +90,7 @@ impl Intent {
         self.next
     }
 
-    /// True if nobody needs the source again.
+    /// True if the source is not needed again.
     #[must_use]
     pub const fn is_source_done(self) -> bool {
         self.source_done
@@ -104,7 +102,7 @@ impl Intent {
         self.job_bytes
     }
 
-    /// True if the caller reads the bytes at once.
+    /// True if the caller reads the bytes immediately.
     pub(crate) const fn reads_here(self) -> bool {
         matches!(self.next, Next::ReadHere)
     }
@@ -121,8 +119,8 @@ impl From<Next> for Intent {
 /// end is written as usual anyway, and there is a fence to pay for.
 pub(crate) const AROUND_LEAST_BYTES: usize = 512;
 
-/// A source that nobody needs again is prefetched from this length on in a way that keeps it from pushing out other
-/// lines. Below, it is a small part of the first level.
+/// From this length on, a source that is not needed again is prefetched in a way that does not evict other lines.
+/// Below, it is a small part of the first level.
 pub(crate) const READ_ONCE_FROM_BYTES: usize = 8 << 10;
 
 /// How the bytes of a call are stored.
@@ -138,10 +136,9 @@ pub enum Way {
     NonTemporal,
 }
 
-/// What an [`Intent`] comes to for one call on this machine; what kernels are given.
-///
-/// This is the one place where the way is chosen: by the intent, the length, the caches (what is
-/// believed of them is bounded) and the CPU's [`Profile`](crate::cpu::Profile). A kernel is right for every plan at every length.
+/// How a kernel carries out one call: the [`Intent`] resolved for its length and this machine.
+/// This is the only place where the method is chosen: by the intent, the length, the caches (whose reported sizes are
+/// bounded) and the CPU's [`Profile`](crate::cpu::Profile). A kernel is correct for every plan at every length.
 ///
 /// ```
 /// use carryline::internals::plan::{Plan, Way};
@@ -157,7 +154,7 @@ pub enum Way {
 pub struct Plan {
     /// How the bytes are stored.
     pub way: Way,
-    /// Reading the source should not push other things out of the caches.
+    /// Reading the source should not evict other data.
     pub source_done: bool,
 }
 
@@ -187,8 +184,8 @@ impl Plan {
         Plan::of(intent, len, job, Machine::here(), caches)
     }
 
-    /// The same call with its stores left unfenced: without a wait for memory, bytes that nobody reads soon get
-    /// non-temporal stores whatever their number.
+    /// The same call without a fence: without a wait for memory, `NotSoon` bytes get non-temporal stores at every
+    /// length.
     #[must_use]
     #[inline(always)]
     pub(crate) fn unfenced(self, intent: Intent) -> Plan {
@@ -199,7 +196,7 @@ impl Plan {
     }
 
     /// The ladder. Where the caches decide, all buffers of the job have to fit. They hold at least the smallest of
-    /// [`SHARE_BYTES`], and are asked for from there on only.
+    /// [`SHARE_BYTES`], and are queried only from there on.
     #[inline(always)]
     fn of(intent: Intent, len: usize, job: Job, machine: Machine, caches: impl FnOnce() -> Caches) -> Plan {
         let Machine { profile, has_erms } = machine;

@@ -1,5 +1,5 @@
-//! What this project's own laboratory, interposer and fuzzer need of the inside. No part of the interface: it may change in any
-//! version.
+//! Internals for this project's own laboratory, interposer and fuzzer. Not part of the interface: they may change in
+//! any version.
 
 /// What the CPU can do.
 pub mod cpu {

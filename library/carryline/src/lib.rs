@@ -12,8 +12,7 @@
 //! zero::fill(&mut packet);
 //! assert_eq!(packet, [0; 8]);
 //! ```
-//!
-//! A caller who knows what comes next says so with an [`Intent`], and the bytes stay in the cache or go around it:
+//! A caller who knows what comes next says so with an [`Intent`], which decides whether the stores are non-temporal:
 //!
 //! ```
 //! use carryline::{Next, zero};
@@ -24,28 +23,26 @@
 //!
 //! Each function has a list of kernels, from AVX-512 down to portable Rust, and the first call picks the one for the CPU
 //! that it runs on. The `_raw` forms take pointers, for callers whose memory is not (or not yet) a slice.
-//!
-//! The kernels never call `memcpy`, `memmove` or `memset`, so that these can be built from them; where the
-//! compiler would make such a call out of a loop, the module `blocks` says how it is kept from it.
+//! The kernels never call `memcpy`, `memmove` or `memset`, so that these can be built from them; the module `blocks`
+//! prevents the compiler from turning loops into such calls.
 //!
 //! # Crate features
 //!
 //! - `std` (default): [`Sum::add_io_slices`](checksum::Sum::add_io_slices). Without it the crate is `no_std`. It never needs
 //!   an allocator.
 //! - `environment`: `CARRYLINE_MASK` and `CARRYLINE_FORCE` choose kernels; see the module `environment`. Off by default, and
-//!   then no variable of the environment changes what the library does. Only a program should turn it on, never a library.
+//!   then no environment variable changes what the library does. Only a program should turn it on, never a library.
 //!
 //! # Stability
 //!
 //! Versions follow Semantic Versioning. Within a compatible series (0.1.x, later 1.x):
-//!
-//! - what is documented here stays: names, signatures, results, what panics. Enums that may grow are `#[non_exhaustive]`, the
-//!   others are complete;
-//! - results are exact on every CPU. Speed, the choice of kernels, and what an [`Intent`] comes to may change with any
+//! - the interface documented here is stable: names, signatures, results, panics. Enums that may grow are
+//!   `#[non_exhaustive]`, the others are complete;
+//! - results are exact on every CPU. Speed, the choice of kernels, and what an [`Intent`] selects may change with any
 //!   version;
 //! - the minimum supported Rust version is 1.89. Only a new minor version raises it, to one that is at least six months
 //!   old; the project's CI builds with it;
-//! - hidden items (the module `internals`) are no part of this: they may change with any version.
+//! - hidden items (the module `internals`) are exempt: they may change with any version.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

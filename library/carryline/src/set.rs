@@ -1,4 +1,4 @@
-//! Filling with any byte: the other half of `memset`, for whoever replaces it. The interposer does.
+//! Filling with any byte, for implementations of `memset` such as the interposer's.
 //!
 //! The same blocks as zeroing, in its size classes; from [`LOOPS_BELOW_BYTES`] on the plan of zeroing decides between loop,
 //! `rep stosb` and non-temporal stores.

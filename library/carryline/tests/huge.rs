@@ -17,7 +17,7 @@ struct Repeated {
 
 impl Repeated {
     fn new(pieces: usize, own: &[usize]) -> Repeated {
-        // SAFETY: a constant name; the descriptor, checked below, is nobody else's.
+        // SAFETY: a constant name; the descriptor, checked below, is not shared.
         let memory = unsafe {
             let descriptor = libc::memfd_create(c"repeated".as_ptr(), 0);
             assert!(descriptor >= 0, "memfd_create: {}", std::io::Error::last_os_error());

@@ -5,7 +5,7 @@
 //! repository), and the command of this crate, which draws them at random and needs nothing but stable Rust.
 //!
 //! What no description can reach is lengths beyond [`input::MOST_BYTES`]: the library's own tests go to 1 GiB.
-//! carryline-verification proves variants more thoroughly (registers, flags, threads); but nothing searches there, and only
+//! carryline-verification verifies variants more thoroughly (registers, flags, threads); but nothing searches there, and only
 //! here are sums put together of pieces and updated at random.
 
 #[cfg(not(unix))]

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Something was proved wrong.
+/// Something was found wrong.
 const WRONG: u8 = 3;
 
 /// Calls the library in every way that bytes can describe and holds its results against the naive reference.
@@ -59,7 +59,8 @@ struct Arguments {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 =
         text.parse().map_err(|_| format!("`{text}` is not a number of seconds; try 10 or 0.5"))?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("`{text}` seconds is out of range; try 10 or 0.5"))
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| format!("`{text}` seconds is out of range; try 10 or 0.5"))
 }
 
 /// A whole number, also as 1e6.

@@ -1,6 +1,6 @@
 //! Buffers between two inaccessible pages, with known bytes beside them.
 //!
-//! carryline-verification has such memory too, for the proof; but libFuzzer looks at the coverage counters of everything
+//! carryline-verification has such memory too, for verification; but libFuzzer looks at the coverage counters of everything
 //! that is linked after every input, and that crate would bring a database along.
 
 use crate::input::{Input, MOST_BYTES};

@@ -1,6 +1,6 @@
 //! How a process ends that cannot go on.
 
-/// What ends a program whose buffer is too small for what it asked for: glibc says so on standard error and aborts,
+/// What ends a program whose buffer is too small for what it requested: glibc says so on standard error and aborts,
 /// as for its own checked functions.
 #[cold]
 pub(crate) fn buffer_overflow() -> ! {

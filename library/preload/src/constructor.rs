@@ -14,9 +14,9 @@ const FORCE_COPY: &CStr = c"CARRYLINE_FORCE_COPY";
 const MASK: &CStr = c"CARRYLINE_MASK";
 const RECORD_FILE: &CStr = c"CARRYLINE_PRELOAD_RECORD";
 
-/// The word for the C library's own function, where a variant's name may stand.
+/// The name for the C library's own function, in place of a variant's.
 const LIBC: &str = "libc";
-/// The word for the library's best, where a variant's name may stand.
+/// The name for the library's best, in place of a variant's.
 const CARRYLINE: &str = "carryline";
 
 #[used]
@@ -26,7 +26,7 @@ static CONSTRUCTOR: extern "C" fn() = construct;
 extern "C" fn construct() {
     // SAFETY: the C library is initialised before a library that needs it. Its errno is the program's business.
     let errno = unsafe { *libc::__errno_location() };
-    // SAFETY: asks for one entry of the auxiliary vector.
+    // SAFETY: reads one entry of the auxiliary vector.
     let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     let features = features(privileged);
     let mut routines = Routines::of_the_library(features);
@@ -53,7 +53,7 @@ fn features(privileged: bool) -> Features {
         ignore(format_args!("{error}"));
         Features::NONE
     });
-    // Kernels ask for both later; now is the time to find them out.
+    // Kernels need both later; they are determined now.
     let _ = cpu::profile();
     cpu::mask(mask)
 }
@@ -167,8 +167,7 @@ impl Write for Stderr {
     }
 }
 
-/// Says why a variable has no effect. The program is somebody else's and goes on, as it does where the dynamic linker cannot
-/// preload a library.
+/// Says why a variable is ignored. The program goes on, as it does where the dynamic linker cannot preload a library.
 #[cold]
 fn ignore(message: fmt::Arguments<'_>) {
     let _ = writeln!(Stderr, "libcarryline-preload: ignored: {message}");

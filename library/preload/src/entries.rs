@@ -118,7 +118,7 @@ unsafe fn fill_slowly(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
     }
 }
 
-/// What the checked forms check: the destination has `room` bytes, as far as the compiler knew.
+/// What the checked forms check: according to the compiler, the destination has `room` bytes.
 #[inline(always)]
 fn check(len: usize, room: usize) {
     if len > room {

@@ -78,7 +78,7 @@ unsafe extern "C" fn pointed_zero(dst: *mut u8, len: usize) -> *mut u8 {
     dst
 }
 
-/// The functions that go with a kernel of the copy list: for buffers that are apart, and for any.
+/// The functions that go with a kernel of the copy list: for buffers that do not overlap, and for any.
 fn copy_named(name: &str) -> (Copy, Copy) {
     match name {
         #[cfg(target_arch = "x86_64")]
@@ -137,7 +137,7 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// One function for each kernel that is known by name; the last one stands for every other name.
+/// One function for each kernel that is known by name; the last one serves every other name.
 macro_rules! inlined {
     ($($module:ident: $name:literal $(, $features:literal)?;)*) => {
         $(

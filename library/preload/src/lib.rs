@@ -1,10 +1,10 @@
-//! The interposer: a shared library for `LD_PRELOAD` that serves the memory functions of a program that knows nothing
-//! of carryline. `carryline real` compares a program with and without it.
+//! The interposer: a shared library for `LD_PRELOAD` that provides the memory functions of an unmodified program.
+//! `carryline real` compares a program with and without it.
 //!
 //! It defines `memcpy`, `memmove`, `mempcpy`, `bcopy`, `memset`, `bzero`, `explicit_bzero`, glibc's second names
 //! `__mempcpy` and `__bzero`, and the checked forms that `_FORTIFY_SOURCE` calls. Names without a version serve calls
-//! of any version, `memcpy@GLIBC_2.2.5` included. What a compiler inlines, what the C library calls inside itself and
-//! what a static program brings along is not served.
+//! of any version, `memcpy@GLIBC_2.2.5` included. Calls that a compiler inlined, calls inside the C library and calls
+//! in static programs are not served.
 //!
 //! Three variables are read, once, by the library's constructor:
 //! - `CARRYLINE_PRELOAD=zero,copy`: the families to serve; both when it is not set. The functions of another family
@@ -16,21 +16,20 @@
 //!
 //! A fourth, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real`
 //! (the crate `carryline-served`). Without it nothing is counted and counting costs nothing.
-//!
-//! A variable with a word that names nothing has no effect, and a message on standard error says so: the program is
-//! somebody else's, and is never ended for it. `carryline real` refuses such words before it starts a program, and takes no
-//! result from one with such a message. Programs that run with raised privileges (`AT_SECURE`) get the defaults whatever the
-//! environment says.
+//! A variable with an unknown name is ignored, and a message on standard error says so: the interposer never ends the
+//! program. `carryline real` rejects such names before it starts a program, and discards the results of one with such
+//! a message. Programs that run with elevated privileges (`AT_SECURE`) get the defaults whatever the environment
+//! says.
 //!
 //! **Every copy is safe with overlap.** glibc's `memcpy` on x86-64 is its `memmove`, and programs have come to rely
-//! on it (the Flash player was the famous one); two comparisons per call are what not breaking them costs.
+//! on it (the Flash player was the famous one); not breaking them costs two comparisons per call.
 //!
 //! **Before the constructor has run** (constructors of other libraries, resolvers of indirect functions while the
 //! dynamic linker still relocates) calls are served by plain code that reads no relocated data: `table`. No function
-//! allocates, takes a lock, uses thread-local storage or asks the dynamic linker, so they work in signal handlers,
+//! allocates, takes a lock, uses thread-local storage or calls the dynamic linker, so they work in signal handlers,
 //! threads and the child of a `vfork`.
 #![cfg_attr(target_os = "linux", no_std)]
-// LLVM knows what memcpy does and would make calls of it out of the loops that are to be it.
+// LLVM recognises memcpy, and would turn the loops that implement it into calls to it.
 #![no_builtins]
 
 #[cfg(target_os = "linux")]

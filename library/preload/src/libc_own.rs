@@ -1,6 +1,5 @@
 //! The C library's own functions, for families that are not served.
-//!
-//! The constructor asks the dynamic linker for them, once; the functions only follow a pointer.
+//! The constructor looks them up once through the dynamic linker; the functions only follow a pointer.
 
 use carryline_variants::Family;
 use core::ffi::{CStr, c_int, c_void};

@@ -23,7 +23,7 @@ pub struct Class {
     pub bytes: u64,
 }
 
-/// The bytes are no page of this version.
+/// The bytes are not a page of this version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unreadable;
 

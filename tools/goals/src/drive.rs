@@ -78,7 +78,7 @@ fn seconds_for(cells: &Cells, size: &str) -> f64 {
 #[must_use]
 pub fn seconds(cells: &Cells) -> f64 {
     let situations: f64 = cells.sizes.iter().map(|size| seconds_for(cells, size)).sum();
-    // The proof at the beginning and a sample of it in every replicate, for all that are timed.
+    // Verification at the beginning and a sample of it in every replicate, for all that are timed.
     let proof = |family: &Family| match (family, cells.variants.is_empty()) {
         (_, false) => 1.5,
         (Family::Zero | Family::Copy, true) => 5.0,
@@ -117,7 +117,7 @@ pub fn arguments(cells: &Cells, budget: Duration, db: &Path) -> Vec<OsString> {
     words
 }
 
-/// Builds the release command with all the peers that can be had: its path, wherever cargo is set up to put it.
+/// Builds the release command with all available peers; returns its path, wherever cargo puts it.
 ///
 /// # Errors
 /// A build that fails; cargo has said why on standard error.

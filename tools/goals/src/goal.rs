@@ -145,12 +145,12 @@ pub enum Against {
     BestOf(&'static [&'static str]),
     /// This variant of another family, in the same run and under the same condition.
     Elsewhere(Family, &'static str),
-    /// The C library's memcpy, and then the fastest checksum that is not ours, whoever's technique it is: the times
-    /// of the two added up.
+    /// The C library's memcpy, and then the fastest checksum that is not ours, of any origin: the times of the two
+    /// added up.
     TwoPasses,
     /// What the machine allows: a share of its load or store limit.
     Limit,
-    /// The null call and so many hundredths of a tick.
+    /// The null call plus the given hundredths of a tick.
     Null(u32),
     /// The same variant at the other offsets of the cells ([`Cells::also_at`]), and so many hundredths of a tick.
     OursAt(u32),
@@ -212,7 +212,7 @@ impl Goal {
         }
     }
 
-    /// The same for another variant of ours.
+    /// The same for another variant of this project.
     #[must_use]
     pub fn ours(mut self, variant: &'static str) -> Goal {
         self.ours = variant;
@@ -239,7 +239,7 @@ impl Goal {
         !matches!(self.against, Against::Limit | Against::Null(_) | Against::OursAt(_))
     }
 
-    /// True if a tie at the bar is all that was asked for.
+    /// True if a tie at the bar is all that was requested.
     #[must_use]
     pub fn is_reached_by_a_tie(&self) -> bool {
         self.want <= 1.0 && self.against != Against::Limit

@@ -76,7 +76,7 @@ mod tests {
                 Against::Limit => assert!(goal.want < 1.0, "{}: no share", goal.id),
                 Against::BestPeer | Against::Null(_) | Against::OursAt(_) | Against::TwoPasses => {}
             }
-            // Other projects' libraries are no part of this build.
+            // Other projects' libraries are not part of this build.
             let peers = ["stringzilla", "etherparse", "s2n_quic"];
             let mut own = goal.cells.variants.iter().filter(|name| !peers.contains(&name.as_str()));
             let checked = own.all(|name| goal.cells.families.iter().any(|family| known(*family, name)));

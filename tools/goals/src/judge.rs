@@ -188,7 +188,7 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
             (format!("null + {allowance}"), ticks, ratio)
         }
         Against::OursAt(hundredths) => {
-            let offsets = goal.cells.also_at.ok_or("no other offsets are asked for")?;
+            let offsets = goal.cells.also_at.ok_or("no other offsets are requested")?;
             let mut there = goal.cells.clone();
             there.also_at = Some(std::mem::replace(&mut there.condition.offsets, offsets));
             let found = stored.find(family, size, &there);

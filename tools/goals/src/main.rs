@@ -65,7 +65,7 @@ struct Run {
     /// Time for everything that is measured of a tier, 60s or 5m [default: as much as the cells need].
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
-    /// The command to measure with, in place of a fresh release build.
+    /// The command to measure with, instead of a fresh release build.
     #[arg(long, value_name = "PATH")]
     carryline: Option<PathBuf>,
     /// Print what would be run, and stop.
@@ -115,12 +115,12 @@ fn unusable(argument: &str, error: &dyn std::fmt::Display) -> ! {
     std::process::exit(2)
 }
 
-/// The goals of a tier that were asked for.
+/// The goals of a tier that were requested.
 fn selected(which: &Which, tier: Tier) -> Vec<Goal> {
     goals::only(&which.only, tier).unwrap_or_else(|error| unusable("--only", &error))
 }
 
-/// The tier asked for, or else all.
+/// The tier requested, or else all.
 fn tiers(which: &Which) -> Vec<Tier> {
     which.tier.map_or_else(|| Tier::ALL.to_vec(), |tier| vec![tier])
 }

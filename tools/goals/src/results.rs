@@ -172,13 +172,13 @@ pub struct CellResult {
     pub order: Order,
 }
 
-/// How our time stands to the opponent's.
+/// The relation of our time to the opponent's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Ours is lower, beyond interval and noise floor.
     Faster,
-    /// They cannot be told apart.
+    /// They cannot be distinguished.
     Tie,
     /// Ours is higher.
     Slower,

@@ -51,7 +51,7 @@ fn of_kind(results: &Results, kind: Kind) -> impl Iterator<Item = &GoalResult> {
     results.goals.iter().filter(move |goal| goal.kind == kind && goal.count.cells > 0)
 }
 
-/// How a family stands to what users have without us, each cell counted once, against the strongest opponent.
+/// A family compared with what users have without us, each cell counted once, against the strongest opponent.
 fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<String> {
     let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
     for goal in of_kind(results, Kind::Others).filter(|goal| goal.family == family) {

@@ -83,7 +83,7 @@ pub struct StoredSituation {
 pub struct Stored {
     /// The runs that something is taken from, latest first.
     pub runs: Vec<StoredRun>,
-    /// The situations; those of a run stand together, in the order of its plan.
+    /// The situations; those of a run are adjacent, in the order of its plan.
     pub situations: Vec<StoredSituation>,
 }
 
@@ -103,7 +103,7 @@ impl Stored {
     /// passed over.
     ///
     /// # Errors
-    /// A file that is not there, is no database of carryline's, or holds no finished run.
+    /// If the file does not exist, is not a database of carryline, or holds no finished run.
     pub fn load(path: &Path) -> anyhow::Result<Vec<Group>> {
         if !path.exists() {
             bail!("{}: no such file; 'cargo xtask benchmarks run' makes it", path.display());

@@ -1,4 +1,4 @@
-//! Tiers: what the widest registers are that a machine lets the library use. Each has goals of its own.
+//! Tiers: the widest registers that a machine lets the library use. Each has its own goals.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -121,7 +121,7 @@ impl Measured {
     }
 }
 
-/// The tiers to measure on a machine of tier `here`: the one asked for, or else its own, and on an AVX-512 machine the
+/// The tiers to measure on a machine of tier `here`: the one requested, or else its own, and on an AVX-512 machine the
 /// AVX2 tier too, for most programs run on machines that have no more. What is masked already stays masked.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! The benchmarks program, built and run. It is a crate of its own because it reads databases: whoever installs the C
-//! library builds xtask, and should not have to build that.
+//! The benchmarks program, built and run. It is a separate crate because it reads databases: installing the C library
+//! builds xtask, and should not have to build that.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,6 +1,6 @@
-//! Checks that take longer than whoever waits for `cargo test` should have to: the fuzzing targets for minutes instead of
-//! seconds, and every test that is marked `#[ignore = "deep: ..."]`, in a module named `deep`. What there is to build is
-//! built before the time begins to count.
+//! Checks that take too long for `cargo test`: the fuzzing targets for minutes instead of seconds, and every test
+//! that is marked `#[ignore = "deep: ..."]`, in a module named `deep`. What there is to build is built before the
+//! time begins to count.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long it looks for faults if nothing else is asked for.
+/// How long it looks for faults if nothing else is requested.
 pub const DEFAULT: Duration = Duration::from_secs(900);
 
-/// The fuzzing targets share a third of the time; there are so many.
+/// The number of fuzzing targets, which share a third of the time.
 const TARGETS: u32 = 5;
 
 const FUZZ: [&str; 5] = ["run", "--quiet", "--release", "--package", "carryline-fuzz"];

@@ -11,7 +11,7 @@ use std::{fs, io};
 pub struct Install {
     /// The folder it will be used from, an absolute path.
     pub prefix: PathBuf,
-    /// A folder that stands for the root while installing, an absolute path.
+    /// A folder that replaces the root during installation, an absolute path.
     pub destdir: Option<PathBuf>,
 }
 

@@ -37,7 +37,7 @@ deep runs what takes too long for `cargo test`: fuzzing, and the tests marked as
   --seconds N     for about so long, building not counted [default: 900]
 ";
 
-/// What the command line asks for.
+/// The command line's request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Job {
     /// Print [`HELP`].

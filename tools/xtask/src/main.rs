@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use xtask::{HELP, Job};
 
 fn main() -> ExitCode {
-    // A word that is not Unicode is no word of ours; the message shows it as far as it can be shown.
+    // A word that is not Unicode is not a valid argument; the message shows it as well as possible.
     let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     match xtask::parse(arguments) {
         Ok(Job::Help) => {

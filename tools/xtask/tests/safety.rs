@@ -35,7 +35,7 @@ fn declares_unsafe_function(line: &str) -> bool {
     names("unsafe fn ") || names("unsafe extern \"C\" fn ")
 }
 
-/// True for a method of a trait's implementation: the trait says what it asks.
+/// True for a method of a trait's implementation: the trait documents its requirements.
 fn implements_a_trait(lines: &[&str], at: usize) -> bool {
     let around =
         lines[..at].iter().rev().find(|line| !line.trim().is_empty() && indent(line) < indent(lines[at]));

@@ -50,7 +50,7 @@ pub(super) enum Closer {
     Vector,
     /// `kmovq`, either way.
     Mask,
-    /// A plain store of so many bits from a general register.
+    /// A plain store of the given number of bits from a general register.
     Store(u16),
     /// The same from a vector register.
     VectorStore(u16),
@@ -154,7 +154,7 @@ fn elsewhere(mut instruction: Instruction) -> Instruction {
     instruction
 }
 
-/// The plain load of so many bits into a whole general register.
+/// The plain load of the given number of bits into a whole general register.
 pub(super) fn load(to: Register, bits: u16) -> Option<Instruction> {
     let low = Register::EAX + to.number() as u32;
     let (code, to) = match bits {
@@ -167,7 +167,7 @@ pub(super) fn load(to: Register, bits: u16) -> Option<Instruction> {
     Instruction::with2(code, to, buffer()).ok()
 }
 
-/// The plain store of so many bits of a general register.
+/// The plain store of the given number of bits of a general register.
 pub(super) fn store(from: Register, bits: u16) -> Option<Instruction> {
     let number = from.number() as u32;
     let low = if number < 4 { Register::AL + number } else { Register::SPL + (number - 4) };

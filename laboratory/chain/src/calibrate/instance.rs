@@ -119,7 +119,7 @@ fn again(instruction: &Instruction) -> Option<Instruction> {
     (!decoded.is_invalid() && decoded.len() == bytes.len()).then_some(decoded)
 }
 
-/// The part of a full register that such an operand is; `None` if it is no register.
+/// The part of a full register that such an operand is; `None` if it is not a register.
 fn register(operand: Operand, full: Register) -> Option<Register> {
     let number = full.number() as u32;
     Some(match operand {

@@ -8,8 +8,8 @@ use crate::table::HighBytes;
 use iced_x86::Register;
 use std::collections::BTreeSet;
 
-/// Every key of a function's instructions, but for those that nobody asks for: idioms, eliminated moves, instructions whose
-/// time is not modelled or that do no work (`vzeroupper`), and what only moves the stack pointer.
+/// Every key of a function's instructions, except unused ones: idioms, eliminated moves, instructions whose time is
+/// not modelled or that do no work (`vzeroupper`), and what only moves the stack pointer.
 #[must_use]
 pub fn of_function(function: &Function, high_bytes: HighBytes) -> BTreeSet<Key> {
     let mut reader = Reader::new(high_bytes);

@@ -26,7 +26,7 @@ impl Mapping {
         let mapping = Mapping { start, len };
         // SAFETY: the mapping is writable, at least as long as the code, and new, so the two do not overlap.
         unsafe { start.copy_from_nonoverlapping(NonNull::from(code).cast(), code.len()) };
-        // SAFETY: the whole of the mapping just made, which nobody else knows; nothing writes to it from here on.
+        // SAFETY: the whole of the mapping just made, which nothing else knows; nothing writes to it from here on.
         unsafe { mprotect(start.as_ptr().cast::<c_void>(), len, MprotectFlags::READ | MprotectFlags::EXEC) }?;
         Ok(mapping)
     }

@@ -82,7 +82,7 @@ impl Calibration {
 
     /// The checks that failed, in words; then no figure is to be trusted.
     #[must_use]
-    pub fn doubts(&self) -> Vec<String> {
+    pub fn problems(&self) -> Vec<String> {
         let far = self.checks.iter().filter(|(_, cycles)| (cycles - 1.0).abs() > BEARABLE);
         far.map(|(name, cycles)| format!("a chain of '{name}' takes {cycles:.3} cycles a link, not 1.00"))
             .collect()

@@ -9,7 +9,8 @@ use super::units::{self, Unit};
 use iced_x86::code_asm::{CodeAssembler, qword_ptr, registers::*};
 use iced_x86::{Code, IcedError, Instruction, Mnemonic, Register};
 
-/// Links in a turn of the loop: many, lest the loop's own branch matters; even, for those that take turns.
+/// Links per iteration of the loop: many, so that the loop's own branch does not matter; even, for those that
+/// alternate.
 pub(super) const LINKS: usize = 32;
 
 /// What of the machine the beginning and the end of a program use.

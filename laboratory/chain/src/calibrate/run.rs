@@ -18,7 +18,7 @@ type Chain = unsafe extern "sysv64" fn(buffer: *mut Buffer, turns: u64) -> u64;
 #[repr(C, align(4096))]
 pub(super) struct Buffer([u8; 4096]);
 
-/// A batch takes so many core cycles, roughly.
+/// Approximate core cycles per batch.
 const BATCH_CYCLES: f64 = 6_000.0;
 const ROUNDS: usize = 41;
 /// So near to a whole number a median is taken for it, or within a hundredth.
@@ -198,7 +198,7 @@ impl<'a> Bench<'a> {
         Bench { mapping, clock, buffer: Box::new(Buffer([0; 4096])), ticks_per_cycle: 0.6 }
     }
 
-    /// Runs the chain at an offset so many turns and returns its result.
+    /// Runs the chain at an offset for the given number of iterations and returns its result.
     pub fn call(&mut self, offset: usize, turns: u64) -> u64 {
         // SAFETY: at the offset begins a function that `program::assemble` made, whole, in memory that is executable and
         // lives as long as the borrow. It follows the System V convention: it saves the registers that belong to its
@@ -217,7 +217,7 @@ impl<'a> Bench<'a> {
         self.call(offset, turns)
     }
 
-    /// Ticks of so many turns.
+    /// Ticks of the given number of iterations.
     fn ticks(&mut self, offset: usize, turns: u64) -> f64 {
         let begin = (self.clock.start)();
         self.call(offset, turns);

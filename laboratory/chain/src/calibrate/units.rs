@@ -18,7 +18,7 @@ const OTHER: Register = Register::RBP;
 /// Vector register between general ones and wide memory.
 const CARRIER: Register = Register::ZMM3;
 const BYSTANDERS: [Register; 4] = [Register::RSI, Register::RDI, Register::R8, Register::R9];
-/// For forms with `ah` and its like, which cannot stand beside the newer registers.
+/// For forms with `ah` and its like, which cannot be used together with the newer registers.
 const OLD_BYSTANDERS: [Register; 4] = [Register::RAX, Register::RDX, Register::RCX, Register::RAX];
 /// What no instruction under test may write.
 const RESERVED: [Register; 8] = [

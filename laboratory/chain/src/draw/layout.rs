@@ -1,6 +1,6 @@
 //! Where boxes and arrows go.
 //!
-//! Layers come from the arrows: everything as late as what waits for it allows, so that a load stands beside its
+//! Layers come from the arrows: everything as late as what waits for it allows, so that a load is next to its
 //! use. Arrows over several layers get a vertex of no width in each layer between, so that they are led around
 //! boxes and not through them. The order within layers and the places across come from Sugiyama's algorithm (the
 //! `rust-sugiyama` crate).

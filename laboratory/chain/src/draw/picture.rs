@@ -168,7 +168,7 @@ fn reaching(graph: &Graph, ends: impl Iterator<Item = VertexId>) -> Vec<bool> {
     wanted
 }
 
-/// Where the stack lies is no part of a computation.
+/// Where the stack lies is not part of a computation.
 fn is_stack_pointer(edge: &Edge) -> bool {
     edge.via == Via::Location(Location::RSP)
 }

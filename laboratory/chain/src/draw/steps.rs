@@ -21,7 +21,7 @@ pub(crate) fn group(picture: &mut Picture, function: &Function, effects: &[Effec
     let mut parent: Vec<usize> = (0..picture.nodes.len()).collect();
     let is_flag = |label: &String| label == "CF" || label == "OF";
     for arrow in picture.arrows.iter().filter(|arrow| !arrow.is_carried) {
-        // A flag cleared by an idiom begins a chain, but is no part of it.
+        // A flag cleared by an idiom begins a chain, but is not part of it.
         let is_cleared = instructions[arrow.from].is_some_and(|index| effects[index].is_idiom);
         if takes_carry(arrow.to) && !is_cleared && arrow.labels.iter().any(is_flag) {
             let (a, b) = (root(&parent, arrow.from), root(&parent, arrow.to));
@@ -72,7 +72,7 @@ fn root(parent: &[usize], mut node: usize) -> usize {
     node
 }
 
-/// Boxes outside every chain that nothing but this one waits for, directly or by way of each other.
+/// Boxes outside every chain that nothing but this one waits for, directly or through each other.
 fn feeding(picture: &Picture, chain: &[usize], parent: &[usize]) -> Vec<usize> {
     let alone = |node: usize| {
         picture.nodes[node].kind == Kind::Instruction

@@ -59,7 +59,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// The latencies of the microarchitecture asked for, or of this machine's.
+/// The latencies of the microarchitecture requested, or of this machine's.
 ///
 /// [`calibration::overlay`] lays measured ones over them.
 fn latencies(args: &Critical, here: &Here) -> Result<Latencies, Failure> {
@@ -100,7 +100,7 @@ fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>
     }
 }
 
-/// Writes the drawings that were asked for; one file for each routine, where there are several.
+/// Writes the drawings that were requested; one file for each routine, where there are several.
 fn draw_all(args: &Critical, predictions: &[Prediction], common: &Common) -> Result<(), Failure> {
     if args.svg.is_none() && args.dot.is_none() {
         return Ok(());

@@ -53,7 +53,9 @@ fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Fai
     let result = match store.load_run(id) {
         Err(StoreError::Unfinished { .. }) => {
             output::note(
-                &format!("run {id} was killed or is still running; these are the results of its finished rounds"),
+                &format!(
+                    "run {id} was killed or is still running; these are the results of its finished rounds"
+                ),
                 common,
             );
             from_rounds(store, id)?

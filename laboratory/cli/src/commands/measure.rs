@@ -1,4 +1,4 @@
-//! `carryline measure`: a matrix of the user's own.
+//! `carryline measure`: a user-defined matrix.
 
 use super::run::{conclude, read_sizes};
 use crate::cli::{Common, Measure};

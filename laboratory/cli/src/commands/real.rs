@@ -163,7 +163,7 @@ fn figures(figures: &[Figure]) -> Table {
     table
 }
 
-/// What the figures come to, in a sentence.
+/// A summary of the figures in one sentence.
 fn conclusion(work: &RealWork) -> String {
     let real = work.figures.iter().find(|figure| figure.metric == Metric::RealS);
     let Some((figure, ratio, floor)) = real.and_then(|f| Some((f, f.ratio?, f.floor?))) else {
@@ -191,7 +191,7 @@ fn conclusion(work: &RealWork) -> String {
     }
 }
 
-/// What the outputs come to.
+/// A summary of the outputs.
 fn agreement(work: &RealWork) -> String {
     let Some(disagreement) = &work.disagreement else {
         return format!("All runs agree in standard output and end with {}.", work.exit_status);

@@ -1,4 +1,4 @@
-//! `carryline reproduce`: the seeds' experiments, each with its verdicts.
+//! `carryline reproduce`: the source documents' experiments, each with its verdicts.
 
 use super::measure::read_segments;
 use crate::cli::{Common, Format, Reproduce};
@@ -67,7 +67,10 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
     let status = print(&result, args, common)?;
     output::warn(&result.warnings, common);
     if let Some(id) = result.run_id {
-        output::note(&format!("saved as run {id}; 'carryline reproduce --from {id}' prints it again"), common);
+        output::note(
+            &format!("saved as run {id}; 'carryline reproduce --from {id}' prints it again"),
+            common,
+        );
     }
     Ok(if interrupt::requested() { status::INTERRUPTED } else { status })
 }

@@ -26,7 +26,7 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             common,
         );
     }
-    // Paths in a home folder are not stored, lest a name be.
+    // Paths in a home folder are not stored, because they contain a user's name.
     if let Some(word) = words.iter().find(|word| word.contains("~/") || word.contains("/home/*")) {
         return Err(usage(format!(
             "run {} names '{word}', which is not stored in full; repeat it manually: {} --seed {}",
@@ -35,7 +35,7 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             header.seed
         )));
     }
-    // The last of two equal options counts; what stands behind '--' is no option.
+    // The last of two equal options counts; what stands behind '--' is not an option.
     let mut options = vec!["--seed".to_owned(), header.seed.to_string()];
     if let Some(db) = &common.db {
         options.extend(["--db".to_owned(), db.display().to_string()]);

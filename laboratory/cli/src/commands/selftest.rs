@@ -1,5 +1,5 @@
 //! `carryline selftest`: the measuring, measured. A variant against itself must tie; a slowdown of about 5 % that was
-//! planted must be seen. Both rates are what anybody's trust in a ranking rests on.
+//! planted must be seen. Trust in a ranking rests on both rates.
 
 use crate::cli::{Common, Format, Selftest};
 use crate::{output, prepared};

@@ -16,11 +16,11 @@ use carryline_report::units::Unit;
 use carryline_variants::Family;
 use std::time::Duration;
 
-/// Time for proof and measurement: the whole tour then takes about 20 seconds.
+/// Time for verification and measurement: the whole tour then takes about 20 seconds.
 const BUDGET: Duration = Duration::from_secs(19);
 const REPLICATES: u32 = 4;
 
-/// Shows the machine, the proof, three rankings, and where to go from there.
+/// Shows the machine, verification, three rankings, and where to go from there.
 pub fn run(common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let families = Family::ALL.to_vec();
@@ -86,8 +86,10 @@ fn introduction(here: &Here, subjects: usize) -> String {
 fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
     let proved = finished.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Proved(_))).count();
-    let mut text =
-        format!("Verification: {proved} of {} variants are correct on every input tried", finished.proofs.len());
+    let mut text = format!(
+        "Verification: {proved} of {} variants are correct on every input tried",
+        finished.proofs.len()
+    );
     let others: Vec<String> = finished
         .proofs
         .iter()

@@ -1,4 +1,4 @@
-//! `carryline verify`: prove variants right, or show the smallest input that proves them wrong.
+//! `carryline verify`: verify variants, or show the smallest input for which they fail.
 
 use crate::cli::{Common, Format, Verify};
 use crate::output;
@@ -12,10 +12,10 @@ use carryline_verification::subject::SubjectId;
 use carryline_verification::{Counterexample, ProofSummary};
 use std::time::Duration;
 
-/// What the proof of one subject takes, roughly, with all CPUs at work.
+/// What verification of one subject takes, roughly, with all CPUs at work.
 const EACH: Duration = Duration::from_millis(500);
 
-/// Proves what was asked for.
+/// Verifies what was requested.
 pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let families = select::families(&args.family)?;
     let supervisor = session::supervisor(args.patience)?;
@@ -47,7 +47,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// A proof as a line of the list.
+/// A verification as a line of the list.
 fn line(proof: &Proof) -> ProofLine {
     let known_bad = is_known_bad(proof);
     let (verdict, good, detail, found) = match &proof.verdict {
@@ -64,7 +64,7 @@ fn line(proof: &Proof) -> ProofLine {
         Verdict::Crashed(found) => ("crashed", false, None, Some(found)),
         Verdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
         Verdict::Unsupported(reason) => ("unsupported", true, Some(reason.clone()), None),
-        Verdict::NotProved(reason) => ("not proved", false, Some(reason.clone()), None),
+        Verdict::NotProved(reason) => ("not verified", false, Some(reason.clone()), None),
     };
     ProofLine {
         variant: proof.subject.name.clone(),
@@ -76,7 +76,7 @@ fn line(proof: &Proof) -> ProofLine {
     }
 }
 
-/// What a proof did, in words.
+/// What a verification did, in words.
 fn covered(summary: &ProofSummary) -> String {
     let calls = format!("{} calls in {} ms", summary.calls, summary.elapsed_ns / 1_000_000);
     std::iter::once(calls).chain(summary.notes.iter().cloned()).collect::<Vec<_>>().join("; ")
@@ -95,7 +95,7 @@ fn counterexample(found: &Counterexample) -> listing::Counterexample {
     }
 }
 
-/// A failed proof in one sentence.
+/// A failed verification in one sentence.
 pub fn sentence(proof: &Proof) -> String {
     let line = line(proof);
     let found = line.counterexample.map(|found| found.sentence);

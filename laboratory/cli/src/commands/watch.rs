@@ -17,7 +17,7 @@ use carryline_report::units::Factors;
 use carryline_results::Warning;
 use carryline_variants::Family;
 
-/// Shows the screen, or prints blocks where there is no terminal.
+/// Shows the screen, or prints blocks without a terminal.
 pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;

@@ -25,7 +25,7 @@ pub enum NoResult {
     /// It did not end.
     #[error("it did not end within {} s", .0.as_secs())]
     TimedOut(Duration),
-    /// The user does not want to wait.
+    /// The user has interrupted.
     #[error("interrupted")]
     Interrupted,
 }

@@ -40,7 +40,7 @@ pub struct Timing<'a> {
     pub seed: u64,
     /// A folder for sources and objects.
     pub folder: &'a Path,
-    /// True once the user does not want to wait any longer.
+    /// True once the user has interrupted.
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Told what is going on.
     pub progress: &'a dyn Fn(&str),

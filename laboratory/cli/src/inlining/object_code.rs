@@ -55,7 +55,7 @@ struct Section<'a> {
 /// How every function whose name begins with `prefix` was compiled.
 ///
 /// # Errors
-/// When the file is no x86 object, or its code cannot be what was asked for.
+/// When the file is not an x86 object, or its code cannot be what was requested.
 pub fn read(file: &[u8], prefix: &str) -> Result<BTreeMap<String, How>, ObjectError> {
     let file = object::File::parse(file)?;
     let bitness = match file.architecture() {

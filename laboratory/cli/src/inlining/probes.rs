@@ -71,7 +71,7 @@ const RUST_FLAGS: [&str; 6] = [
 ];
 
 impl Language {
-    /// The routines asked for.
+    /// The routines requested.
     pub const fn functions(self) -> &'static [Function] {
         match self {
             Language::C => &C,

@@ -26,7 +26,7 @@ pub struct Question<'a> {
     pub refresh: bool,
     /// A folder for sources and objects.
     pub folder: &'a Path,
-    /// True once the user does not want to wait any longer.
+    /// True once the user has interrupted.
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Told what is going on: a step and how many of how many are done.
     pub progress: &'a (dyn Fn(&str, usize, usize) + Sync),

@@ -18,7 +18,7 @@ pub struct Ladder<T> {
 }
 
 impl<T: Clone + PartialEq> Ladder<T> {
-    /// Those asked for, then the usual ones; the first is chosen. `None` if there is none.
+    /// Those requested, then the usual ones; the first is chosen. `None` if there is none.
     pub fn new(asked: Vec<T>, usual: Vec<T>) -> Option<Ladder<T>> {
         let mut entries = asked;
         for entry in usual {
@@ -34,7 +34,7 @@ impl<T: Clone + PartialEq> Ladder<T> {
         &self.entries[self.at]
     }
 
-    /// Chooses another, around the end; false if there is no other.
+    /// Chooses another, wrapping around; false if there is no other.
     pub fn step(&mut self, by: isize) -> bool {
         let before = self.at;
         self.at = (self.at as isize + by).rem_euclid(self.entries.len() as isize) as usize;
@@ -55,13 +55,13 @@ pub struct Choice {
     pub cache: Ladder<Cache>,
 }
 
-/// Pairs of addresses: even and odd, both again within a line, at a line's end, and drawn anew for every call.
+/// Pairs of addresses: even and odd, both again within a line, at a line's end, and drawn for every call.
 pub fn usual_offsets() -> Vec<Vec<Offsets>> {
     let at = |offset| Offsets::Fixed { dst: offset, src: offset };
     vec![vec![at(0), at(1)], vec![at(6), at(13)], vec![at(62), at(63)], vec![Offsets::Random, Offsets::Alias]]
 }
 
-/// Every way of being hot or cold, as far as this architecture can make it so.
+/// Every cache state that this architecture can prepare.
 pub fn usual_caches() -> Vec<Cache> {
     let mut caches = vec![Cache::HOT];
     if cfg!(target_arch = "x86_64") {

@@ -49,7 +49,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Adds a round's sample; what is no number is left out.
+    /// Adds a round's sample; what is not a number is left out.
     pub fn add(&mut self, sample: f64) {
         if sample.is_finite() {
             self.pending.push(sample);

@@ -2,7 +2,7 @@
 //! and kept in the store as those of every run.
 //!
 //! A replicate is a worker process that goes through all columns, or two (see [`carryline_engine::thresholds`]). A pause ends the one that is under way; its rounds
-//! count. What a worker is lost in takes no further part, as in every run, until the screen begins anew.
+//! count. What a worker is lost in takes no further part, as in every run, until the screen starts again.
 
 use crate::prepared::Prepared;
 use carryline_engine::failure::Failure;
@@ -61,7 +61,7 @@ pub enum Event {
     Replicate {
         /// Column, place, and why there are no figures.
         lost: Vec<(usize, usize, String)>,
-        /// What ticks are worth, as far as is known.
+        /// The units of a tick, where known.
         factors: Factors,
         /// Whether it went through all columns.
         whole: bool,

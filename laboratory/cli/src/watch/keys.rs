@@ -50,7 +50,7 @@ pub enum Action {
     Back,
     /// Quit.
     Quit,
-    /// Stop at once.
+    /// Stop immediately.
     Interrupt,
 }
 

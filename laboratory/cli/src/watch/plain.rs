@@ -1,4 +1,4 @@
-//! What is printed where there is no terminal: a block of lines each time, to be read or cut by other programs.
+//! What is printed without a terminal: a block of lines each time, to be read or cut by other programs.
 
 use super::state::{Sort, State};
 use carryline_report::table::{Emphasis, Kind, Style, Table};

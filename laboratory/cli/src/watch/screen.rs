@@ -16,7 +16,7 @@ use ratatui::text::{Line, Span};
 const FIGURE: (usize, usize) = (9, 13);
 /// Columns that a name takes, at least.
 const NAME: usize = 16;
-/// Lines that are no rows of variants: title, doing, two of header; null, noise, remark, keys.
+/// Lines that are not rows of variants: title, doing, two of header; null, noise, remark, keys.
 const OTHER_LINES: usize = 8;
 
 /// How wide the parts of a row are.

@@ -32,9 +32,10 @@ use std::time::{Duration, Instant};
 pub const BUDGET: Duration = Duration::from_secs(20);
 /// How often the figures are drawn.
 const REDRAW: Duration = Duration::from_secs(1);
-/// How often events are looked at.
+/// How often events are polled.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long keys must have rested before something else is measured: nobody wants all that he only passes by.
+/// How long no key must have been pressed before something else is measured, so that intermediate choices are
+/// skipped.
 const QUIET: Duration = Duration::from_millis(400);
 
 /// What stays the same while one watches.
@@ -59,7 +60,7 @@ struct Running<'scope> {
     _ends: EndsWith,
 }
 
-/// Ends the measurement when it is dropped: nobody is left to show it to, as where the terminal has gone.
+/// Ends the measurement when it is dropped, such as when the terminal has gone.
 struct EndsWith(Arc<Control>);
 
 impl Drop for EndsWith {
@@ -118,7 +119,7 @@ impl Watching<'_> {
                 screen,
                 blocks: !live && !json,
                 running: None,
-                // The first measurement begins at once.
+                // The first measurement begins immediately.
                 due: Some(now),
                 last: None,
                 begin: now,
@@ -135,7 +136,7 @@ impl Watching<'_> {
         })
     }
 
-    /// Whether everything asked for is there.
+    /// Whether everything requested is there.
     fn is_over(&self, state: &State, elapsed: Duration) -> bool {
         let rounds = self.args.rounds.is_some_and(|rounds| state.live.least_rounds() >= rounds);
         let replicates = self.args.effort.replicates.is_some_and(|wanted| state.live.replicates >= wanted);

@@ -33,7 +33,7 @@ pub struct State {
     pub factors: Factors,
     /// Rows that are above the screen.
     pub scroll: usize,
-    /// Whether the keys are shown in place of the figures.
+    /// Whether the keys are shown instead of the figures.
     pub help: bool,
     /// Whether measuring rests.
     pub paused: bool,
@@ -108,7 +108,7 @@ impl Live {
         self.lost.entry((column, place)).or_insert_with(|| reason.to_owned());
     }
 
-    /// Rounds of the column that has the fewest, of those that have somebody to measure.
+    /// The fewest rounds of any column that has something to measure.
     pub fn least_rounds(&self) -> u64 {
         let all_lost =
             |column: usize| (0..self.names().len()).all(|place| self.lost.contains_key(&(column, place)));
@@ -129,7 +129,7 @@ pub struct Row {
     pub name: String,
     /// Its decayed figures in ticks, by column.
     pub ticks: Vec<Option<f64>>,
-    /// By column: among the fastest, as far as the noise lets one tell.
+    /// By column: among the fastest, within the noise.
     pub leads: Vec<bool>,
     /// Why it has no figures at all.
     pub reason: Option<String>,
@@ -142,7 +142,7 @@ impl State {
         self.live.settle(clock_s, self.half_life_s);
     }
 
-    /// Begins anew with these situations.
+    /// Starts again with these situations.
     pub fn restart(&mut self, situations: Vec<Situation>) {
         if let Sort::Column(column) = self.sort
             && column >= situations.len()

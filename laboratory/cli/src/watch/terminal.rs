@@ -69,7 +69,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Waits for a person, at most so long.
+    /// Waits for input, up to the given time.
     pub fn input(&self, most: Duration) -> io::Result<Input> {
         if !event::poll(most)? {
             return Ok(Input::Nothing);

@@ -33,7 +33,7 @@ impl Pty {
     pub fn new() -> Pty {
         let (mut master, mut slave) = (-1, -1);
         let size = libc::winsize { ws_row: ROWS as u16, ws_col: COLUMNS as u16, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: openpty writes two descriptors and reads the size; no name and no settings are asked for.
+        // SAFETY: openpty writes two descriptors and reads the size; no name and no settings are requested.
         let made = unsafe {
             libc::openpty(
                 &mut master,
@@ -50,7 +50,7 @@ impl Pty {
             // SAFETY: sets a flag of a descriptor that has just been made.
             assert_eq!(unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
         }
-        // SAFETY: openpty has just made both, and nobody else has them.
+        // SAFETY: openpty has just made both, and nothing else has them.
         let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         let printed = Arc::new(Mutex::new(Vec::new()));
         // So that the thread below can be told to let go of it.

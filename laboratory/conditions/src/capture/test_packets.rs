@@ -28,7 +28,7 @@ fn parse(file: &[u8]) -> Result<Capture, CaptureError> {
     read_from(file, "test.pcap")
 }
 
-/// What a single packet on Ethernet comes to.
+/// The result for a single packet on Ethernet.
 fn verdict(packet: &[u8]) -> Result<u64, Skip> {
     let frame = frame(link::ETHERNET, Order::Little, packet);
     packet::checksummed_bytes(link::ETHERNET, &frame, frame.len() as u64)

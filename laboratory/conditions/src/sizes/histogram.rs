@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Larger files than this are no histogram.
+/// Files larger than this are not histograms.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Where in a histogram file something is wrong.
@@ -74,7 +74,7 @@ fn parse(text: &str) -> Result<Vec<(u64, f64)>, Fault> {
         return Err((Place::File, "all weights are zero".to_owned()));
     }
     if !total.is_normal() {
-        return Err((Place::File, format!("the sum of the weights, {total}, is too large")));
+        return Err((Place::File, format!("the sum of the weights, {total}, is out of range")));
     }
     Ok(weights.into_iter().filter(|(_, weight)| *weight > 0.0).collect())
 }
@@ -161,8 +161,8 @@ mod tests {
             ("1,2\nx,4", Place::Line(2), "'x' is not a number"),
             ("1,2\n-3,4", Place::Line(2), "'-3' is not a number"),
             ("1,2\n3,many", Place::Line(2), "'many' is not a weight"),
-            ("1,1e308\n2,1e308", Place::File, "add up to inf"),
-            ("1,1e-320\n2,0", Place::File, "cannot be counted"),
+            ("1,1e308\n2,1e308", Place::File, "inf, is out of range"),
+            ("1,1e-320\n2,0", Place::File, "is out of range"),
         ];
         for (text, place, reason) in cases {
             let (at, why) = parse(text).expect_err(text);

@@ -60,7 +60,7 @@ pub enum SizeError {
     UnknownSource {
         /// The item as written.
         word: String,
-        /// What stands before the colon.
+        /// What precedes the colon.
         prefix: String,
         /// The item as it may have been meant.
         nearest: Vec<String>,
@@ -70,7 +70,7 @@ pub enum SizeError {
     UnknownFleet {
         /// The item as written.
         word: String,
-        /// What stands after the colon.
+        /// What follows the colon.
         name: String,
         /// The item as it may have been meant.
         nearest: Vec<String>,

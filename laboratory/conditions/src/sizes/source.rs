@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "add up to nothing")]
+    #[should_panic(expected = "is zero or too large")]
     fn nothing_to_draw_from_is_refused() {
         let _ = SizeSource::new(&Sizes::new("none", Draw::Weighted(Vec::new())));
     }

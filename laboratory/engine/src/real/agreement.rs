@@ -40,12 +40,12 @@ pub enum Difference {
         found: Exit,
     },
     /// What they printed on standard output.
-    Output(Place),
+    Output(Mismatch),
 }
 
 /// Where two outputs part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct Mismatch {
     /// Bytes before the difference.
     pub byte: u64,
     /// Its line, from 1.
@@ -89,7 +89,7 @@ impl Outputs {
         self.error_differs
     }
 
-    fn difference(&self, name: &str) -> io::Result<Option<Place>> {
+    fn difference(&self, name: &str) -> io::Result<Option<Mismatch>> {
         first_difference(&self.first(name), &self.folder.join(name))
     }
 
@@ -102,7 +102,7 @@ impl Outputs {
 const SHOWN_BYTES: usize = 100;
 
 /// Where two files part, if they do.
-fn first_difference(expected: &Path, found: &Path) -> io::Result<Option<Place>> {
+fn first_difference(expected: &Path, found: &Path) -> io::Result<Option<Mismatch>> {
     let mut readers = [BufReader::new(File::open(expected)?), BufReader::new(File::open(found)?)];
     let (mut byte, mut line, mut line_begin) = (0_u64, 1_u64, 0_u64);
     loop {
@@ -119,7 +119,7 @@ fn first_difference(expected: &Path, found: &Path) -> io::Result<Option<Place>> 
         if parted {
             let shown_from = line_begin.max(byte.saturating_sub(SHOWN_BYTES as u64 / 2));
             let shown = |path: &Path| shown_line(path, shown_from);
-            return Ok(Some(Place { byte, line, expected: shown(expected)?, found: shown(found)? }));
+            return Ok(Some(Mismatch { byte, line, expected: shown(expected)?, found: shown(found)? }));
         }
         if ended {
             return Ok(None);
@@ -144,7 +144,7 @@ fn shown_line(path: &Path, from: u64) -> io::Result<String> {
 mod tests {
     use super::*;
 
-    fn difference(expected: &[u8], found: &[u8]) -> Option<Place> {
+    fn difference(expected: &[u8], found: &[u8]) -> Option<Mismatch> {
         let folder = tempfile::tempdir().expect("a folder");
         let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
         fs::write(&a, expected).expect("a file");
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(difference(b"", b""), None);
         assert_eq!(difference(b"same\nsame", b"same\nsame"), None);
         let place = |byte, line, expected: &str, found: &str| {
-            Some(Place { byte, line, expected: expected.to_owned(), found: found.to_owned() })
+            Some(Mismatch { byte, line, expected: expected.to_owned(), found: found.to_owned() })
         };
         assert_eq!(difference(b"one\ntwo\n", b"one\ntwi\nx"), place(6, 2, "two", "twi"));
         assert_eq!(difference(b"one\n", b"one\nmore\n"), place(4, 2, "", "more"));

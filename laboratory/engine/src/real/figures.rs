@@ -27,7 +27,7 @@ pub enum Metric {
     SystemS,
     /// Both together, which the kernel knows better than how to divide them.
     CpuS,
-    /// Bytes of memory, at most at once.
+    /// Peak memory in bytes.
     PeakMemoryBytes,
     /// Faults that needed no reading.
     MinorFaults,
@@ -96,7 +96,7 @@ pub struct Figure {
     pub ratio: Option<Ratio>,
     /// The relative difference that two runs without the interposer show.
     pub floor: Option<f64>,
-    /// `less`, `more` or `tie`: what the interposer makes of it; `None` where there is no ratio, or one round alone.
+    /// `less`, `more` or `tie`: what the interposer makes of it; `None` if there is no ratio, or one round alone.
     pub verdict: Option<&'static str>,
     /// What the figures are worked out from: without and with the interposer, by round.
     #[serde(skip)]

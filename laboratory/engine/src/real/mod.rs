@@ -4,11 +4,11 @@
 //! **The plan.** Two runs first, one of each form, that are not counted: they warm the caches of files, give the
 //! outputs that all others are compared with, and the interposed one counts calls, which the timed ones do not. Then
 //! rounds of three runs in random order: without, with, and without again. The first two are the pair whose ratio is
-//! asked for; the third makes with the first the pair of like forms whose spread is the noise floor. Every round
+//! requested; the third makes with the first the pair of like forms whose spread is the noise floor. Every round
 //! counts as a replicate, since each of its runs is a process of its own.
 //!
 //! **What is equal.** Arguments, working folder, standard input (empty), where the outputs go, and the size of the
-//! environment: the form without has the interposer's variables under names that nobody reads, as the place of the
+//! environment: the form without has the interposer's variables under names that nothing reads, as the place of the
 //! stack depends on how much lies above it.
 //!
 //! **What must be equal.** Standard output and the exit status of every run; the first difference ends the
@@ -51,7 +51,7 @@ pub struct Job {
     pub command: Vec<OsString>,
     /// Rounds.
     pub runs: u32,
-    /// The interposer and what it is told.
+    /// The interposer and its settings.
     pub interposer: Interposer,
     /// Whether standard output must be the same in all runs; exit statuses must be in any case.
     pub compare_output: bool,
@@ -148,7 +148,7 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     Ok(work)
 }
 
-/// The three runs of a round, in random order; `None` if one disagrees or the user wants to stop.
+/// The three runs of a round, in random order; `None` if one disagrees or the user has interrupted.
 fn round(
     order: &mut Xoshiro256PlusPlus,
     once: &dyn Fn(Form<'_>) -> Result<Run, Failure>,

@@ -1,4 +1,4 @@
-//! Where the interposer is, what it is told, and how a run is dressed with it.
+//! The interposer's location, its settings, and the environment of a run with it.
 
 use super::STDERR;
 use crate::failure::{Failure, usage};
@@ -20,7 +20,7 @@ const BUILT: &str = "libcarryline_preload.so";
 /// The words that may stand for a variant: the library's best, and the C library's own function.
 const BESIDE_VARIANTS: [&str; 2] = ["carryline", "libc"];
 
-/// The interposer and what it is told.
+/// The interposer and its settings.
 #[derive(Clone, Debug)]
 pub struct Interposer {
     file: PathBuf,
@@ -129,7 +129,7 @@ impl Interposer {
     }
 }
 
-/// A name of the same length that means nothing to anybody.
+/// A meaningless name of the same length.
 fn unread(name: &str) -> String {
     format!("{}_", &name[..name.len() - 1])
 }

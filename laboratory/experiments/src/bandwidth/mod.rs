@@ -27,7 +27,7 @@ pub static EXPERIMENT: Experiment = Experiment {
 /// The most that any pass moves over the bus.
 const MOST: &str = "the most on the bus";
 
-/// A buffer that no cache holds, in whole MiB, as far as the memory goes: a quarter of what is free at most.
+/// The size in whole MiB of a buffer that no cache holds, limited to a quarter of the free memory.
 pub(super) fn uncached_bytes(context: &Context<'_>) -> Result<u64, Failure> {
     let wanted = context.here.caches.too_large();
     let free = context.here.environment.memory.available_bytes / 4;

@@ -49,7 +49,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         let arena = arena.clone();
         Timed::new(pass, 1, move |times| {
             for _ in 0..times {
-                // SAFETY: bytes is a multiple of TURN within the arena, from a page boundary; nobody else has it.
+                // SAFETY: bytes is a multiple of TURN within the arena, from a page boundary; nothing else accesses it.
                 unsafe { kernel(arena.start(), bytes) };
             }
         })
@@ -141,7 +141,7 @@ mod copies {
 #[cfg(not(target_arch = "x86_64"))]
 mod copies {
     /// # Safety
-    /// `len` bytes, a multiple of 8, readable at `src` and writable at `dst`, apart and aligned.
+    /// `len` bytes, a multiple of 8, readable at `src` and writable at `dst`, not overlapping and aligned.
     pub(super) unsafe fn cached(dst: *mut u8, src: *const u8, len: usize) {
         for at in (0..len).step_by(8) {
             // SAFETY: at + 8 <= len, by the caller's contract.

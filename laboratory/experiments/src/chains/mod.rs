@@ -106,7 +106,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// One chain of the user's own.
+/// A user-defined chain.
 fn given(context: &Context<'_>, lengths: &[u32], outcome: &mut Outcome) -> Result<(), Failure> {
     let lengths: Vec<u64> = lengths.iter().copied().map(u64::from).collect();
     let bytes: u64 = lengths.iter().sum();

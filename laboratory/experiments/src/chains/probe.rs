@@ -188,7 +188,7 @@ impl Chains {
         let layout = &self.layouts[layout];
         let batch = layout.batch(&layout.calls, layout.count, self.arena.start(), placement);
         // SAFETY: every call reads its own slot of the arena, at an offset below 2^32 (chains are at most 1 GiB and a
-        // slot a line more); there are count * segments of them; the routine is proved.
+        // slot a line more); there are count * segments of them; the routine is verified.
         let ticks = unsafe { loops::time(verified, &batch) };
         (ticks as f64 - self.overhead_ticks) / layout.count as f64
     }
@@ -199,7 +199,7 @@ impl Chains {
         let mut joined = Vec::with_capacity(layout.lengths.iter().sum::<u64>() as usize);
         for call in &layout.calls[..segments] {
             let start = self.arena.start().wrapping_add(call.src as usize);
-            // SAFETY: a slot of the arena, which nobody writes.
+            // SAFETY: a slot of the arena, which nothing writes.
             joined.extend_from_slice(unsafe { std::slice::from_raw_parts(start, call.len as usize) });
         }
         let batch = layout.batch(&layout.calls[..segments], 1, self.arena.start(), 0);

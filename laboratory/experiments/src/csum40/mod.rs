@@ -3,7 +3,7 @@
 //! Its program inlines the sum into a loop that feeds each result into the next call, and prints cycles per call. Here
 //! the same loop runs again ([`probe`]), beside one whose calls are independent and one with fences; then every
 //! step is called through a pointer, as users of a dispatched library call it, in cells of the engine. The two forms
-//! that the article got wrong are proved wrong.
+//! that the article got wrong are shown to be wrong.
 
 mod claims;
 mod probe;
@@ -193,7 +193,7 @@ fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     for variant in VARIANTS {
         let mut row: Vec<Datum> = vec![variant.into()];
         for place in 0..6 {
-            // Between fences the call stands beside the sum; elsewhere it overlaps.
+            // Between fences the call adds to the sum's time; elsewhere it overlaps.
             let basis = if MODES[place / 2] == "fenced" { Basis::Net } else { Basis::Gross };
             let time = measured.time(place, variant, basis, In::Cycles);
             row.push(time.as_ref().ok().into());
@@ -209,8 +209,10 @@ fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
 /// The two forms that the article got wrong, with the input that shows it.
 fn known_bad(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut table = TableResult::new(
-        format!("Correctness of the sums, which the article did not check: over {TRIALS} random messages and seeds"),
-        &[("variant", ""), ("wrong", "share"), ("proof", ""), ("smallest input found", "")],
+        format!(
+            "Correctness of the sums, which the article did not check: over {TRIALS} random messages and seeds"
+        ),
+        &[("variant", ""), ("wrong", "share"), ("verification", ""), ("smallest input found", "")],
     );
     for (proof, share) in context
         .prove(Family::Checksum, &["odd_address_baseline", "two_streams_article"])?
@@ -230,7 +232,7 @@ fn caught(proof: &Proof) -> (&'static str, String) {
         Verdict::Wrong(found) => ("wrong, as known", found.sentence.clone()),
         Verdict::Crashed(found) | Verdict::TimedOut(found) => ("died", found.sentence.clone()),
         Verdict::Proved(_) => ("NOT caught", "marked known-bad, but no failing input was found".to_owned()),
-        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => ("not proved", reason.clone()),
+        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => ("not verified", reason.clone()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Eight kernels and an empty one, at an even and an odd address, in three loops: each sum fed into the next call
 //! (what the article's program does), the same seed every time (what its reader expects), and a fence on both
 //! sides. Series are `KERNEL, MODE, ADDRESS`; the fenced ones are less the empty kernel's of the same round, as the
-//! article's are. Every kernel is the body of a variant that is proved first.
+//! article's are. Every kernel is the body of a variant that is verified first.
 //!
 //! The facts say how often the two forms that the article got wrong are wrong, over random data and seeds.
 
@@ -150,7 +150,7 @@ mod x86 {
                             continue;
                         }
                         let batch = batch(kernel, mode, placement);
-                        // SAFETY: 40 bytes of the vector follow the pointer; the kernel's instructions were proved
+                        // SAFETY: 40 bytes of the vector follow the pointer; the kernel's instructions were verified
                         // to run here.
                         let ticks = unsafe {
                             batch(data, WARM);

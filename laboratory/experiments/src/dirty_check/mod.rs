@@ -74,7 +74,9 @@ fn break_even(found: &Probed, state: &str, seed: u64) -> Result<Figure, String> 
     })
     .filter(|_| share(&medians).is_some())
     .ok_or_else(|| match medians.first() {
-        Some(first) if *first >= 0.0 => "the check costs more than stosl at every share of dirty blocks".to_owned(),
+        Some(first) if *first >= 0.0 => {
+            "the check costs more than stosl at every share of dirty blocks".to_owned()
+        }
         _ => "the check costs less than stosl at every share of dirty blocks".to_owned(),
     })
 }
@@ -115,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_break_even_lies_where_the_costs_meet() {
-        // A look of 10 and 1 for each dirty block, against 42 whatever is dirty.
+        // A check costs 10 plus 1 for each dirty block, against a constant 42.
         let differences: Vec<f64> = DIRTY.iter().map(|dirty| 10.0 + f64::from(*dirty) - 42.0).collect();
         assert_eq!(share(&differences), Some(25.0));
         assert_eq!(share(&[1.0; DIRTY.len()]), None);

@@ -1,9 +1,9 @@
 //! Pages with a share of dirty blocks, zeroed by routines that look first and by routines that do not.
 //!
-//! A page is 128 blocks of 32 bytes. Before each sample so many of them, drawn anew, are filled with random bytes and the
-//! others are zero; then all pages are read (`hot`) or every line is flushed from all caches (`cold`), and the pages are
-//! zeroed one after the other. Series are `VARIANT, STATE, BLOCKS`, in ticks for a page. Every routine is a variant of
-//! the collection, proved first, called through a pointer.
+//! A page is 128 blocks of 32 bytes. Before each sample the given number of them, chosen at random, is filled with
+//! random bytes and the others are zero; then all pages are read (`hot`) or every line is flushed from all caches
+//! (`cold`), and the pages are zeroed one after the other. Series are `VARIANT, STATE, BLOCKS`, in ticks for a page.
+//! Every routine is a variant of the collection, verified first, called through a pointer.
 
 use crate::batches::{Batches, Timed, flush_range};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
@@ -93,7 +93,7 @@ fn series(
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     Timed::new(title, pages as u32, move |times| {
         for page in 0..times as usize % (pages + 1) {
-            // SAFETY: a page of the arena, which has at least as many; nobody else has it.
+            // SAFETY: a page of the arena, which has at least as many; nothing else accesses it.
             unsafe { routine.call(zeroed.start().wrapping_add(page * PAGE_BYTES), PAGE_BYTES) };
         }
     })

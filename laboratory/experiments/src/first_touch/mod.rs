@@ -93,14 +93,13 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         special.facts.iter().map(|facts| &facts["pages mapped that should be untouched"]).collect();
     outcome.notes.push(match strays.iter().map(|n| n.as_u64()).sum::<Option<u64>>() {
         Some(strays) => format!("Pages found mapped that should have been untouched: {strays}."),
-        None => {
-            "Whether pages were untouched cannot be checked here: /proc/self/pagemap is not readable.".to_owned()
-        }
+        None => "Whether pages were untouched cannot be checked here: /proc/self/pagemap is not readable."
+            .to_owned(),
     });
     Ok(outcome)
 }
 
-/// Faults per page of a way, without doubt where all worker processes agree.
+/// Faults per page of a method, exact if all worker processes agree.
 fn faults(special: &Probed, series: &str) -> Result<Figure, String> {
     let counted = |name: &str| -> Vec<Vec<f64>> {
         let of = |facts: &serde_json::Value| facts["faults per page"][name].as_f64();

@@ -135,7 +135,7 @@ impl FirstTouch {
     /// Makes `base` untouched, the frames of private pages left hot or cold, and notes pages that are mapped all the same.
     fn release(&mut self, base: *mut u8, left: Left) -> Result<(), Impossible> {
         let len = PAGES * self.page;
-        // SAFETY: pages of this special's own memory, whose contents nobody needs; all may be written.
+        // SAFETY: pages of this probe's own memory, whose contents are not needed; all may be written.
         unsafe {
             pages::leave(base, len, left);
             pages::give_back(base, len)
@@ -146,7 +146,7 @@ impl FirstTouch {
         Ok(())
     }
 
-    /// Ticks per page of `action`, which touches so many pages; its faults are counted.
+    /// Ticks per page of `action`, which touches `count` pages; its faults are counted.
     fn touch(&mut self, way: usize, count: usize, action: impl FnOnce()) -> f64 {
         let before = pages::minor_faults();
         let ticks = time(self.overhead_ticks, action);
@@ -231,13 +231,13 @@ impl FirstTouch {
                 let mut sum = 0.0;
                 for at in 0..PAGES {
                     let page_start = base.wrapping_add(at * page);
-                    // SAFETY: a page of the arena; the routine is proved.
+                    // SAFETY: a page of the arena; the routine is verified.
                     unsafe {
                         clear.call(page_start, page);
                         pages::leave(page_start, page, left);
                     }
                     sum += time(self.overhead_ticks, || {
-                        // SAFETY: a page of the arena; the routine is proved.
+                        // SAFETY: a page of the arena; the routine is verified.
                         unsafe { clear.call(page_start, page) };
                         drain();
                     });

@@ -204,7 +204,9 @@ fn notes(outcome: &mut Outcome, special: &Probed) {
             "In the first worker process {} pages were written first in some order: {} of them were \
              already mapped, and they took {} faults.",
             facts["first writes"],
-            facts["of pages that were mapped before"].as_u64().map_or("an unknown number".to_owned(), |n| n.to_string()),
+            facts["of pages that were mapped before"]
+                .as_u64()
+                .map_or("an unknown number".to_owned(), |n| n.to_string()),
             facts["faults"],
         ));
         match facts["frames given back, and got again"].as_array() {

@@ -191,7 +191,7 @@ impl FourNumbers {
             What::Stosl | What::Bzero => {
                 let zero = if what == What::Stosl { self.stosl } else { self.bzero };
                 time(0.0, || {
-                    // SAFETY: a whole page of this special's own, which this thread alone has; the routines are proved.
+                    // SAFETY: a whole page of this probe's own, which this thread alone has; the routines are verified.
                     unsafe { zero.call(page, ZEROED_BYTES) };
                     fence();
                 })
@@ -206,7 +206,7 @@ impl FourNumbers {
 
     /// Makes every page of the arena untouched, its frames cold.
     fn release(&mut self) -> Result<(), Impossible> {
-        // SAFETY: the arena's own pages, whose contents nobody needs.
+        // SAFETY: the arena's own pages, whose contents are not needed.
         unsafe {
             pages::leave(self.arena.start(), self.arena.len(), Left::Cold);
             pages::give_back(self.arena.start(), self.arena.len())
@@ -216,7 +216,7 @@ impl FourNumbers {
 
     /// Makes one page untouched, its frame left as said.
     fn release_one(&mut self, page: *mut u8, left: Left) -> Result<(), Impossible> {
-        // SAFETY: a page of the arena, whose contents nobody needs.
+        // SAFETY: a page of the arena, whose contents are not needed.
         unsafe {
             write(page);
             pages::leave(page, ZEROED_BYTES, left);
@@ -256,7 +256,7 @@ impl FourNumbers {
         Ok(samples)
     }
 
-    /// A state, made for every page anew.
+    /// A state, prepared again for every page.
     fn in_state(&mut self, state: &State) -> Result<f64, Impossible> {
         let mut ticks = Vec::with_capacity(PAGES_EACH);
         for at in 0..PAGES_EACH {
@@ -264,7 +264,7 @@ impl FourNumbers {
             let mut given = None;
             match state.before {
                 Before::Mapped(left) => {
-                    // The code is warm, whatever the page is.
+                    // The code is warm, whatever the state of the page.
                     self.act(state.what, page, false);
                     // SAFETY: a page of the arena, which this thread alone has.
                     unsafe { pages::leave(page, ZEROED_BYTES, Left::Hot) };

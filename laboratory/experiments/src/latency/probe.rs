@@ -1,6 +1,6 @@
 //! The latency ladder: a chain of loads, each of which gives the address of the next, through buffers of growing size.
 //!
-//! Buffers hold one pointer to a line. The order is that of a full-period linear congruence drawn anew for every
+//! Buffers hold one pointer to a line. The order is that of a full-period linear congruence drawn for every
 //! replicate: it visits every line once before it comes back, and looks random to a prefetcher, yet takes no table. A
 //! buffer is linked afresh in every round, line by line, which brings it as far into the caches as it fits; what could be
 //! in the second level is then walked once around, untimed, and the rest a little; then it is timed. Series are `PAGES, BYTES`, in ticks for a load; `PAGES, in steps of 128 bytes, BYTES` is the walk
@@ -199,7 +199,7 @@ impl Rounds for Ladder {
             let (step, order) =
                 if orderly { (STEP, Order::NEXT) } else { (LINE, Order::drawn(bytes / LINE, &mut self.rng)) };
             let base = self.buffers[buffer].1.start();
-            // SAFETY: the buffer has `bytes` bytes, a multiple of the step; &mut self, so nobody else walks there.
+            // SAFETY: the buffer has `bytes` bytes, a multiple of the step; &mut self, so nothing else walks there.
             unsafe { link(base, bytes / step, step, order) };
             status.beat();
             let once_around = (bytes / step).next_multiple_of(u64::from(TURN));
@@ -267,7 +267,7 @@ unsafe fn link(base: *mut u8, lines: u64, step: u64, order: Order) {
     }
 }
 
-/// Follows the chain for so many loads, a multiple of [`TURN`] and not 0.
+/// Follows the chain for a number of loads, a nonzero multiple of [`TURN`].
 ///
 /// # Safety
 /// `at` must hold the address of a place that holds such an address, and so on.

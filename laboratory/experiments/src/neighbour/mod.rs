@@ -40,9 +40,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         let special = context.probe("neighbour", &parameters, 0.95 / VICTIMS.len() as f64)?;
         match (&special.reason, special.facts.first()) {
             (Some(reason), None) => return Err(context.impossible(reason)),
-            (Some(reason), _) => {
-                outcome.notes.push(format!("{title}: partly measured: {reason}."))
-            }
+            (Some(reason), _) => outcome.notes.push(format!("{title}: partly measured: {reason}.")),
             (None, Some(facts)) if !said => {
                 outcome.notes.push(where_they_ran(facts));
                 said = true;

@@ -111,7 +111,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let region = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
     let cached_lines = chase::lines_within(setup.caches.l3 / 4);
     let cached = Arena::new(cached_lines * LINE, Pages::Huge).map_err(impossible)?;
-    // SAFETY: the whole of both, which nobody else has yet.
+    // SAFETY: the whole of both, which nothing else has yet.
     unsafe {
         chase::lay(region.start(), bytes / LINE, setup.status);
         chase::lay(cached.start(), cached_lines, setup.status);
@@ -201,7 +201,7 @@ fn work(shared: &Shared, own: &Arena, bytes: usize, routines: &[Option<Zeroing>;
             Some(way) => {
                 if let Some(zero) = routines[way - 1] {
                     // SAFETY: at + BLOCK <= bytes, the arena's length; the thread that made it left it to this one, and
-                    // the routine is proved.
+                    // the routine is verified.
                     unsafe { zero.call(own.start().wrapping_add(at), BLOCK) };
                     at = (at + BLOCK) % bytes;
                 }
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn the_neighbour_works_elsewhere_and_is_seen_at_it() {
         let allowed = process::allowed_cpus();
-        // In a thread of its own, for the affinity stays.
+        // In a separate thread, because the affinity persists.
         std::thread::spawn(move || {
             let status = StatusPage::create().expect("a page");
             let parameters = serde_json::json!({ "cpus": allowed });

@@ -27,13 +27,12 @@ pub static EXPERIMENT: Experiment = Experiment {
 };
 
 const PAGE_BYTES: f64 = 4096.0;
-/// What cannot be measured by a program that runs on somebody else's kernel.
+/// What a program cannot measure because it cannot change the kernel.
 const REAL_WORK: &str = "real work with another page allocator";
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let reason =
-        "this needs a build of a whole system under a kernel with another page allocator, which a program cannot change";
+    let reason = "this needs a build of a whole system under a kernel with another page allocator, which a program cannot change";
     outcome.figures.missing(REAL_WORK, reason);
     outcome.figures.missing("real work as it is", reason);
     // Two pools, one on each kind of page.

@@ -53,7 +53,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let mut random: Vec<usize> = (0..count).collect();
     shuffle(&mut rng, &mut random);
     for page in &random {
-        // SAFETY: a page of the pool, which nobody else has.
+        // SAFETY: a page of the pool, which nothing else has.
         unsafe { pool.start().add(page * PAGE).write_volatile(1) };
     }
     setup.status.beat();
@@ -129,7 +129,7 @@ fn reads(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
     Timed::new(label, AGAIN, move |times| {
         for _ in 0..times {
             for page in &order {
-                // SAFETY: a page of the pool, which nobody else has.
+                // SAFETY: a page of the pool, which nothing else has.
                 unsafe { touch(pool.start().wrapping_add(page * PAGE), PAGE, false) };
             }
         }
@@ -145,7 +145,8 @@ fn by_colour(frames: &[u64], colours: u64, most: usize, random: &[usize]) -> [Re
     }
     let one = |reason: &str| Err(reason.to_owned());
     if colours < 2 {
-        let reason = "the second-level cache's colours are unknown: the machine does not report its associativity";
+        let reason =
+            "the second-level cache's colours are unknown: the machine does not report its associativity";
         return [one(reason), Ok(random.iter().copied().take(most).collect()), one(reason)];
     }
     let share = most.div_ceil(colours as usize);

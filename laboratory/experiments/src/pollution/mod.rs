@@ -1,7 +1,6 @@
 //! pollution: what a big clearing or copying leaves of a victim's working set.
-//!
-//! The victim's set is brought into its cache level; then memory of twice that level is cleared or copied; then the victim
-//! goes through its set once more. Stores past the cache should leave the set alone.
+//! The victim's set is loaded into its cache level; then memory of twice that level is cleared or copied; then the
+//! victim goes through its set once more. Stores past the cache should leave the set alone.
 
 mod claims;
 mod probe;
@@ -33,9 +32,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         let special = context.probe("pollution", &serde_json::json!({ "victims": [victim] }), 0.2)?;
         match (&special.reason, special.facts.as_slice()) {
             (Some(reason), []) => return Err(context.impossible(reason)),
-            (Some(reason), _) => {
-                outcome.notes.push(format!("{victim}: partly measured: {reason}."))
-            }
+            (Some(reason), _) => outcome.notes.push(format!("{victim}: partly measured: {reason}.")),
             (None, _) => {}
         }
         specials.push(special);

@@ -1,4 +1,4 @@
-//! What a big clearing or copying leaves of somebody else's working set.
+//! What remains of another working set in the caches after clearing or copying a large buffer.
 //!
 //! A victim's working set, half of a cache level (a quarter of the last), is followed twice as a chain of dependent loads,
 //! so that it is cached; then memory of twice that level is cleared, or half of it copied to the other half; then the
@@ -20,8 +20,11 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// See the module.
-pub static PROBE: Probe =
-    Probe { name: "pollution", what: "a working set read again after a large buffer is cleared or copied", start };
+pub static PROBE: Probe = Probe {
+    name: "pollution",
+    what: "a working set read again after a large buffer is cleared or copied",
+    start,
+};
 
 /// The victims, by the level that their working set lives in.
 pub const VICTIMS: [&str; 3] = ["L1", "L2", "L3"];
@@ -129,7 +132,7 @@ impl Pollution {
         let lines = set_bytes(victim, &self.caches) / LINE;
         let (memory, bytes) = (self.moved.start(), moved_bytes(victim, &self.caches));
         // SAFETY: each range lies inside its arena, which this thread alone has; the chain was laid by `start`, and
-        // from its first line so many links lead back to it; the routines are proved, and the two halves do not overlap.
+        // from its first line so many links lead back to it; the routines are verified, and the two halves do not overlap.
         unsafe {
             if VICTIMS[victim] != "L3" {
                 pages::leave(memory, bytes, Left::Cold);

@@ -1,8 +1,7 @@
 //! prezero: pages cleared on demand against pages cleared ahead of their use.
-//!
-//! Whoever clears pages ahead looks good when they are allocated and pays when they are used, for they have left the
-//! cache by then. So the sum counts: the clearing of a cold block and its first use, with so much other work in between
-//! or none, by stores through the cache, by rep stosb, and by stores past the cache.
+//! Clearing pages ahead makes allocation fast but the first use slow, for they have left the cache by then. So the
+//! sum counts: the clearing of a cold block and its first use, with so much other work in between or none, by stores
+//! through the cache, by rep stosb, and by stores past the cache.
 
 mod claims;
 mod probe;

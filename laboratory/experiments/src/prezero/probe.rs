@@ -20,7 +20,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub static PROBE: Probe =
     Probe { name: "prezero", what: "clearing pages at once or ahead, and their first use", start };
 
-/// What is cleared at once: 16 pages.
+/// What is cleared in one go: 16 pages.
 pub const BLOCK_BYTES: usize = 64 << 10;
 /// The ways to clear, by what series call them.
 pub const METHODS: [&str; 4] = ["cached", "rep", "NT", "cached again"];
@@ -85,10 +85,10 @@ impl Prezero {
     fn once(&self, clear: Zeroing, distance: usize, status: &StatusPage) -> (f64, f64) {
         let (base, other) = (self.block.start(), self.other.start());
         let per_page = 4096.0 / BLOCK_BYTES as f64;
-        // SAFETY: the two arenas' own memory, at most as much of the second as it has; the routine is proved.
+        // SAFETY: the two arenas' own memory, at most as much of the second as it has; the routine is verified.
         unsafe {
             pages::leave(base, BLOCK_BYTES, Left::Cold);
-            // Translations of the block stay cached, whatever was before.
+            // Translations of the block stay cached, whatever came before.
             for page in (0..BLOCK_BYTES).step_by(4096) {
                 base.add(page).read_volatile();
             }

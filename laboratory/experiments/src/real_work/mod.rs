@@ -185,7 +185,7 @@ const fn runs(rounds: u32) -> u32 {
     3 * rounds + 2
 }
 
-/// How many rounds there is time for, where a run takes so long; two tell the least that can be told.
+/// The number of rounds that fit the time if a run takes this long; at least two.
 fn affordable(time: Duration, each: Duration) -> u32 {
     let runs = time.as_secs_f64() / each.as_secs_f64().max(1e-4);
     (((runs - 2.0) / 3.0) as u32).clamp(2, MOST_ROUNDS)
@@ -343,7 +343,7 @@ mod tests {
             assert!(takes <= time, "{time} {once}: {parts} parts, {rounds} rounds, {takes} s");
             assert!(rounds >= 2 && parts >= 1);
         }
-        // A job so slow that there is no time: the least that tells anything.
+        // A job too slow for the budget: the minimum number of rounds.
         assert_eq!(share(seconds(1.0), seconds(2.0), 7), (1, 2));
         assert_eq!(share(Duration::ZERO, Duration::ZERO, 7), (1, 2));
     }

@@ -259,7 +259,7 @@ fn crossing_of(
     let (narrow, wide) = (curve(narrow)?, curve(wide)?);
     let gains = differences(&narrow.iter().collect::<Vec<_>>(), &wide.iter().collect::<Vec<_>>());
     let estimate = cost.estimate();
-    // Gains and costs come of different processes: those of the interval's ends stand beside the median.
+    // Gains and costs come from different processes: those of the interval's ends accompany the median.
     let costs = [estimate.median, estimate.low, estimate.high];
     let less = |gains: &[f64], cost: f64| gains.iter().map(|gain| gain - cost).collect::<Vec<f64>>();
     let curves: Vec<Vec<f64>> =

@@ -4,7 +4,7 @@
 //! - `independent`: copies that do not wait for each other, both buffers hot;
 //! - `chained`: each copies what the one before has written;
 //! - `missing`: the source flushed from all caches, each copy between fences; the destination hot;
-//! - `random`: 1 to 96 bytes, drawn anew for every call so that nothing predicts them; buffers hot, calls independent.
+//! - `random`: 1 to 96 bytes, drawn for every call so that nothing predicts them; buffers hot, calls independent.
 //!   Only ways that take any length.
 //!
 //! Where the length is fixed, it is known when the code is compiled, except for the call and for `rep movsb, variable`.
@@ -75,7 +75,7 @@ pub(crate) mod x86 {
     use std::rc::Rc;
 
     const CALLS: u32 = 1000;
-    /// Sources that miss: each on a page of its own, taken in random order, or a prefetcher would foresee them.
+    /// Sources that miss: each on a page of its own, taken in random order, or a prefetcher would anticipate them.
     const MISSES: usize = 64;
     const SLOT: usize = 4096 + 3 * 64;
     /// Half a page from where a page begins: see `string_startup`.
@@ -130,12 +130,12 @@ pub(crate) mod x86 {
         match mode {
             "independent" => Timed::new(title, CALLS, move |times| {
                 let _kept = &kept;
-                // SAFETY: both are 48 bytes of the arena, apart; nobody else has it.
+                // SAFETY: both are 48 bytes of the arena, not overlapping; nothing else accesses it.
                 unsafe { repeat(way, destination, source, times, call) };
             }),
             "chained" => Timed::new(title, CALLS, move |times| {
                 let _kept = &kept;
-                // SAFETY: both are 48 bytes of the arena, apart, readable and writable; nobody else has it.
+                // SAFETY: both are 48 bytes of the arena, not overlapping, readable and writable; nothing else accesses it.
                 unsafe { there_and_back(way, destination, source, times, call) };
             }),
             "missing" => Timed::new(title, MISSES as u32, move |times| {
@@ -159,7 +159,7 @@ pub(crate) mod x86 {
                 let _kept = &kept;
                 for turn in 0..times as usize {
                     let len = lengths[turn % LENGTHS] as usize;
-                    // SAFETY: at most 96 bytes of the arena on both sides, apart.
+                    // SAFETY: at most 96 bytes of the arena on both sides, not overlapping.
                     unsafe { once_of(way, destination, source, len, call) };
                 }
             }),
@@ -167,7 +167,7 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     unsafe fn repeat(way: usize, dst: *mut u8, src: *const u8, times: u32, call: Copying) {
         macro_rules! each {
             ($($number:literal => $copy:expr),+; $otherwise:expr) => {
@@ -177,7 +177,7 @@ pub(crate) mod x86 {
                 }
             };
         }
-        // SAFETY: each copies BYTES bytes, 48, which the caller gives at both, apart.
+        // SAFETY: each copies BYTES bytes, 48, which the caller gives at both, not overlapping.
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
@@ -187,7 +187,7 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// 48 bytes are readable and writable at both, apart.
+    /// 48 bytes are readable and writable at both, not overlapping.
     unsafe fn there_and_back(way: usize, one: *mut u8, other: *mut u8, times: u32, call: Copying) {
         macro_rules! each {
             ($($number:literal => $copy:expr),+; $otherwise:expr) => {
@@ -198,10 +198,10 @@ pub(crate) mod x86 {
             };
         }
         let called = |dst: *mut u8, src: *mut u8| {
-            // SAFETY: 48 bytes, which the caller gives at both, apart.
+            // SAFETY: 48 bytes, which the caller gives at both, not overlapping.
             unsafe { black_box(call).call(dst, src, black_box(BYTES)) }
         };
-        // SAFETY: each copies 48 bytes, one way or the other; the caller gives both to be read and written, apart.
+        // SAFETY: each copies 48 bytes, one way or the other; the caller gives both to be read and written, not overlapping.
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
@@ -211,10 +211,10 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// `len` bytes are readable at `src` and writable at `dst`, apart.
+    /// `len` bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     unsafe fn once_of(way: usize, dst: *mut u8, src: *const u8, len: usize, call: Copying) {
-        // SAFETY: the caller gives `len` bytes on both sides, apart, and takes a way of fixed length only with 48.
+        // SAFETY: the caller gives `len` bytes on both sides, not overlapping, and takes a way of fixed length only with 48.
         unsafe {
             match way {
                 0 => nothing(dst, src),
@@ -233,43 +233,43 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// `len` bytes are readable at `src` and writable at `dst`, apart.
+    /// `len` bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     pub(crate) unsafe fn movsb(dst: *mut u8, src: *const u8, len: usize) {
-        // SAFETY: the caller gives `len` bytes on both sides, apart; DF is clear by the ABI.
+        // SAFETY: the caller gives `len` bytes on both sides, not overlapping; DF is clear by the ABI.
         unsafe {
             asm!("rep movsb", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") len => _, options(nostack, preserves_flags));
         }
     }
 
     /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     unsafe fn movsb_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: BYTES is 48, and so many bytes the caller gives on both sides, apart.
+        // SAFETY: BYTES is 48, and the caller gives that many bytes on both sides, not overlapping.
         unsafe { movsb(dst, src, BYTES) };
     }
 
     /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     unsafe fn movsb_any_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: BYTES is 48, and so many bytes the caller gives on both sides, apart.
+        // SAFETY: BYTES is 48, and the caller gives that many bytes on both sides, not overlapping.
         unsafe { movsb(dst, src, black_box(BYTES)) };
     }
 
     /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     unsafe fn movsq_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: 6 words, the caller's 48 bytes on both sides, apart; DF is clear by the ABI.
+        // SAFETY: 6 words, the caller's 48 bytes on both sides, not overlapping; DF is clear by the ABI.
         unsafe {
             asm!("rep movsq", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") BYTES / 8 => _, options(nostack, preserves_flags));
         }
     }
 
     /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     unsafe fn registers_32(dst: *mut u8, src: *const u8) {
         // SAFETY: 12 words of the caller's 48 bytes on both sides.
@@ -290,7 +290,7 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     pub(crate) unsafe fn registers_64(dst: *mut u8, src: *const u8) {
         // SAFETY: 6 words of the caller's 48 bytes on both sides.
@@ -311,7 +311,7 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, apart.
+    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
     unsafe fn sse(dst: *mut u8, src: *const u8) {
         // SAFETY: three times 16 of the caller's 48 bytes on both sides; SSE2 is part of x86-64.

@@ -102,7 +102,7 @@ mod x86 {
         ($($name:ident $shift:literal $instruction:literal)+) => {
             $(
                 /// # Safety
-                /// `bytes` bytes are readable at `src` and writable at `dst`, apart.
+                /// `bytes` bytes are readable at `src` and writable at `dst`, not overlapping.
                 unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, times: u32) {
                     for _ in 0..times {
                         // SAFETY: the caller owns that many bytes on both sides; DF is clear by the ABI.
@@ -156,7 +156,7 @@ mod x86 {
     }
 
     /// # Safety
-    /// `bytes` bytes are readable at `src` and writable at `dst`, apart.
+    /// `bytes` bytes are readable at `src` and writable at `dst`, not overlapping.
     unsafe fn pair(dst: *mut u8, src: *const u8, bytes: usize, times: u32) {
         for _ in 0..times {
             // SAFETY: words, then what is left of them: the caller's bytes on both sides; DF is clear by the ABI.
@@ -176,7 +176,7 @@ mod x86 {
     }
 
     /// # Safety
-    /// `bytes` bytes are readable at `src` and writable at `dst`, apart.
+    /// `bytes` bytes are readable at `src` and writable at `dst`, not overlapping.
     unsafe fn libc_memcpy(dst: *mut u8, src: *const u8, bytes: usize, times: u32) {
         let copy: unsafe extern "C" fn(*mut libc::c_void, *const libc::c_void, usize) -> *mut libc::c_void =
             black_box(libc::memcpy);
@@ -198,7 +198,7 @@ mod x86 {
                 for bytes in [0, 32, 1024] {
                     let source: Vec<u8> = (0..1100_u32).map(|n| (n % 251) as u8 + 1).collect();
                     let mut got = vec![0xee_u8; 1100];
-                    // SAFETY: 1100 bytes on both sides, apart.
+                    // SAFETY: 1100 bytes on both sides, not overlapping.
                     unsafe { repeat(got[7..].as_mut_ptr(), source[13..].as_ptr(), bytes, 2) };
                     let mut wanted = vec![0xee_u8; 1100];
                     match place {

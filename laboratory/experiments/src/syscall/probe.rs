@@ -51,7 +51,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 }
 
 fn series(title: String, label: &'static str) -> Timed {
-    // The copies' buffers: hot, and nobody reads what is copied.
+    // The copies' buffers: hot, and nothing reads what is copied.
     let mut arguments = [1_u64; 12];
     Timed::new(title, TIMES, move |times| {
         let (to, from) = arguments.split_at_mut(6);
@@ -123,7 +123,7 @@ fn raw(number: libc::c_long) -> i64 {
     }
 }
 
-/// Both pointers are to 48 bytes, apart.
+/// Both pointers are to 48 bytes, not overlapping.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn by_string(to: *mut u8, from: *const u8) {
@@ -133,7 +133,7 @@ fn by_string(to: *mut u8, from: *const u8) {
     };
 }
 
-/// Both pointers are to 48 bytes, apart.
+/// Both pointers are to 48 bytes, not overlapping.
 #[inline(always)]
 fn by_registers(to: *mut u8, from: *const u8) {
     #[cfg(target_arch = "x86_64")]

@@ -114,7 +114,7 @@ fn short(row: &Row) -> &'static str {
     row.what
 }
 
-/// The times of one state, for 4 KB whatever a call's size.
+/// The times of one state, per 4 KB for every call size.
 struct Times {
     measured: Result<Measured, String>,
     bytes: u64,

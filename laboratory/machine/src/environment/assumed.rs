@@ -19,20 +19,23 @@ pub(super) fn cache_sizes(here: &Environment) -> CacheSizes {
     CacheSizes { l1, l2, l3: told.unwrap_or(LAST).max(l2) }
 }
 
-/// True if there may be a level that nobody tells of: no third one in a virtual machine, or nothing known at all. A kernel
+/// True if there may be an unreported level: no third one in a virtual machine, or nothing known at all. A kernel
 /// that runs on the machine itself is believed.
 fn hides_last_level(here: &Environment) -> bool {
     let knows_data = here.caches.iter().any(|cache| cache.kind != CacheKind::Instruction);
     !knows_data || here.cpu.hypervisor.is_some() && here.cache_bytes(3).is_none()
 }
 
-/// What is assumed, and what is as it is because somebody asked for it, each in a sentence.
+/// What is assumed, and what is as it is because somebody requested it, each in a sentence.
 pub(super) fn sentences(here: &Environment) -> Vec<String> {
     let mut all = Vec::new();
     let caches = cache_sizes(here);
     for (level, bytes) in [(1, caches.l1), (2, caches.l2)] {
         if here.cache_bytes(level).is_none() {
-            all.push(format!("the size of cache level {level} is not reported: {} KiB are assumed", bytes >> 10));
+            all.push(format!(
+                "the size of cache level {level} is not reported: {} KiB are assumed",
+                bytes >> 10
+            ));
         }
     }
     if hides_last_level(here) {
@@ -44,9 +47,7 @@ pub(super) fn sentences(here: &Environment) -> Vec<String> {
     }
     let cpu = &here.cpu;
     if cfg!(target_arch = "x86_64") && (cpu.vendor.is_none() || cpu.family.is_none() || cpu.model.is_none()) {
-        all.push(
-            "the CPU does not report its model: only its features are known".to_owned(),
-        );
+        all.push("the CPU does not report its model: only its features are known".to_owned());
     }
     if !cpu.masked_features.is_empty() {
         all.push(format!(

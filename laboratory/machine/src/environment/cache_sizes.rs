@@ -1,4 +1,4 @@
-//! The sizes of the cache levels, as far as a measurement has to know them.
+//! The sizes of the cache levels that a measurement needs.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -52,7 +52,7 @@ pub struct CacheSizes {
     pub l1: u64,
     /// Second level.
     pub l2: u64,
-    /// Last level, as far as the machine tells.
+    /// Last level, if the machine reports it.
     pub l3: u64,
 }
 

@@ -126,7 +126,7 @@ impl System {
     }
 }
 
-/// Whether the calling thread may choose its CPU: asks for the CPUs that it has already.
+/// Whether the calling thread may choose its CPU: requests the CPUs that it already has.
 ///
 /// # Errors
 /// Why not.

@@ -260,8 +260,8 @@ fn a_hostile_name_cannot_steer_the_terminal() {
 #[test]
 fn the_legend_fits() {
     insta::assert_snapshot!(legend(Unit::Ticks, NARROW), @"
-    Net excludes the null call, gross includes it; '<null' is within the null call: no
-    slower than a call that does nothing.
+    Net excludes the null call, gross includes it; '<null' is within the null call:
+    no slower than a call that does nothing.
     Ranks and ratios come from gross times, paired within rounds (libc's two rows
     have none in common); '=' marks a rank shared by a tie. The limit is what the
     bytes take at the best rate that this run saw, but at least a null call.

@@ -7,8 +7,8 @@ use crate::units::{percent_fine, times};
 use carryline_conditions::{Beside, Cache, Condition, Offsets};
 use carryline_results::Cell;
 
-/// One of the places to look at.
-struct Place {
+/// One of the conditions to check.
+struct Variation {
     /// What it is called at the start of its sentence.
     words: &'static str,
     /// What its absence is called.
@@ -20,8 +20,8 @@ struct Place {
     is_trap: bool,
 }
 
-const PLACES: [Place; 3] = [
-    Place {
+const VARIATIONS: [Variation; 3] = [
+    Variation {
         words: "Where source and destination lie 1 to 63 bytes apart modulo 4 KiB",
         without: "elsewhere",
         is: |condition| condition.offsets == Offsets::Alias,
@@ -32,14 +32,14 @@ const PLACES: [Place; 3] = [
         },
         is_trap: true,
     },
-    Place {
+    Variation {
         words: "Where some of the buffers are cached",
         without: "where they hold all",
         is: |condition| condition.cache.mixed().is_some() && condition.beside == Beside::Nothing,
         plain: |condition| vec![Condition { cache: Cache::HOT, ..condition.clone() }],
         is_trap: false,
     },
-    Place {
+    Variation {
         words: "Beside a core that streams through memory",
         without: "alone",
         is: |condition| condition.beside == Beside::Stream,
@@ -53,13 +53,13 @@ const TRAPPED: f64 = 1.5;
 
 /// A sentence for each place that was measured; `singled` are variants whose loss there is named.
 pub(super) fn sentences(situations: &[Situation], singled: &[&str]) -> Vec<String> {
-    PLACES.iter().filter_map(|place| sentence(place, situations, singled)).collect()
+    VARIATIONS.iter().filter_map(|variation| sentence(variation, situations, singled)).collect()
 }
 
-fn sentence(place: &Place, situations: &[Situation], singled: &[&str]) -> Option<String> {
-    let here: Vec<&Situation> = situations.iter().filter(|s| (place.is)(&s.first().condition)).collect();
+fn sentence(variation: &Variation, situations: &[Situation], singled: &[&str]) -> Option<String> {
+    let here: Vec<&Situation> = situations.iter().filter(|s| (variation.is)(&s.first().condition)).collect();
     let plain = |situation: &Situation| {
-        let wanted = (place.plain)(&situation.first().condition);
+        let wanted = (variation.plain)(&situation.first().condition);
         wanted.into_iter().find_map(|wanted| situations.iter().find(|s| s.first().condition == wanted))
     };
     let mut words: Vec<String> = vec![];
@@ -78,16 +78,16 @@ fn sentence(place: &Place, situations: &[Situation], singled: &[&str]) -> Option
             situation.cells.iter().filter(lost).filter_map(slower).max_by(|a, b| a.1.total_cmp(&b.1))
         });
         // How a singled variant does in a trap is said below.
-        let told = |name: &String| place.is_trap && singled.contains(&name.as_str());
+        let told = |name: &String| variation.is_trap && singled.contains(&name.as_str());
         if let Some((name, by)) = fallen.filter(|(name, _)| !told(name)) {
             let size = labels::size_phrase(&situation.first().condition);
             let longer =
                 if by < 1.0 { format!("{} longer", percent_fine(by)) } else { times(1.0 + by) + " as long" };
-            let without = place.without;
+            let without = variation.without;
             notes.push(format!("at {} {name}, fastest {without}, takes {longer}", safe(&size)));
         }
     }
-    for name in singled.iter().filter(|_| place.is_trap) {
+    for name in singled.iter().filter(|_| variation.is_trap) {
         let gross = |situation: &Situation| {
             situation.cells.iter().find(|cell| cell.variant == *name)?.gross.map(|gross| gross.median)
         };
@@ -96,11 +96,11 @@ fn sentence(place: &Place, situations: &[Situation], singled: &[&str]) -> Option
             .filter_map(|situation| Some(gross(situation)? / gross(plain(situation)?)?))
             .max_by(f64::total_cmp);
         if let Some(longer) = longer.filter(|longer| *longer >= TRAPPED) {
-            let without = place.without;
+            let without = variation.without;
             notes.push(format!("{name} takes up to {} as long there as {without}", times(longer)));
         }
     }
-    let found = format!("{}: {}.", place.words, enumerate(&words));
+    let found = format!("{}: {}.", variation.words, enumerate(&words));
     let notes: String = notes.iter().map(|note| format!(" {}.", capital(note))).collect();
     (!words.is_empty()).then(|| found + &notes)
 }

@@ -1,4 +1,4 @@
-//! Where one curve meets another, with an interval: the distance, the size from which on the other way is the cheaper.
+//! Where one curve crosses another, with an interval: the distance or size from which the other method is cheaper.
 
 use super::{Figure, Unit};
 use carryline_statistics as statistics;

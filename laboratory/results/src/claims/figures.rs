@@ -29,7 +29,7 @@ impl Figure {
         Some(Figure { unit, samples, estimate, set: set.map(str::to_owned), floor })
     }
 
-    /// A figure without doubt: something counted. `None` for what is no number.
+    /// An exact figure, such as a count. `None` for what is not a number.
     #[must_use]
     pub fn exact(unit: Unit, value: f64) -> Option<Figure> {
         let estimate = Estimate { median: value, low: value, high: value, min: value };
@@ -43,7 +43,7 @@ impl Figure {
     }
 
     /// A figure computed from others of one set, round by round: a difference, the slope of a line, a crossing. What
-    /// is no number in a round is a gap. `None` where they were not sampled together, or no round gives a number.
+    /// is not a number in a round is a gap. `None` where they were not sampled together, or no round gives a number.
     #[must_use]
     pub fn by_round(
         unit: Unit,
@@ -80,7 +80,7 @@ impl Figure {
         self.mapped(unit, |value| numerator / value)
     }
 
-    /// A monotonic function of the figure; what is no number afterwards becomes a gap. An end of the interval that is no
+    /// A monotonic function of the figure; what is not a number afterwards becomes a gap. An end of the interval that is no
     /// number (a rate where the time may be zero) is where the farthest sample lies.
     fn mapped(&self, unit: Unit, map: impl Fn(f64) -> f64) -> Figure {
         let samples: Vec<Vec<f64>> =
@@ -150,7 +150,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds a figure; `None` is one that was not measured for want of time.
+    /// Adds a figure; `None` is one that was not measured for lack of time.
     pub fn add(&mut self, name: impl Into<String>, figure: Option<Figure>) {
         let figure = figure.ok_or_else(|| "there was no time to measure it".to_owned());
         self.add_or_reason(name, figure);

@@ -186,11 +186,11 @@ pub struct ColumnResult {
     pub unit: String,
 }
 
-/// What stands in a table.
+/// The content of a table cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Datum {
-    /// A number without doubt: published, or counted.
+    /// An exact number: published, or counted.
     Number(f64),
     /// Words.
     Text(String),

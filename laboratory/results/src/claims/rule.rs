@@ -48,7 +48,7 @@ pub enum Verdict {
     /// The figures do not tell.
     #[serde(rename = "undecided")]
     Undecided,
-    /// A figure cannot be had on this machine.
+    /// A figure cannot be measured on this machine.
     #[serde(rename = "cannot be measured here")]
     CannotBeMeasured,
 }

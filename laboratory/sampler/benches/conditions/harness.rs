@@ -74,8 +74,8 @@ impl Kernel {
     #[inline(always)]
     fn call(self, call: Call, seed: u32) -> u32 {
         let (dst, src) = (call.dst as *mut u8, call.src as *const u8);
-        // SAFETY: every call is made of `len` bytes inside regions of the world, which nobody else uses, and source
-        // and destination are different regions; the routine is proved.
+        // SAFETY: every call is made of `len` bytes inside regions of the world, which nothing else uses, and source
+        // and destination are different regions; the routine is verified.
         unsafe {
             match self {
                 Kernel::Set(f) => drop(f(dst.cast(), 0, call.len)),

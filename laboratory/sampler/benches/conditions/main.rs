@@ -5,7 +5,7 @@
 //! cargo bench -p carryline-sampler --bench conditions -- cold
 //! ```
 //!
-//! The sampler's gross median stands beside that of a harness of this file's own: its own memory, lists, loops and ways
+//! The sampler's gross median is next to that of a harness of this file's own: its own memory, lists, loops and ways
 //! of making a state, with nothing shared but the clock and the routine. Its loops are plain Rust and differ by a few
 //! ticks a call. So a difference of a few percent is expected, and of more only where a state depends on the machine's
 //! mood (cold ones). A condition that means something else than its name differs by much more: that is how `random`

@@ -1,4 +1,4 @@
-//! The loops that limits are measured with, as plain as bandwidth gets: nothing but loads, or nothing but stores.
+//! The loops that limits are measured with, as plain as possible: only loads, or only stores.
 
 /// Bytes that one turn of every loop moves: eight lines.
 pub const TURN: usize = 512;
@@ -282,7 +282,7 @@ pub fn kernels() -> Kernels {
             unsafe { base.add(at).cast::<u64>().write_volatile(0) };
         }
     }
-    // No portable non-temporal store: the plain store stands for it.
+    // There is no portable non-temporal store: the plain store replaces it.
     Kernels { loads: vec![load], stores: vec![store], string_store: None, nt_stores: vec![store] }
 }
 

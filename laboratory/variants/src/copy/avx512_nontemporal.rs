@@ -1,6 +1,6 @@
 //! Non-temporal 64-byte stores behind a block prefetch: for copies larger than the caches.
 //!
-//! Blocks of 1 KiB: first the lines of the next block are asked for, all at once, then this block is loaded
+//! Blocks of 1 KiB: first the lines of the next block are requested, all at once, then this block is loaded
 //! and stored past the caches. So memory sees runs of reads and runs of writes instead of a mixture. The
 //! destination is read by nobody on the way, and whoever reads it next waits for memory. The bytes before the
 //! first and behind the last whole line of the destination go by ordinary moves, so that no line gets both

@@ -2,7 +2,7 @@
 //! alone.
 //!
 //! A kernel or an interrupt handler copies so, because vector state that it does not touch need not be saved.
-//! No access may move across the compiler fences, which are no instructions, or the compiler would join the
+//! No access may move across the compiler fences, which are not instructions, or the compiler would join the
 //! words into vectors.
 
 use crate::{Lengths, Role, Routine, Variant, edges};

@@ -1,4 +1,4 @@
-//! One byte at a time: the frozen form that every proof compares with.
+//! One byte at a time: the frozen form that every verification compares with.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::internals::cpu::Features;

@@ -1,4 +1,4 @@
-//! Proves one plug-in in a process of its own, and watches it.
+//! Verifies one plug-in in a process of its own, and watches it.
 //!
 //! The process is this test executable again, told by the environment to run the one test that does the work.
 
@@ -18,7 +18,7 @@ const SEED: u64 = 20;
 const SILENCE: Duration = Duration::from_secs(5);
 const MARK: &str = "outcome: ";
 
-/// What became of a proof.
+/// What became of a verification.
 pub type Outcome = Result<ProofSummary, Box<Counterexample>>;
 
 /// The child's side; nothing in the parent.
@@ -55,7 +55,7 @@ fn make_scarce() {
     }
 }
 
-/// Proves the plug-in at full depth, from that folder.
+/// Verifies the plug-in at full depth, from that folder.
 pub fn prove_in_child(spec: &PluginSpec, folder: &Path) -> Outcome {
     prove_with(spec, folder, false)
 }

@@ -59,7 +59,7 @@ fn kernels(source: &str, object: &Path) -> Vec<Kernel> {
     found
 }
 
-/// What is wrong with the proof's verdict; `None` if nothing is.
+/// What is wrong with verification's verdict; `None` if nothing is.
 fn complaint(kernel: &Kernel, outcome: &Outcome) -> Option<String> {
     match outcome {
         Ok(_) if kernel.kinds.is_empty() => None,

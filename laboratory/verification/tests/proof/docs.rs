@@ -1,4 +1,4 @@
-//! The examples of `docs/plugins.md`, built with the commands that stand there, and proved.
+//! The examples of `docs/plugins.md`, built with the commands given there, and verified.
 
 use crate::child::{prove_in_child, prove_with};
 use crate::compile;

@@ -1,4 +1,4 @@
-//! The proof against plug-ins: wrong ones must be caught, odd but right ones must pass, and the documentation's
+//! Verification against plug-ins: wrong ones must be caught, odd but right ones must pass, and the documentation's
 //! examples must be what it says they are. Needs a C compiler as `cc`.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

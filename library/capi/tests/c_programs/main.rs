@@ -55,7 +55,7 @@ enum Link {
     Static,
 }
 
-/// The library installed in a folder of its own, which goes with this value.
+/// The library installed in its own folder, which goes with this value.
 struct Prefix {
     folder: TempDir,
     installed: Installed,

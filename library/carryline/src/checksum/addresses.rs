@@ -32,7 +32,7 @@ pub enum Addresses {
 }
 
 impl Addresses {
-    /// Source and destination of one IP version; `None` where the versions differ.
+    /// Source and destination of one IP version; `None` if the versions differ.
     ///
     /// ```
     /// # use carryline::checksum::Addresses;

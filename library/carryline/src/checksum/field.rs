@@ -1,12 +1,10 @@
-//! [`Checksum`]: a finished checksum, as the two bytes that stand in the packet.
+//! [`Checksum`]: a finished checksum, as the two bytes of the packet's field.
 
 use core::fmt;
 
-/// A finished Internet checksum: the two bytes of the field, in the order in which they go onto the wire.
-///
-/// It is no integer on purpose. Libraries that hand out a `u16` each mean something else by it (the host's
-/// order or the network's, complemented or not), and the compiler cannot tell them apart. These bytes are
-/// copied as they are:
+/// A finished Internet checksum: the two bytes of the field, in wire order.
+/// It is deliberately not an integer. Libraries that return a `u16` differ in its meaning (host or network order,
+/// complemented or not), and the compiler cannot tell them apart. These bytes are copied unchanged:
 ///
 /// ```
 /// use carryline::checksum::{self, Checksum};
@@ -17,9 +15,8 @@ use core::fmt;
 /// assert_eq!(finished.to_string(), "b1e6");
 /// assert!(checksum::Sum::new().add(&header).verify());
 /// ```
-///
-/// Where a number is needed after all, `u16::from(checksum)` is the value that RFCs and packet dumps show, the first byte
-/// the high one, on every machine. It is not what a C field of 16 bits holds on a little-endian machine.
+/// If a number is needed, `u16::from(checksum)` is the value that RFCs and packet dumps show, with the first byte as
+/// the high one, on every machine. It is not what a 16-bit C field holds on a little-endian machine.
 ///
 /// ```
 /// # use carryline::checksum::Checksum;
@@ -48,7 +45,8 @@ impl Checksum {
         !u16::from_ne_bytes(self.0)
     }
 
-    /// A computed 0 as UDP sends it: all ones, which is 0 too, as 0 says that there is no checksum (RFC 768).
+    /// A computed 0 as UDP sends it: all ones, which also represents 0, because a field of 0 means that there is no
+    /// checksum (RFC 768).
     pub(super) const fn sent_by_udp(self) -> Checksum {
         if let [0, 0] = self.0 { Checksum([0xff, 0xff]) } else { self }
     }

@@ -10,10 +10,9 @@ use crate::dispatch::{ChecksumFn, CopyAndSumFn, Kernel};
 
 /// The kernels of [`partial_raw`](super::partial_raw): the one that the CPU's [profile](crate::cpu::Profile) names, else
 /// the first that the CPU can run.
-///
-/// The order rests on the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB
-/// in the first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, whose
-/// adds take one cycle per 8 bytes each. The laboratory ranks the kernels of the machine it runs on.
+/// The order follows the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB in the
+/// first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, whose adds take one cycle
+/// per 8 bytes each. The laboratory ranks the kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: AVX512_DOT, function: avx512::partial },

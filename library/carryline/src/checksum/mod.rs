@@ -6,31 +6,28 @@
 //! | one buffer | [`internet`] |
 //! | pieces, a copy to make, a pseudo-header, a network card that finishes | [`Sum`] |
 //! | a checksum and a field that changes | [`Checksum::replace`] |
-//! | code that works with Linux' `csum_partial` | [`partial`], [`fold`], [`copy_and_sum`] |
-//!
-//! [`Sum`] knows whether the next byte is the first of a word, [`Checksum`] is the bytes of the field: nobody has
-//! to think of byte order, of odd lengths, or of folding once too seldom. Neither can be mixed up with a number.
+//! | code that works with Linux's `csum_partial` | [`partial`], [`fold`], [`copy_and_sum`] |
+//! [`Sum`] knows whether the next byte is the first of a word, and [`Checksum`] is the bytes of the field, so that
+//! callers need not care about byte order, odd lengths, or the number of folds. Neither can be confused with a
+//! number.
 //!
 //! # Packets
 //!
 //! A packet is given in pieces, `[&segment]` or `[&header[..], &payload]`, cut anywhere. The functions that
-//! compute count the checksum field as zero, whatever stands there, and find it wherever the pieces are cut;
-//! nobody has to clear it first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions that
-//! verify take what came from outside: no packet makes them panic.
-//!
-//! The pieces are the packet and nothing behind it: their total is the length in the pseudo-header. What a link
-//! puts behind a short packet (Ethernet fills up to 60 bytes) has to be cut off first, by the length in the IP
-//! header. With [`Addresses`] come IPv4 and IPv6.
+//! compute treat the checksum field as zero, whatever its contents, and find it wherever the pieces are cut; it need
+//! not be cleared first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions that verify
+//! accept untrusted data: no packet makes them panic.
+//! The pieces are the packet and nothing after it: their total is the length in the pseudo-header. Link-layer padding
+//! (Ethernet fills up to 60 bytes) must be cut off first, by the length in the IP header. [`Addresses`] selects IPv4
+//! or IPv6.
 //!
 //! # Sums in 32 bits
-//!
-//! [`partial`] sums, [`fold`] brings a sum to 16 bits, [`internet`] does both and complements. Sums are in the
-//! form of Linux' `csum_partial`: words are taken in the byte order of the machine, which RFC 1071, section
-//! 2 (B), shows to give the same bytes in memory; an odd last byte is padded with a zero byte behind it; a sum
-//! of earlier data goes in as `seed`. Any 32-bit value stands for a sum: only what it folds to counts.
-//!
-//! A sum folds to 0 only where everything summed, the seed included, is 0. A sum that is another multiple of
-//! 65535 folds to 0xffff. Both stand for zero in one's-complement arithmetic, but protocols tell them apart.
+//! [`partial`] sums, [`fold`] reduces a sum to 16 bits, [`internet`] does both and complements. Sums are in the form
+//! of Linux's `csum_partial`: words are taken in the byte order of the machine, which RFC 1071, section 2 (B), shows
+//! to give the same bytes in memory; an odd last byte is padded with a zero byte; the sum of earlier data is passed
+//! as `seed`. Any 32-bit value is a valid sum: only what it folds to counts.
+//! A sum folds to 0 only if everything summed, the seed included, is 0. A sum that is another multiple of 65535 folds
+//! to 0xffff. Both represent zero in one's-complement arithmetic, but protocols distinguish them.
 //!
 //! ```
 //! use carryline::checksum::{fold, partial};
@@ -98,7 +95,7 @@ pub unsafe fn partial_raw(data: *const u8, len: usize, seed: u32) -> u32 {
     unsafe { TABLE.checksum()(data, len, seed) }
 }
 
-/// A sum brought to 16 bits by end-around carry.
+/// Reduces a sum to 16 bits by end-around carry.
 ///
 /// ```
 /// use carryline::checksum::fold;
@@ -115,9 +112,8 @@ pub const fn fold(sum: u32) -> u16 {
 }
 
 /// The finished checksum, as the two bytes that go into the packet: the complement of the folded sum.
-///
-/// Over data whose checksum field is filled in, it is `[0, 0]` exactly where the packet is intact. UDP sends a
-/// checksum of 0 as 0xffff (RFC 768); [`udp`] and [`Sum::finish_udp`] do that.
+/// Over data whose checksum field is filled in, it is `[0, 0]` exactly if the packet is intact. UDP sends a checksum
+/// of 0 as 0xffff (RFC 768); [`udp`] and [`Sum::finish_udp`] do that.
 ///
 /// ```
 /// let mut header = *b"\x45\x00\x00\x3c\x1c\x46\x40\x00\x40\x06\x00\x00\xac\x10\x0a\x63\xac\x10\x0a\x0c";
@@ -134,7 +130,7 @@ pub fn internet(data: &[u8]) -> Checksum {
 /// Copies `src` to `dst` and returns the sum of the bytes and `seed`, as [`partial`] does.
 ///
 /// # Panics
-/// When the lengths differ; the message names both.
+/// If the lengths differ; the message names both.
 ///
 /// ```
 /// use carryline::checksum::{copy_and_sum, partial};
@@ -165,7 +161,7 @@ pub unsafe fn copy_and_sum_raw(dst: *mut u8, src: *const u8, len: usize, seed: u
     unsafe { TABLE.copy_and_sum()(dst, src, len, seed) }
 }
 
-/// 64 bits brought to 32 by end-around carry. The result is 0 only for 0.
+/// Reduces 64 bits to 32 by end-around carry. The result is 0 only for 0.
 #[inline(always)]
 pub(crate) const fn fold_64(sum: u64) -> u32 {
     // Two halves of at most 2^32 - 1 leave at most 2^33 - 2; if that carries, its low half is at most 2^32 - 2.
@@ -173,7 +169,7 @@ pub(crate) const fn fold_64(sum: u64) -> u32 {
     (once as u32) + (once >> 32) as u32
 }
 
-/// 128 bits brought to 64 by end-around carry. The result is 0 only for 0.
+/// Reduces 128 bits to 64 by end-around carry. The result is 0 only for 0.
 #[inline(always)]
 pub(crate) const fn fold_128(sum: u128) -> u64 {
     let (low, carry) = (sum as u64).overflowing_add((sum >> 64) as u64);

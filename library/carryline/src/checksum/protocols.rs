@@ -1,5 +1,5 @@
-//! One call per protocol: the checksum of a packet, and whether a received one is intact. The rules that all of
-//! them share are in the documentation of the module above.
+//! One call per protocol: the checksum of a packet, and whether a received one is intact. The documentation of the
+//! parent module has their common rules.
 
 use super::{Addresses, Checksum, Sum};
 
@@ -25,12 +25,11 @@ pub enum UdpVerdict {
     Damaged,
 }
 
-/// The checksum of an IPv4 header (RFC 791, section 3.1), over as many bytes as its own length field (IHL)
-/// says; a payload behind it does not count, nor does the checksum field.
+/// The checksum of an IPv4 header (RFC 791, section 3.1), over the number of bytes in its length field (IHL); a
+/// payload after it and the checksum field are skipped.
 ///
 /// # Panics
-/// When `header` is shorter than the length field says, or that says less than 20 bytes; the message names
-/// both.
+/// If `header` is shorter than its length field says, or that is less than 20 bytes; the message names both.
 ///
 /// ```
 /// let header = b"\x45\x00\x00\x1f\x03\x53\x40\x00\x40\x11\x00\x00\xc0\x00\x02\x01\xc0\x00\x02\x02";
@@ -48,8 +47,8 @@ pub fn ipv4_header(header: &[u8]) -> Checksum {
     }
 }
 
-/// Whether a received IPv4 header is intact; a payload behind it does not count. A header that is shorter
-/// than it says, or than 20 bytes, is not.
+/// Whether a received IPv4 header is intact; a payload after it is skipped. A header that is shorter than its length
+/// field says, or than 20 bytes, is not intact.
 ///
 /// ```
 /// use carryline::checksum::verify_ipv4_header;
@@ -70,7 +69,7 @@ pub fn verify_ipv4_header(header: &[u8]) -> bool {
 /// `addresses`.
 ///
 /// # Panics
-/// When the pieces have more bytes than the pseudo-header can say: 65535 over IPv4, 2^32 - 1 over IPv6.
+/// If the pieces have more bytes than the pseudo-header can express: 65535 over IPv4, 2^32 - 1 over IPv6.
 ///
 /// ```
 /// // A SYN from 192.0.2.1, as Linux sent it.
@@ -108,7 +107,7 @@ where
 }
 
 /// The checksum of a UDP datagram (RFC 768; over IPv6 RFC 8200, section 8.1), header and data, with the
-/// pseudo-header of `addresses`. It is never `00 00`, which says that there is none.
+/// pseudo-header of `addresses`. It is never `00 00`, which would mean that there is none.
 ///
 /// # Panics
 /// As [`tcp`].
@@ -207,7 +206,7 @@ where
 /// two addresses.
 ///
 /// # Panics
-/// When the pieces have more than 2^32 - 1 bytes.
+/// If the pieces have more than 2^32 - 1 bytes.
 ///
 /// ```
 /// # use std::net::Ipv6Addr;

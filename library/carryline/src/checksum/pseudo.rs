@@ -22,9 +22,8 @@ impl Sum {
 
     /// The sum of the IPv6 pseudo-header (RFC 8200, section 8.1): source, destination, the length in bytes of
     /// upper-layer header and data in 32 bits, three zero bytes, and the protocol (6 TCP, 17 UDP, 58 ICMPv6).
-    ///
-    /// With a routing header, the destination is the last one: on the way it stands in that header, not in
-    /// the IPv6 header. `next_header` is the upper layer's number, whatever extension headers stand between.
+    /// With a routing header, the destination is the final one: in transit it is in that header, not in the IPv6
+    /// header. `next_header` is the upper layer's number, even if extension headers precede it.
     ///
     /// ```
     /// use carryline::checksum::Sum;

@@ -5,8 +5,8 @@ use core::fmt;
 use core::mem::MaybeUninit;
 
 /// The sum of the bytes so far, and whether their number is odd: data may come in pieces of any length.
-///
-/// Every method takes the sum and gives the new one back. 8 bytes, `Copy`: it travels in a register.
+/// Every method takes the sum by value and returns the new one. It is 8 bytes and `Copy`, and is passed in a
+/// register.
 ///
 /// ```
 /// use carryline::checksum::Sum;
@@ -15,8 +15,7 @@ use core::mem::MaybeUninit;
 /// assert_eq!(sum, Sum::new().add(&[0x01, 0xff, 0xff, 0xff, 0xff]));
 /// assert_eq!(sum.finish(), [!0x01, !0x00]);
 /// ```
-///
-/// Two sums are equal when they finish in the same bytes and go on in the same way.
+/// Two sums are equal if they finish in the same bytes and have the same parity.
 // The sum is kept as seen from the next byte: after an odd number of bytes its two bytes are swapped (RFC
 // 1071, section 2 (B)), so that a piece goes into the kernel with the sum as its seed, whatever the parity.
 // Rotating 32 bits by 8 multiplies by 256 modulo 2^32 - 1, hence modulo 65535: the swap of every 16-bit word.
@@ -43,7 +42,7 @@ impl Sum {
         Sum { acc: 0, odd: false }
     }
 
-    /// Goes on from a sum in the form of [`partial`] (Linux' `csum_partial`) over an even number of bytes.
+    /// Continues a sum in the form of [`partial`] (Linux's `csum_partial`) over an even number of bytes.
     ///
     /// ```
     /// use carryline::checksum::{Sum, partial};
@@ -68,8 +67,9 @@ impl Sum {
         self.acc.rotate_left(8 * self.odd as u32)
     }
 
-    /// The two fields, to be kept where no `Sum` can be: in C, in a file. [`from_raw_parts`](Sum::from_raw_parts)
-    /// takes them back. The first is the sum as the next byte sees it, not [`to_partial`](Sum::to_partial).
+    /// The two fields, for storage where a `Sum` cannot be used, such as in C or in a file.
+    /// [`from_raw_parts`](Sum::from_raw_parts) takes them back. The first is the sum as the next byte sees it, not
+    /// [`to_partial`](Sum::to_partial).
     ///
     /// ```
     /// use carryline::checksum::Sum;
@@ -83,7 +83,7 @@ impl Sum {
         (self.acc, self.odd)
     }
 
-    /// Goes on from what [`into_raw_parts`](Sum::into_raw_parts) gave. Any two values are some sum.
+    /// Restores a sum from [`into_raw_parts`](Sum::into_raw_parts). Any two values are a valid sum.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -94,8 +94,8 @@ impl Sum {
         Sum { acc, odd }
     }
 
-    /// Adds `data`, of any length and at any address, behind what was added before. Any total is right: there
-    /// is no length at which an accumulator overflows.
+    /// Adds `data`, of any length and at any address, after what was added before. There is no length limit: no
+    /// accumulator overflows.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -108,8 +108,8 @@ impl Sum {
         self.after(partial(data, self.acc), data.len())
     }
 
-    /// Adds an array, by code that stands where it is called: for headers, whose length is known. It runs at
-    /// compile time too. For arrays of more than about 100 bytes [`add`](Sum::add) is faster.
+    /// Adds an array, by inline code: for headers, whose length is known. It also runs at compile time. For arrays of
+    /// more than about 100 bytes [`add`](Sum::add) is faster.
     ///
     /// ```
     /// use carryline::checksum::{Checksum, Sum};
@@ -122,10 +122,9 @@ impl Sum {
         self.add_inline(data)
     }
 
-    /// Adds bytes that were just written field by field, such as a header put together a moment ago. The
-    /// result is that of [`add`](Sum::add); only the loads differ. [`add`](Sum::add) reads short data by one
-    /// wide load, which waits for the narrow stores to leave the store buffer; this one reads 8 bytes at most
-    /// at a time.
+    /// Adds bytes that were just written field by field, such as a header that was just built. The result is that of
+    /// [`add`](Sum::add); only the loads differ. [`add`](Sum::add) reads short data by one wide load, which waits for
+    /// the narrow stores to leave the store buffer; this one reads 8 bytes at most at a time.
     ///
     /// For long data, and for data that came from elsewhere, [`add`](Sum::add) is faster.
     ///
@@ -144,7 +143,7 @@ impl Sum {
         self.after(scalar::fresh(data, self.acc), data.len())
     }
 
-    /// Adds pieces one behind the other, as though they were one buffer. Pieces may be empty or of odd length.
+    /// Adds pieces in order, as though they were one buffer. Pieces may be empty or of odd length.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -160,7 +159,7 @@ impl Sum {
         pieces.into_iter().fold(self, |sum, piece| sum.add(piece.as_ref()))
     }
 
-    /// Adds the buffers of a vectored write one behind the other, as [`add_iov`](Sum::add_iov) does.
+    /// Adds the buffers of a vectored write in order, like [`add_iov`](Sum::add_iov).
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -175,8 +174,8 @@ impl Sum {
         buffers.iter().fold(self, |sum, buffer| sum.add(buffer))
     }
 
-    /// Adds `bytes` zero bytes: nothing but their number counts. It stands for a field that counts as zero,
-    /// or for padding.
+    /// Adds `bytes` zero bytes, for a field that is treated as zero, or for padding. Only the parity of their number
+    /// matters.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -187,7 +186,8 @@ impl Sum {
         self.after(self.acc, bytes)
     }
 
-    /// This sum and that of the data behind it, which was summed apart: by another thread, or long ago.
+    /// Combines this sum with that of the data that follows, which was summed separately: by another thread, or
+    /// earlier.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -202,11 +202,11 @@ impl Sum {
         Sum { acc: acc + carry as u32, odd: before.odd }
     }
 
-    /// Copies `src` to `dst` and adds the bytes, in one pass where the CPU allows it. Gives back the new sum
-    /// and `dst`, which is initialised now.
+    /// Copies `src` to `dst` and adds the bytes, in one pass where the CPU allows it. Returns the new sum and `dst`,
+    /// which is now initialised.
     ///
     /// # Panics
-    /// When the lengths differ; the message names both.
+    /// If the lengths differ; the message names both.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -248,8 +248,8 @@ impl Sum {
         self.after(super::copy_and_sum(dst, src, self.acc), src.len())
     }
 
-    /// The finished checksum: the complement of the folded sum (RFC 1071, section 1). It is `ff ff` only where
-    /// nothing but zeros was added.
+    /// The finished checksum: the complement of the folded sum (RFC 1071, section 1). It is `ff ff` only if all data
+    /// added is zero.
     ///
     /// For UDP, see [`finish_udp`](Sum::finish_udp).
     ///
@@ -281,8 +281,8 @@ impl Sum {
     /// section 1).
     ///
     /// Both zeros of one's-complement arithmetic pass in the field: a UDP checksum of `ff ff` verifies.
-    /// Nothing but zeros does not: no checksum makes a sum of 0. Whether a UDP datagram carries a checksum at
-    /// all has to be asked before: see [`verify_udp`](super::verify_udp).
+    /// All-zero data does not: no checksum gives a sum of 0. Check first whether a UDP datagram carries a checksum at
+    /// all: see [`verify_udp`](super::verify_udp).
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -298,13 +298,13 @@ impl Sum {
         self.folded() == 0xffff
     }
 
-    /// What a network card that finishes the checksum itself wants to find in the field: the folded sum of
-    /// the pseudo-header, **not** complemented, as bytes for the field. The card sums from the start of the
-    /// transport header, this field included, and puts the complement there.
+    /// What a network card that completes the checksum itself expects in the field: the folded sum of the
+    /// pseudo-header, **not** complemented, as bytes for the field. The card sums from the start of the transport
+    /// header, this field included, and puts the complement there.
     ///
-    /// It is the form of Linux' `CHECKSUM_PARTIAL`, of virtio's `VIRTIO_NET_HDR_F_NEEDS_CSUM`, and of DPDK's
-    /// `RTE_MBUF_F_TX_TCP_CKSUM`. Where the card cuts segments too (TSO), DPDK wants a pseudo-header of
-    /// length 0, since each segment has its own.
+    /// It is the form of Linux's `CHECKSUM_PARTIAL`, of virtio's `VIRTIO_NET_HDR_F_NEEDS_CSUM`, and of DPDK's
+    /// `RTE_MBUF_F_TX_TCP_CKSUM`. For segmentation offload (TSO), DPDK requires a pseudo-header of length 0, since
+    /// each segment has its own.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -332,7 +332,7 @@ impl Sum {
         self.after(scalar::sum(data, self.acc), data.len())
     }
 
-    /// Goes on over `bytes` bytes, with which the sum is `acc` as seen from their start.
+    /// The sum after `bytes` more bytes, where `acc` is the new accumulator as seen from their start.
     #[inline(always)]
     const fn after(self, acc: u32, bytes: usize) -> Sum {
         let odd = bytes % 2 == 1;

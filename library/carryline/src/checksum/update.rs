@@ -1,22 +1,19 @@
-//! Updates of a checksum where a part of the data changes (RFC 1624): what a router does to the TTL, a NAT to
-//! addresses and ports, a load balancer to all of them.
+//! Updates of a checksum when part of the data changes (RFC 1624), as when a router changes the TTL, a NAT addresses
+//! and ports, or a load balancer all of them.
 //!
 //! Equation 3 of RFC 1624: HC' = ~(~HC + ~m + m'), with HC the checksum, m the old words, m' the new ones. The
-//! older equation of RFC 1141 gives `ff ff` where this one gives `00 00`, which a receiver can refuse.
+//! older equation of RFC 1141 gives `ff ff` where this one gives `00 00`, which a receiver may reject.
 
 use super::{Checksum, Sum};
 
 impl Checksum {
     /// The checksum after `old`, somewhere at an even distance from the start of the data, became `new`.
-    ///
-    /// `N` has to be even: a part of odd length does not say which byte of a word it ends in, and with an odd
-    /// `N` the call does not compile. For single bytes and for odd distances there is
+    /// `N` must be even, because a part of odd length does not say which byte of a word it ends in; with an odd `N`
+    /// the call does not compile. For single bytes and for odd distances there is
     /// [`replace_range`](Checksum::replace_range), for UDP [`replace_udp`](Checksum::replace_udp).
-    ///
-    /// For every checksum that verified before, the new one verifies after, with one exception that no update
-    /// can see: data that turned all zero need `ff ff`, as nothing but zeros has no other checksum, and get
-    /// `00 00`. No header of IP and nothing with a pseudo-header is all zero. Where nothing changes, the
-    /// checksum stays as it is.
+    /// If the checksum verified before, the new one verifies after, with one exception that no update can detect:
+    /// all-zero data must carry `ff ff`, but data that becomes all zero gets `00 00`. No IP header and nothing with a
+    /// pseudo-header is all zero. If nothing changes, the checksum is unchanged.
     ///
     /// ```
     /// use carryline::checksum::Checksum;
@@ -44,7 +41,7 @@ impl Checksum {
     /// covers, changed from `old` to `new`. Of `offset` only the parity counts; it and the length may be odd.
     ///
     /// # Panics
-    /// When the lengths differ, as then all that is behind has moved; the message names both.
+    /// If the lengths differ, since all following data would have moved; the message names both.
     ///
     /// ```
     /// use carryline::checksum::{self, Checksum};
@@ -65,8 +62,8 @@ impl Checksum {
         self.exchange(before.add_fresh(old), before.add_fresh(new))
     }
 
-    /// [`replace`](Checksum::replace) for UDP: a field of `00 00`, with which the sender says that there is no
-    /// checksum, stays as it is, and a computed zero becomes `ff ff` (RFC 768).
+    /// [`replace`](Checksum::replace) for UDP: a field of `00 00`, which means that there is no checksum, is left
+    /// unchanged, and a computed zero becomes `ff ff` (RFC 768).
     ///
     /// ```
     /// use carryline::checksum::Checksum;
@@ -100,9 +97,8 @@ impl Checksum {
         if self == Checksum::NONE { self } else { replaced.sent_by_udp() }
     }
 
-    /// Equation 3 of RFC 1624, with the words of each side summed before. Where both sums are the same,
-    /// nothing happens: a field of `ff ff`, the checksum of nothing but zeros, would become `00 00`, which is
-    /// none of theirs.
+    /// Equation 3 of RFC 1624, with the words of each side summed first. If both sums are equal, the checksum is
+    /// unchanged: a field of `ff ff`, the checksum of all-zero data, would become `00 00`, which is not valid for it.
     const fn exchange(self, old: Sum, new: Sum) -> Checksum {
         let (old, new) = (old.folded(), new.folded());
         if old == new {

@@ -7,9 +7,8 @@ use crate::cpu::Features;
 use crate::dispatch::{CopyCode, Kernel};
 
 /// The kernels: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU can run.
-///
-/// The order rests on the width of loads and stores, as [that of zeroing](crate::zero::kernels::KERNELS) does,
-/// and has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels of the machine it runs on.
+/// The order follows the width of loads and stores, like [that of zeroing](crate::zero::kernels::KERNELS), and has
+/// been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<CopyCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },

@@ -1,4 +1,4 @@
-//! The upper part of the ladder, the same for all levels of vectors: what a [`Plan`](crate::intent::Plan) says is done.
+//! The upper part of the ladder, shared by all vector levels: it executes a [`Plan`](crate::intent::Plan).
 
 /// Makes `copy`, the ladder, out of a level's own `smallest` and `small`, and `CODE` out of that and `short_read_here`. The
 /// arguments are the attributes of the level and its block. Of the module come sizes too: `smallest` takes up to
@@ -33,7 +33,7 @@ macro_rules! ladder {
             }
         }
 
-        /// The ladder for a caller who reads the bytes at once.
+        /// The ladder for a caller who reads the bytes immediately.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`bytes_raw`](super::bytes_raw).
@@ -84,7 +84,7 @@ macro_rules! ladder {
             }
         }
 
-        /// The upper part of the ladder for bytes that do not go around the caches.
+        /// The upper part of the ladder for ordinary stores.
         ///
         /// # Safety
         /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
@@ -124,7 +124,7 @@ macro_rules! ladder {
             }
         }
 
-        /// As `planned`, without the fence behind stores around the caches.
+        /// As `planned`, without the fence after non-temporal stores.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`bytes_raw_unfenced`](super::bytes_raw_unfenced).

@@ -2,14 +2,14 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | two slices | [`bytes`]; [`bytes_with`] if you know who needs the copy next, or whether the source is done |
+//! | two slices | [`bytes`]; [`bytes_with`] if you know what happens to the copy next, or that the source is not
+//! needed again |
 //! | a destination that has not been written yet | [`bytes_uninit`], [`bytes_uninit_with`] |
 //! | both in one buffer | [`within`], [`within_with`] |
-//! | many pieces that nobody needs soon, and one fence for all | [`bytes_unfenced`] and [`drain`](crate::drain) |
+//! | many pieces that are not needed soon, with one fence for all | [`bytes_unfenced`] and [`drain`](crate::drain) |
 //! | pointers | the same with `_raw` |
-//!
-//! [`bytes`] leaves the copy in the cache, as `memcpy` does, unless source and copy are larger than what the caches
-//! hold for one core ([`Next::Unknown`](crate::Next::Unknown)).
+//! [`bytes`] leaves the copy in the cache, as `memcpy` does, unless source and copy are larger than one core's share
+//! of the caches ([`Next::Unknown`](crate::Next::Unknown)).
 
 use crate::dispatch::TABLE;
 use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
@@ -34,7 +34,7 @@ pub use overlapping::{within, within_raw, within_raw_with, within_with};
 /// Copies `src` to `dst`.
 ///
 /// # Panics
-/// When the lengths differ; the message names both.
+/// If the lengths differ; the message names both.
 ///
 /// ```
 /// let mut greeting = *b"---------";
@@ -49,7 +49,7 @@ pub fn bytes(dst: &mut [u8], src: &[u8]) {
     unsafe { bytes_raw(dst.as_mut_ptr(), src.as_ptr(), src.len()) }
 }
 
-/// Copies `src` to `dst`, and leaves the copy where the caller's intent needs it.
+/// Copies `src` to `dst`, leaving the copy cached or not as the caller's intent says.
 ///
 /// # Panics
 /// As [`bytes`].
@@ -69,7 +69,7 @@ pub fn bytes_with(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
     unsafe { bytes_raw_with(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
 }
 
-/// Copies to memory that may not have been written yet, and gives it back as bytes.
+/// Copies to memory that may not have been written yet, and returns it as bytes.
 ///
 /// # Panics
 /// As [`bytes`].
@@ -91,7 +91,7 @@ pub fn bytes_uninit<'a>(dst: &'a mut [MaybeUninit<u8>], src: &[u8]) -> &'a mut [
     }
 }
 
-/// [`bytes_uninit`] with an intent, as [`bytes_with`] has it.
+/// [`bytes_uninit`] with an intent, as in [`bytes_with`].
 ///
 /// # Panics
 /// As [`bytes`].
@@ -118,7 +118,7 @@ pub fn bytes_uninit_with<'a>(
     }
 }
 
-/// Copies as [`bytes_with`], and leaves the stores unfenced: for a loop over many pieces that ends with one
+/// Copies like [`bytes_with`], without a fence: for a loop over many pieces that ends with one
 /// [`drain`](crate::drain).
 ///
 /// # Safety
@@ -131,7 +131,7 @@ pub fn bytes_uninit_with<'a>(
 /// use carryline::{Intent, Next, copy, drain};
 /// let (src, mut dst) = (vec![7; 1 << 16], vec![0; 1 << 16]);
 /// for (to, from) in dst.chunks_mut(4096).zip(src.chunks(4096)) {
-///     // SAFETY: `drain` comes before anybody else sees the copy.
+///     // SAFETY: `drain` comes before any other thread sees the copy.
 ///     unsafe { copy::bytes_unfenced(to, from, Next::NotSoon) };
 /// }
 /// drain();
@@ -145,7 +145,7 @@ pub unsafe fn bytes_unfenced(dst: &mut [u8], src: &[u8], intent: impl Into<Inten
     unsafe { bytes_raw_unfenced(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
 }
 
-/// The lengths of two buffers are the same, or the caller's caller is told both.
+/// Panics with both lengths, at the caller's caller, if they differ.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn check_lengths(dst_bytes: usize, src_bytes: usize) {
@@ -179,7 +179,7 @@ pub unsafe fn bytes_raw(dst: *mut u8, src: *const u8, len: usize) {
     unsafe { TABLE.copy()(dst, src, len) }
 }
 
-/// [`bytes_raw`] with an intent, as [`bytes_with`] has it.
+/// [`bytes_raw`] with an intent, as in [`bytes_with`].
 ///
 /// # Safety
 /// As [`bytes_raw`].
@@ -207,7 +207,7 @@ pub unsafe fn bytes_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: i
     unsafe { TABLE.copy_planned()(dst, src, len, plan) }
 }
 
-/// [`bytes_raw_with`], and leaves the stores unfenced.
+/// [`bytes_raw_with`] without a fence.
 ///
 /// # Safety
 /// As [`bytes_raw`] and [`bytes_unfenced`].

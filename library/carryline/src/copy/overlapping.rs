@@ -5,11 +5,11 @@ use crate::dispatch::TABLE;
 use crate::intent::Intent;
 use core::ops::{Bound, Range, RangeBounds};
 
-/// Copies the bytes `src` of a buffer to its place `dst` and what follows, as if over a buffer in between: what
-/// [`copy_within`](slice::copy_within) does.
+/// Copies the range `src` of a buffer to offset `dst` of the same buffer; the ranges may overlap. The equivalent of
+/// [`copy_within`](slice::copy_within).
 ///
 /// # Panics
-/// When the bytes or the place they go to are not all in the buffer; the message names both.
+/// If source or destination is not entirely within the buffer; the message names both.
 ///
 /// ```
 /// let mut line = *b"to be or not";
@@ -27,8 +27,8 @@ pub fn within(buffer: &mut [u8], src: impl RangeBounds<usize>, dst: usize) {
     unsafe { within_raw(start.add(dst), start.add(src.start), src.len()) }
 }
 
-/// [`within`] with an intent, as [`bytes_with`](super::bytes_with) has it. It counts where the places turn out not
-/// to overlap; else source and copy are the same lines, and stay in the cache.
+/// [`within`] with an intent, as [`bytes_with`](super::bytes_with) has it. It applies if the ranges do not overlap;
+/// otherwise source and copy share lines, which stay in the cache.
 ///
 /// # Panics
 /// As [`within`].

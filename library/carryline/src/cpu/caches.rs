@@ -1,4 +1,4 @@
-//! How much cache a core has, as far as what a hypervisor says about it can be believed.
+//! How much cache a core has, within plausible bounds of what a hypervisor reports.
 //!
 //! CPUID describes each cache: leaf 4 on Intel, leaf 8000_001D on AMD. A hypervisor may pass the host's last level
 //! to a machine of two cores, say that it is shared by one or by thousands, or leave it out; sizes of 0 and of
@@ -92,8 +92,8 @@ impl Caches {
 static CORE_SHARE: AtomicUsize = AtomicUsize::new(0);
 static LAST_LEVEL: AtomicUsize = AtomicUsize::new(0);
 
-/// The caches of the CPU, asked for once. Neither figure is below the smallest of [`SHARE_BYTES`], so that who
-/// has less than that to compare need not ask.
+/// The caches of the CPU, queried once. Neither figure is below the smallest of [`SHARE_BYTES`], so that who has less
+/// than that to compare need not ask.
 #[inline]
 pub(crate) fn caches() -> Caches {
     let (core_share_bytes, last_level_bytes) =

@@ -17,7 +17,7 @@ use crate::word::Word;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// A set of CPU features, as far as any kernel of this project needs to know.
+/// A set of the CPU features that this project's kernels use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Features(u32);
 
@@ -141,7 +141,7 @@ impl Features {
     }
 
     /// Asks the CPU and the operating system, unmasked and uncached. CPUID traps to the host in a virtual
-    /// machine (thousands of cycles): ask once, or use [`features`].
+    /// machine (thousands of cycles): call it once, or use [`features`].
     #[must_use]
     pub fn detect() -> Features {
         #[cfg(target_arch = "x86_64")]
@@ -175,7 +175,7 @@ pub fn features() -> Features {
     find()
 }
 
-/// Cached features; empty until dispatch has run. Kernels ask here, so that the search stays out of them.
+/// Cached features; empty until dispatch has run. Kernels use this, so that they contain no detection code.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 pub(crate) fn known_features() -> Features {
@@ -241,7 +241,7 @@ pub fn parse_mask(list: &str) -> Result<Features, UnknownFeature> {
     })
 }
 
-/// The mask that `CARRYLINE_MASK` asks for; empty where the variable is not set or the crate is built without the feature
+/// The mask in `CARRYLINE_MASK`; empty if the variable is not set or the crate is built without the feature
 /// `environment`.
 ///
 /// # Errors

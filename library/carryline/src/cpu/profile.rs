@@ -32,22 +32,22 @@ pub struct Profile {
     pub name: &'static str,
     /// Where the figures behind the row are.
     pub source: &'static str,
-    /// The kernel that is taken before those that stand above it in the lists that have it.
+    /// The kernel that is preferred over those above it in its lists.
     pub kernel: Option<&'static str>,
-    /// `rep stosb` in place of a loop of stores.
+    /// `rep stosb` instead of a loop of stores.
     pub rep_stosb_from_bytes: usize,
     /// The same for bytes that are read at once: as long as the first level can hold them they should be in it, where
     /// `rep stosb` does not always leave them.
     pub rep_stosb_read_here_from_bytes: usize,
-    /// The same for bytes that nobody reads soon: destinations that are not cached.
+    /// The same for bytes that nothing reads soon: destinations that are not cached.
     pub rep_stosb_not_soon_from_bytes: usize,
-    /// `rep movsb` in place of a loop of moves, at distances of the buffers at which no CPU was seen to be slow.
+    /// `rep movsb` instead of a loop of moves, at distances of the buffers at which no CPU was seen to be slow.
     pub rep_movsb_from_bytes: usize,
-    /// The same for copies that nobody reads soon.
+    /// The same for copies that nothing reads soon.
     pub rep_movsb_not_soon_from_bytes: usize,
-    /// Zeroing that nobody reads soon uses non-temporal stores. Below, the fence costs more than they save.
+    /// Zeroing that nothing reads soon uses non-temporal stores. Below, the fence costs more than they save.
     pub zero_non_temporal_from_bytes: usize,
-    /// Copies that nobody reads soon use non-temporal stores.
+    /// Copies that nothing reads soon use non-temporal stores.
     pub copy_non_temporal_from_bytes: usize,
 }
 
@@ -235,8 +235,8 @@ mod cached {
     }
 }
 
-/// The profile of the CPU that this runs on, asked for once. It goes by the CPU's model alone: what a masked feature takes
-/// away is asked for where it is used.
+/// The profile of this CPU, looked up once. It depends only on the CPU's model: masked features are checked where
+/// they are used.
 #[must_use]
 #[inline]
 pub fn profile() -> &'static Profile {

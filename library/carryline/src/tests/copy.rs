@@ -30,7 +30,7 @@ fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
         let plan = Plan { way, source_done };
         // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
         call(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
-        // SAFETY: both buffers have len accessible bytes that nobody else sees; the CPU has what the kernel needs.
+        // SAFETY: both buffers have len accessible bytes that nothing else sees; the CPU has what the kernel needs.
         call(&format!("unfenced {plan:?}"), &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
     }
 }
@@ -168,7 +168,7 @@ fn the_public_forms_copy_what_they_are_given_and_no_more() {
             check("bytes_with", &|dst| copy::bytes_with(dst, src, next));
             check("bytes_with, source done", &|dst| copy::bytes_with(dst, src, intent));
             check("bytes_unfenced", &|dst| {
-                // SAFETY: nobody else sees the buffer.
+                // SAFETY: nothing else sees the buffer.
                 unsafe { copy::bytes_unfenced(dst, src, next) };
                 crate::drain();
             });

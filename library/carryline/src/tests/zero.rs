@@ -30,7 +30,7 @@ fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
     call("planned around", &|dst, len| unsafe { (code.planned)(dst, len, AROUND) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("unfenced by loop", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_LOOP) });
-    // SAFETY: the target has len accessible bytes that nobody else sees; the CPU has what the kernel needs.
+    // SAFETY: the target has len accessible bytes that nothing else sees; the CPU has what the kernel needs.
     call("unfenced around", &|dst, len| unsafe { (code.unfenced)(dst, len, AROUND) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
@@ -167,7 +167,7 @@ fn the_public_forms_zero_what_they_are_given_and_no_more() {
             check("secret", &|dst| zero::secret(dst));
             check("if_dirty", &|dst| assert_eq!(zero::if_dirty(dst), len));
             check("fill_unfenced", &|dst| {
-                // SAFETY: nobody else sees the buffer.
+                // SAFETY: nothing else sees the buffer.
                 unsafe { zero::fill_unfenced(dst, next) };
                 crate::drain();
             });

@@ -7,10 +7,9 @@ use crate::cpu::Features;
 use crate::dispatch::{Kernel, ZeroCode};
 
 /// The kernels: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU can run.
-///
-/// The order rests on store width: every x86-64 CPU so far stores a whole line of 64 bytes in one instruction
-/// at least as fast as in two or four. It has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels
-/// of the machine it runs on.
+/// The order follows store width: every x86-64 CPU so far stores a whole line of 64 bytes in one instruction at least
+/// as fast as in two or four. It has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels of
+/// the machine it runs on.
 pub static KERNELS: &[Kernel<ZeroCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },

@@ -1,4 +1,4 @@
-//! The upper part of the ladder, the same for all levels of vectors: what a [`Plan`](crate::intent::Plan) says is done.
+//! The upper part of the ladder, shared by all vector levels: it executes a [`Plan`](crate::intent::Plan).
 
 /// Makes `CODE` out of a level's own `zero` and `short_read_here`, and `large`, the upper part of its ladder. The arguments
 /// are the attributes of the level, its block and its loop of stores.
@@ -8,7 +8,7 @@ macro_rules! ladder {
         pub(super) const CODE: $crate::dispatch::ZeroCode =
             $crate::dispatch::ZeroCode { zero, read_here, planned, unfenced, if_dirty };
 
-        /// The ladder for a caller who reads the bytes at once.
+        /// The ladder for a caller who reads the bytes immediately.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`fill_raw`](super::fill_raw).
@@ -59,7 +59,7 @@ macro_rules! ladder {
             }
         }
 
-        /// The upper part of the ladder for bytes that do not go around the caches.
+        /// The upper part of the ladder for ordinary stores.
         ///
         /// # Safety
         /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
@@ -76,7 +76,7 @@ macro_rules! ladder {
             }
         }
 
-        /// As `planned`, without the fence behind stores around the caches.
+        /// As `planned`, without the fence after non-temporal stores.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`fill_raw_unfenced`](super::fill_raw_unfenced).

@@ -2,17 +2,16 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | a slice | [`fill`]; [`fill_with`] if you know who needs it next |
+//! | a slice | [`fill`]; [`fill_with`] if you know what happens to it next |
 //! | memory that has not been written yet | [`fill_uninit`], [`fill_uninit_with`] |
 //! | whole pages | [`pages`], [`pages_with`] |
 //! | memory that is mostly zero already | [`if_dirty`] |
-//! | keys, passwords and what else must not be left in memory | [`secret`] |
-//! | many pieces that nobody needs soon, and one fence for all | [`fill_unfenced`] and [`drain`](crate::drain) |
+//! | keys, passwords and other secrets that must not stay in memory | [`secret`] |
+//! | many pieces that are not needed soon, with one fence for all | [`fill_unfenced`] and [`drain`](crate::drain) |
 //! | a pointer | the same with `_raw` |
-//!
-//! [`fill`] leaves the result in the cache, as `memset` does, unless it is larger than what the caches hold for one
-//! core ([`Next::Unknown`](crate::Next::Unknown)). The compiler may remove all of these calls but [`secret`] when it
-//! can see that nobody reads the memory again.
+//! [`fill`] leaves the result in the cache, as `memset` does, unless it is larger than one core's share of the caches
+//! ([`Next::Unknown`](crate::Next::Unknown)). The compiler may remove any of these calls except [`secret`] if it can
+//! see that the memory is not read again.
 
 use crate::dispatch::TABLE;
 use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
@@ -50,7 +49,7 @@ pub fn fill(dst: &mut [u8]) {
     unsafe { fill_raw(dst.as_mut_ptr(), dst.len()) }
 }
 
-/// Zeroes `dst`, and leaves it where the caller's intent needs it.
+/// Zeroes `dst`, cached or not as the caller's intent says.
 ///
 /// ```
 /// use carryline::{Intent, Next, zero};
@@ -69,7 +68,7 @@ pub fn fill_with(dst: &mut [u8], intent: impl Into<Intent>) {
     unsafe { fill_raw_with(dst.as_mut_ptr(), dst.len(), intent) }
 }
 
-/// Zeroes memory that may not have been written yet, and gives it back as bytes.
+/// Zeroes memory that may not have been written yet, and returns it as bytes.
 ///
 /// ```
 /// let mut buffer = Vec::with_capacity(100);
@@ -85,7 +84,7 @@ pub fn fill_uninit(dst: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     }
 }
 
-/// [`fill_uninit`] with an intent, as [`fill_with`] has it.
+/// [`fill_uninit`] with an intent, as in [`fill_with`].
 ///
 /// ```
 /// use carryline::{Next, zero};
@@ -102,11 +101,10 @@ pub fn fill_uninit_with(dst: &mut [MaybeUninit<u8>], intent: impl Into<Intent>) 
     }
 }
 
-/// Reads `dst` first and writes only what is not zero already, in blocks of 64 bytes (the lines of the cache, and
-/// parts of them at both ends). Returns how many bytes it wrote.
-///
-/// Lines that are only read need not be written back, stay shared with other cores, and do not make a private copy
-/// of a page that is shared. For memory that is dirty all over [`fill`] is faster.
+/// Reads `dst` first and writes only what is not already zero, in blocks of 64 bytes (cache lines, and parts of lines
+/// at both ends). Returns the number of bytes written.
+/// Lines that are only read need no write-back, stay shared with other cores, and do not cause a private copy of a
+/// shared page. For mostly nonzero memory [`fill`] is faster.
 ///
 /// ```
 /// #[repr(align(64))]
@@ -123,9 +121,10 @@ pub fn if_dirty(dst: &mut [u8]) -> usize {
     unsafe { if_dirty_raw(dst.as_mut_ptr(), dst.len()) }
 }
 
-/// Zeroes as [`fill_with`], and leaves the stores unfenced: for a loop over many pieces that ends with one
-/// [`drain`](crate::drain). A fence waits until memory has taken the stores, which is most of a short call: on Zen 5 4 KiB
-/// that are not cached take 163 ticks without one and 503 with it, where the C library's `memset` takes 379.
+/// Zeroes like [`fill_with`], without a fence: for a loop over many pieces that ends with one
+/// [`drain`](crate::drain). A fence waits until memory has accepted the stores, which is most of the time of a short
+/// call: on Zen 5, 4 KiB that are not cached take 163 ticks without one and 503 with it, where the C library's
+/// `memset` takes 379.
 ///
 /// # Safety
 /// Before the next synchronisation of this thread with another, or with a device, the caller calls
@@ -136,7 +135,7 @@ pub fn if_dirty(dst: &mut [u8]) -> usize {
 /// use carryline::{Intent, Next, drain, zero};
 /// let mut buffer = vec![7; 1 << 16];
 /// for piece in buffer.chunks_mut(4096) {
-///     // SAFETY: `drain` comes before anybody else sees the buffer.
+///     // SAFETY: `drain` comes before any other thread sees the buffer.
 ///     unsafe { zero::fill_unfenced(piece, Next::NotSoon) };
 /// }
 /// drain();
@@ -165,7 +164,7 @@ pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
     unsafe { TABLE.zero()(dst, len) }
 }
 
-/// [`fill_raw`] with an intent, as [`fill_with`] has it.
+/// [`fill_raw`] with an intent, as in [`fill_with`].
 ///
 /// # Safety
 /// As [`fill_raw`].
@@ -193,7 +192,7 @@ pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>)
     unsafe { TABLE.zero_planned()(dst, len, plan) }
 }
 
-/// [`fill_raw_with`], and leaves the stores unfenced.
+/// [`fill_raw_with`] without a fence.
 ///
 /// # Safety
 /// As [`fill_raw`] and [`fill_unfenced`].

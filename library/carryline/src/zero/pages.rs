@@ -17,7 +17,7 @@ impl Page {
     /// The bytes of a page.
     pub const BYTES: usize = 4096;
 
-    /// The pages that bytes are: `None` where they do not start at a multiple of 4096, or end within a page.
+    /// The bytes as pages: `None` if they do not start at a multiple of 4096, or end within a page.
     ///
     /// ```
     /// use carryline::zero::{Page, pages};
@@ -40,7 +40,7 @@ impl Page {
     }
 }
 
-/// Zeroes whole pages. Together they are one call: what goes around the caches is fenced once.
+/// Zeroes whole pages, as one call: non-temporal stores are fenced once.
 ///
 /// ```
 /// use carryline::zero::{Page, pages};
@@ -53,7 +53,7 @@ pub fn pages(dst: &mut [Page]) {
     pages_with(dst, Next::Unknown);
 }
 
-/// Zeroes whole pages, and leaves them where the caller's intent needs them.
+/// Zeroes whole pages, cached or not as the caller's intent says.
 ///
 /// ```
 /// use carryline::{Intent, Next, zero::{Page, pages_with}};

@@ -1,14 +1,13 @@
-//! Zeroing what must not be left in memory.
+//! Zeroing secrets.
 
 use super::fill_raw;
 
-/// Zeroes `dst` for good: the compiler cannot remove the call, however sure it is that nobody reads the memory
-/// again. As fast as [`fill`](super::fill).
-///
-/// When it returns, the bytes of `dst` are zero. It does not find other places that held the secret: registers of
-/// the code that used it, copies that the compiler made when a value moved, a stack that was spilled to, a page
-/// that was swapped out. The call itself makes no such copies: kernels only write, so that the registers they use
-/// hold zeros and never the secret.
+/// Zeroes `dst`, and the compiler cannot remove the call even if the memory is not read again. As fast as
+/// [`fill`](super::fill).
+/// When it returns, the bytes of `dst` are zero. It does not erase other copies of the secret: registers of the code
+/// that used it, copies that the compiler made when a value moved, spills to the stack, a page that was swapped out.
+/// The call itself makes no copies: kernels only write, so that the registers they use hold zeros and never the
+/// secret.
 ///
 /// ```
 /// let mut key = *b"correct horse battery staple";
@@ -39,8 +38,8 @@ pub unsafe fn secret_raw(dst: *mut u8, len: usize) {
     observe(dst);
 }
 
-/// Code that, as far as the compiler knows, reads all memory that can be reached from the pointer, so that every store
-/// there comes first. It is no instruction.
+/// Tells the compiler that all memory reachable from the pointer is read here, so that it keeps every earlier store.
+/// It emits no instruction.
 #[inline(always)]
 #[cfg(all(
     not(miri),
@@ -62,7 +61,7 @@ fn observe(dst: *mut u8) {
     }
 }
 
-/// Without inline assembly: what the standard library has for it.
+/// Without inline assembly: the standard library's equivalent.
 #[inline(always)]
 #[cfg(not(all(
     not(miri),

@@ -22,10 +22,10 @@ const EDGE: &str = "a call ending at an unmapped page costs at most 5 ticks more
 /// The lead in the mean that is wanted of each function's sets.
 const FLEETS: [f64; 3] = [2.4, 2.4, 1.4];
 
-/// What is told that the data is not needed soon.
+/// The variant with the data declared not needed soon.
 const NOT_SOON: &str = "carryline_not_soon";
 
-/// What is told that the data is read at once.
+/// The variant with the data declared read immediately.
 const READ_HERE: &str = "carryline_read_here";
 
 /// How many MiB lie between zeroing and reading, and what a caller says then: as long as a last level may hold the bytes,

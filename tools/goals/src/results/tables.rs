@@ -7,9 +7,9 @@ use crate::table::ticks;
 use carryline_conditions::sizes::Sizes;
 use carryline_results::Status;
 
-/// Sizes in one table at most: what has more is a sweep, of which the worst are told elsewhere.
+/// Maximum sizes in one table: more are a sweep, whose worst sizes are shown elsewhere.
 const MOST_SIZES: usize = 30;
-/// Sizes across at most; a table with more is turned, lest nobody can read it.
+/// Sizes across at most; a table with more is transposed, to stay readable.
 const MOST_ACROSS: usize = 10;
 
 /// The tables of all that is stored, by title.

@@ -1,4 +1,4 @@
-//! JSON whose lines can be read and compared: what is short stands in one line.
+//! JSON with readable, comparable lines: short values are on one line.
 
 use serde_json::Value;
 

@@ -50,7 +50,7 @@ fn calibrate(
 ) -> Result<Calibration, CalibrateError> {
     let keys: BTreeSet<Key> = keys_of_collection().into_iter().chain(more).collect();
     let keys: Vec<Key> = keys.into_iter().collect();
-    // In a thread of its own, for the affinity stays with it.
+    // In a separate thread, because the affinity persists.
     let measure = || {
         let _measured_all_the_same = cpu.map(process::pin);
         let clock = Clock { start: clock::start, stop: clock::stop, overhead_ticks: clock::overhead_ticks() };
@@ -84,11 +84,11 @@ pub fn overlay(
             None
         }
         Ok(calibration) => {
-            let doubts = calibration.doubts();
-            match doubts.is_empty() {
+            let problems = calibration.problems();
+            match problems.is_empty() {
                 true => latencies.overlay(calibration.overlay()),
                 false => {
-                    let why = doubts.join("; ");
+                    let why = problems.join("; ");
                     output::note(&format!("{why}: the measured latencies are not used"), common);
                 }
             }

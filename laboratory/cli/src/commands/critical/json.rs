@@ -37,7 +37,7 @@ fn calibrated(calibration: &Calibration) -> Value {
     let left_out = calibration.left_out.iter().map(|(key, why)| json!({ "key": key, "reason": why }));
     let checks = calibration.checks.iter().map(|(name, cycles)| ((*name).to_owned(), json!(cycles)));
     json!({
-        "used": calibration.doubts().is_empty(),
+        "used": calibration.problems().is_empty(),
         "checks": checks.collect::<Map<String, Value>>(),
         "measured": figures.collect::<Vec<_>>(),
         "left_out": left_out.collect::<Vec<_>>(),

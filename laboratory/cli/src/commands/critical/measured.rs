@@ -88,8 +88,7 @@ impl Measurements {
                     found.basis = cell.basis;
                 }
                 _ => {
-                    found.missing =
-                        cell.detail.clone().or(Some("core cycles are unknown here".to_owned()));
+                    found.missing = cell.detail.clone().or(Some("core cycles are unknown here".to_owned()));
                 }
             }
         }

@@ -26,7 +26,7 @@ pub struct Shown<'a> {
     pub opinion: Option<Opinion>,
     /// What would be faster.
     pub suggestions: Vec<Suggestion>,
-    /// Suggestions were asked for.
+    /// Suggestions were requested.
     pub is_asked: bool,
 }
 
@@ -55,7 +55,7 @@ pub fn render(
         let text = format!(
             "{} latencies measured on this machine{}, {} not; chains that must take 1.00: {}",
             calibration.measured.len(),
-            if calibration.doubts().is_empty() { "" } else { " (and not used)" },
+            if calibration.problems().is_empty() { "" } else { " (and not used)" },
             calibration.left_out.len(),
             checks.collect::<Vec<_>>().join(", ")
         );
@@ -334,7 +334,7 @@ fn sources(out: &mut String, prediction: &Prediction, style: Style) {
     let mut by_source: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let both =
         prediction.call.latencies.iter().chain(prediction.code.iter().flat_map(|code| &code.latencies));
-    // What pushes and returns do to the stack pointer costs nothing and interests nobody.
+    // Updates of the stack pointer by pushes and returns are free and not shown.
     for (key, latency) in both.filter(|(key, _)| !key.is_of_stack_pointer()) {
         for source in latency.source.parts() {
             let known = by_source.entry(source.to_string()).or_default();

@@ -54,7 +54,7 @@ fn echo(from: &OwnedFd, to: &OwnedFd, offered: &Offered) {
         if byte[0] == END || state >= STATES.len() {
             break;
         }
-        // SAFETY: only states that are there are asked for.
+        // SAFETY: only states that are there are requested.
         unsafe { registers::set(state, &mut initial, offered.components) };
         if rustix::io::write(to, &byte) != Ok(1) {
             break;
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn both_threads_stay_on_one_cpu_and_every_series_is_sampled_or_has_a_reason() {
-        // In a thread of its own, for the affinity stays.
+        // In a separate thread, because the affinity persists.
         std::thread::spawn(|| {
             let status = StatusPage::create().expect("a page");
             let setup = crate::testing::setup_for_test(

@@ -1,4 +1,4 @@
-//! What figures are made of, what disturbs them, and what stands around.
+//! Terms for figures, their disturbances, and the tools around them.
 
 use super::{Word, word};
 

@@ -94,7 +94,8 @@ pub(super) const WORDS: &[Word] = &[
          2N calls, and the two must agree.",
     ),
     word(
-        "verification", &["verify", "verified", "proof", "prove"],
+        "verification",
+        &["verify", "verified", "proof", "prove"],
         "What a variant must pass in the same process before it is timed: all short lengths and those around powers \
          of two and overflow bounds, all offsets in a line, data that provokes carries, seeds, protected pages on \
          both sides, and registers unchanged after the call. It is a thorough test, not a mathematical \

@@ -1,4 +1,4 @@
-//! The warnings of a run: what the machine is, what disturbed it, and which figures deserve doubt.
+//! The warnings of a run: about the machine, disturbances, and unreliable figures.
 
 use super::measure::Outcome;
 use super::plan::Plan;
@@ -28,10 +28,10 @@ const SWITCHES_PER_SECOND: f64 = 50.0;
 const COLD: f64 = 0.2;
 /// Share of stolen time that matters.
 const STEAL: f64 = 0.01;
-/// Cells of one kind of doubt that are named; the rest are counted.
+/// Cells named per warning; the rest are counted.
 const NAMED: usize = 3;
 
-/// All doubts about a run.
+/// All warnings about a run.
 pub fn all(
     plan: &Plan,
     here: &Environment,
