@@ -156,7 +156,7 @@ fn planted(fate: &str) -> (Vec<ProbeAnswer>, End) {
         Supervisor { program: env!("CARGO_BIN_EXE_carryline").into(), patience: Duration::from_secs(3) };
     let job = ProbeJob {
         name: if fate == "unknown" { "no such special" } else { "planted" }.to_owned(),
-        parameters: serde_json::json!({ "fate": [fate] }),
+        parameters: serde_json::json!({ "fate": fate }),
         replicate: 0,
         seed: 1,
         total_ms: 50,
@@ -176,7 +176,7 @@ fn a_special_measurement_that_dies_costs_a_reason_and_nothing_else() {
     let (answers, end) = planted("good");
     assert_eq!(end, End::Done);
     assert!(rounds(&answers) >= 3);
-    assert!(answers.iter().any(|m| matches!(m, ProbeAnswer::End { facts } if facts["rounds"].is_u64())));
+    assert!(answers.iter().any(|m| matches!(m, ProbeAnswer::End { facts, .. } if facts["rounds"].is_u64())));
     let (answers, end) = planted("crash");
     assert!(matches!(end, End::Crashed { .. }), "{end:?}");
     assert_eq!(rounds(&answers), 2);

@@ -12,9 +12,8 @@
 //! - [`StatusPage::beat`] at least every few seconds, or the worker counts as hung;
 //! - what cannot be done on this machine is [`Impossible`], with the reason in words for a user;
 //! - what was set up is a fact ([`Rounds::facts`]): pages that were untouched, sums that agreed; tests look at these
-//!   and not at times;
-//! - what takes no part for a reason of its own stands among the facts, as `unusable`: pairs of what its series begin
-//!   with and the reason;
+//!   and not at times. Facts are a structure of the experiment's own, which the engine passes on;
+//! - what takes no part for a reason of its own is [`Unusable`], with the reason ([`Rounds::unusable`]);
 //! - a routine of the collection is called only once it is verified: [`Setup::verified`].
 
 use carryline_machine::clock;
@@ -24,6 +23,7 @@ use carryline_variants::Family;
 use carryline_verification::status::StatusPage;
 use carryline_verification::subject::Subject;
 use carryline_verification::{self as verify, Copying, Depth, Verified, Zeroing};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub struct Probe {
 /// What a probe is set up with.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// What the experiment requested.
+    /// What the experiment requested: see [`Setup::parameters`].
     pub parameters: &'a serde_json::Value,
     /// Decides everything that is drawn. It differs from replicate to replicate.
     pub seed: u64,
@@ -60,28 +60,14 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// A parameter as a list of numbers; empty if there is none of that name.
-    #[must_use]
-    pub fn numbers(&self, name: &str) -> Vec<u64> {
-        let list = self.parameters.get(name).and_then(serde_json::Value::as_array);
-        list.map(|list| list.iter().filter_map(serde_json::Value::as_u64).collect()).unwrap_or_default()
-    }
-
-    /// A parameter as a list of words; empty if there is none of that name.
-    #[must_use]
-    pub fn words(&self, name: &str) -> Vec<String> {
-        let list = self.parameters.get(name).and_then(serde_json::Value::as_array);
-        let word = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-        list.map(|list| list.iter().filter_map(word).collect()).unwrap_or_default()
-    }
-
-    /// The places of those of `known` that a parameter names; of all of them if it names none.
-    #[must_use]
-    pub fn chosen(&self, name: &str, known: &[&str]) -> Vec<usize> {
-        let words = self.words(name);
-        (0..known.len())
-            .filter(|at| words.is_empty() || words.iter().any(|word| word == known[*at]))
-            .collect()
+    /// What the experiment asked for, in a structure of its own; the default where it asked for nothing.
+    ///
+    /// # Errors
+    /// [`Impossible`] for parameters of another form, which names what is wrong with them.
+    pub fn parameters<P: DeserializeOwned + Default>(&self) -> Result<P, Impossible> {
+        Option::<P>::deserialize(self.parameters)
+            .map(Option::unwrap_or_default)
+            .map_err(|error| Impossible(format!("unusable parameters {}: {error}", self.parameters)))
     }
 
     /// A variant of the collection, verified in this process. The worker ends with the measurement, so its
@@ -153,6 +139,23 @@ impl Series {
     }
 }
 
+/// What takes no part in a probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unusable {
+    /// What the names of its series begin with.
+    pub series: String,
+    /// Why, in words for a user.
+    pub reason: String,
+}
+
+impl Unusable {
+    /// Series whose names begin so, and why they take no part.
+    #[must_use]
+    pub fn new(series: impl Into<String>, reason: impl ToString) -> Unusable {
+        Unusable { series: series.into(), reason: reason.to_string() }
+    }
+}
+
 /// A probe that has been set up.
 pub trait Rounds {
     /// What each round samples.
@@ -169,9 +172,14 @@ pub trait Rounds {
     /// [`Impossible`], after which no further round is made.
     fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible>;
 
-    /// What was established besides the samples, once the rounds are made.
+    /// What was established besides the samples, once the rounds are made: a structure of the experiment's own.
     fn facts(&mut self) -> serde_json::Value {
         serde_json::Value::Null
+    }
+
+    /// What takes no part, and why.
+    fn unusable(&self) -> Vec<Unusable> {
+        Vec::new()
     }
 
     /// Rounds that are enough.

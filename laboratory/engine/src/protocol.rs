@@ -4,7 +4,7 @@
 //! run's token, a space, a [`Message`] as JSON. Every job has answers of its own ([`Task`]). Standard output and error lead nowhere, for a routine under test may
 //! print what it likes; a line without the token is not the worker's and is ignored; one with it that is not a message is an error.
 
-use crate::probe::Series;
+use crate::probe::{Series, Unusable};
 use carryline_conditions::Condition;
 use carryline_machine::environment::{CacheSizes, Level};
 use carryline_results::round::Round;
@@ -146,7 +146,7 @@ pub struct MeasureJob {
 pub struct ProbeJob {
     /// The probe's name.
     pub name: String,
-    /// What it is to time.
+    /// What it is to time: a structure of the experiment's own.
     pub parameters: serde_json::Value,
     /// Number of this replicate.
     pub replicate: u32,
@@ -319,8 +319,10 @@ pub enum ProbeAnswer {
     Round(Round),
     /// The probe is finished.
     End {
-        /// What it established besides.
+        /// What it established besides: a structure of the experiment's own.
         facts: serde_json::Value,
+        /// What took no part, and why.
+        unusable: Vec<Unusable>,
     },
     /// The probe cannot run on this machine.
     Impossible {

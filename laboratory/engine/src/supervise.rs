@@ -49,7 +49,9 @@ pub enum SuperviseError {
         line: UnreadableLine,
     },
     /// It sent an answer out of turn.
-    #[error("a worker process answered for situation {situation}, which it had not begun or which is not part of its job")]
+    #[error(
+        "a worker process answered for situation {situation}, which it had not begun or which is not part of its job"
+    )]
     Unannounced {
         /// The situation's index in the plan.
         situation: u32,

@@ -331,7 +331,7 @@ fn probe(job: &ProbeJob, probes: &[&Probe], answers: &Answers<'_, ProbeJob>, sta
                     ..Round::default()
                 }));
             }
-            answers.send(ProbeAnswer::End { facts: rounds.facts() });
+            answers.send(ProbeAnswer::End { facts: rounds.facts(), unusable: rounds.unusable() });
             Ok(())
         });
     if let Err(Impossible(reason)) = done {

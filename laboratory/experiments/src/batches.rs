@@ -3,12 +3,13 @@
 //! Most probes are of this kind. Those that must bring the machine into a state before each sample do so
 //! in [`Timed::before`], outside of the time.
 
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup, time};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::clock;
 use carryline_sampler::{Call, flush, shuffle};
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
 
 /// What is repeated.
 pub(crate) type Action = Box<dyn FnMut(u32)>;
@@ -71,6 +72,7 @@ pub(crate) struct Batches {
     all: Vec<Timed>,
     twins: Vec<(usize, usize)>,
     facts: serde_json::Value,
+    unusable: Vec<Unusable>,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
 }
@@ -81,6 +83,7 @@ impl Batches {
             all,
             twins: Vec::new(),
             facts: serde_json::Value::Null,
+            unusable: Vec::new(),
             overhead_ticks: clock::overhead_ticks(),
             rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
         }
@@ -96,8 +99,14 @@ impl Batches {
     }
 
     /// What was established besides.
-    pub(crate) fn with_facts(mut self, facts: serde_json::Value) -> Batches {
-        self.facts = facts;
+    pub(crate) fn with_facts(mut self, facts: &impl Serialize) -> Batches {
+        self.facts = crate::json(facts);
+        self
+    }
+
+    /// What takes no part.
+    pub(crate) fn without(mut self, unusable: Vec<Unusable>) -> Batches {
+        self.unusable = unusable;
         self
     }
 }
@@ -136,6 +145,10 @@ impl Rounds for Batches {
 
     fn facts(&mut self) -> serde_json::Value {
         self.facts.take()
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        self.unusable.clone()
     }
 }
 

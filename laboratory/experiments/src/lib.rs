@@ -58,7 +58,7 @@
 //!     }
 //!     outcome.tables.push(table);
 //!     // A probe: its series become figures in the same way.
-//!     let faults = context.probe("first_touch", &serde_json::json!({"pages": 64}), 0.0)?;
+//!     let faults = context.probe("first_touch", &(), 0.0)?;
 //!     outcome.figures.add_or_reason("fault", faults.ns("write first"));
 //!     Ok(outcome)
 //! }
@@ -111,6 +111,16 @@ experiments! {
     chains,
     lockert,
     real_work,
+}
+
+/// A probe's parameters or facts in the form in which they are sent.
+fn json(structure: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(structure).expect("plain data with text keys")
+}
+
+/// The indices of those of `known` that are named; of all of them if none is.
+fn chosen(names: &[String], known: &[&str]) -> Vec<usize> {
+    (0..known.len()).filter(|at| names.is_empty() || names.iter().any(|name| name == known[*at])).collect()
 }
 
 /// What workers can time: the experiments' probes, and one for tests that behaves as its parameters say.

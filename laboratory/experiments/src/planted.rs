@@ -4,12 +4,21 @@
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::clock;
 use carryline_verification::status::StatusPage;
+use serde::Deserialize;
 
 /// See the module.
 pub static PROBE: Probe = Probe { name: "planted", what: "nothing: it does what its parameters say", start };
 
+/// What the probe is asked for.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// What becomes of it.
+    fate: String,
+}
+
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-    let fate = setup.words("fate").into_iter().next().unwrap_or_default();
+    let Parameters { fate } = setup.parameters()?;
     if fate == "impossible" {
         return Err(Impossible("this was planted".to_owned()));
     }

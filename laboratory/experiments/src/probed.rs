@@ -1,10 +1,11 @@
 //! Probes on the command's side: several worker processes, one figure for each series.
 
 use super::context::Context;
+use anyhow::Context as _;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
 use carryline_engine::measure::{self, Outcome};
-use carryline_engine::probe::Series;
+use carryline_engine::probe::{Series, Unusable};
 use carryline_engine::protocol::{Disturbed, ProbeAnswer, ProbeJob, ProcessSetup};
 use carryline_engine::supervise::End;
 use carryline_machine::process;
@@ -13,6 +14,8 @@ use carryline_results::round::{Round, RoundRecord};
 use carryline_statistics as statistics;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::time::{Duration, Instant};
 
 /// What a probe found.
@@ -20,8 +23,8 @@ use std::time::{Duration, Instant};
 pub struct Probed {
     /// What each round sampled.
     pub series: Vec<Series>,
-    /// What each replicate that ended well established besides.
-    pub facts: Vec<serde_json::Value>,
+    /// What took no part in the first replicate that ended well, and why.
+    pub unusable: Vec<Unusable>,
     /// Why there are no figures, or fewer replicates than there should be.
     pub reason: Option<String>,
     /// Ticks per nanosecond.
@@ -30,6 +33,8 @@ pub struct Probed {
     pub ticks_per_cycle: Option<f64>,
     /// By replicate, round and series.
     samples: Vec<Vec<Vec<f64>>>,
+    /// What each replicate that ended well established besides.
+    facts: Vec<serde_json::Value>,
     twins: Vec<(usize, usize)>,
     name: String,
     parameters: serde_json::Value,
@@ -43,7 +48,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When no worker can be started.
-    pub fn probe(&self, name: &str, parameters: &serde_json::Value, share: f64) -> Result<Probed, Failure> {
+    pub fn probe(&self, name: &str, parameters: &impl Serialize, share: f64) -> Result<Probed, Failure> {
         self.probe_in(name, parameters, share, self.replicates)
     }
 
@@ -54,14 +59,18 @@ impl Context<'_> {
     pub fn probe_in(
         &self,
         name: &str,
-        parameters: &serde_json::Value,
+        parameters: &impl Serialize,
         share: f64,
         replicates: u32,
     ) -> Result<Probed, Failure> {
         let deadline = Instant::now() + self.budget.mul_f64(share.clamp(0.0, 1.0));
-        let (name_kept, parameters_kept) = (name.to_owned(), parameters.clone());
-        let mut found =
-            Probed { name: name_kept, parameters: parameters_kept, seed: self.seed, ..Probed::default() };
+        let parameters = crate::json(parameters);
+        let mut found = Probed {
+            name: name.to_owned(),
+            parameters: parameters.clone(),
+            seed: self.seed,
+            ..Probed::default()
+        };
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let _kept_off = self.cpu.map(process::keep_off);
         let (mut rates, mut cycles) = (Vec::new(), Vec::new());
@@ -98,7 +107,12 @@ impl Context<'_> {
                         rounds.push(round.samples.clone());
                         self.keep(name, replicate, round);
                     }
-                    ProbeAnswer::End { facts } => found.facts.push(facts),
+                    ProbeAnswer::End { facts, unusable } => {
+                        if found.facts.is_empty() {
+                            found.unusable = unusable;
+                        }
+                        found.facts.push(facts);
+                    }
                     ProbeAnswer::Impossible { reason: why } => reason = Some(why),
                     ProbeAnswer::Disturbance(Disturbed { involuntary_switches, stolen }) => {
                         outcome.involuntary_switches += involuntary_switches;
@@ -134,6 +148,30 @@ impl Context<'_> {
 }
 
 impl Probed {
+    /// What each replicate that ended well established besides, as the probe wrote it.
+    ///
+    /// # Errors
+    /// Facts of another form than the probe's: a fault of the program.
+    pub fn facts<F: DeserializeOwned>(&self) -> Result<Vec<F>, Failure> {
+        let read = |facts: &serde_json::Value| {
+            F::deserialize(facts).with_context(|| format!("the facts of the probe {}: {facts}", self.name))
+        };
+        Ok(self.facts.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    /// The same of the first of these replicates.
+    ///
+    /// # Errors
+    /// As [`Probed::facts`].
+    pub fn first_facts<F: DeserializeOwned>(&self) -> Result<Option<F>, Failure> {
+        Ok(self.facts()?.into_iter().next())
+    }
+
+    /// Why no replicate ended well, if none did.
+    pub fn failed(&self) -> Option<&str> {
+        self.reason.as_deref().filter(|_| self.facts.is_empty())
+    }
+
     /// The relative difference within which two series tie: from the A/A pairs, if there are any.
     pub fn floor(&self) -> f64 {
         let pair = |(a, b): &(usize, usize)| {
@@ -170,16 +208,15 @@ impl Probed {
 
     /// Why what a series begins with takes no part, if the probe said so.
     fn unusable(&self, series: &str) -> Option<String> {
-        let pairs = self.facts.first()?.get("unusable")?.as_array()?;
-        let pair =
-            pairs.iter().find(|pair| pair[0].as_str().is_some_and(|label| series.starts_with(label)))?;
-        pair[1].as_str().map(str::to_owned)
+        let found = self.unusable.iter().find(|unusable| series.starts_with(&unusable.series))?;
+        Some(found.reason.clone())
     }
 
     /// A series of ticks in core cycles.
     pub fn cycles(&self, series: &str) -> Result<Figure, String> {
         let figure = self.figure(series)?;
-        let per_cycle = self.ticks_per_cycle.ok_or("the length of a core cycle is unknown on this machine")?;
+        let per_cycle =
+            self.ticks_per_cycle.ok_or("the length of a core cycle is unknown on this machine")?;
         Ok(figure.scaled(1.0 / per_cycle, Unit::CyclesEst))
     }
 
@@ -188,5 +225,26 @@ impl Probed {
         let figure = self.figure(series)?;
         let per_ns = self.ticks_per_ns.ok_or("the clock's rate is not known")?;
         Ok(figure.scaled(1.0 / per_ns, Unit::Ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Facts {
+        pages: u64,
+    }
+
+    #[test]
+    fn facts_of_another_form_are_an_error_that_names_probe_and_fault() {
+        let found = |facts| Probed { name: "faults".to_owned(), facts: vec![facts], ..Probed::default() };
+        let right = found(serde_json::json!({ "pages": 64 })).first_facts();
+        assert_eq!(right.expect("its own"), Some(Facts { pages: 64 }));
+        let error = found(serde_json::json!({ "page": 64 })).first_facts::<Facts>().expect_err("not its own");
+        let text = error.to_string();
+        assert!(text.contains("the probe faults") && text.contains("missing field `pages`"), "{text}");
     }
 }

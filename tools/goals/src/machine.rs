@@ -1,7 +1,30 @@
 //! What names a machine: its CPU, from the environment that a run was kept with.
 
 use crate::tier::Tier;
+use serde::Deserialize;
 use serde_json::Value;
+
+/// What of an environment is looked at here. Every version has kept these under these names, as far as the machine told.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Kept {
+    cpu: Cpu,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cpu {
+    vendor: Option<String>,
+    brand: Option<String>,
+    family: Option<u64>,
+    model: Option<u64>,
+    features: Vec<String>,
+    masked_features: Vec<String>,
+}
+
+fn cpu(environment: &Value) -> Cpu {
+    Kept::deserialize(environment).unwrap_or_default().cpu
+}
 
 /// The name of a machine in file names: `zen5-family26-model2`, `intel-family6-model143`. Machines with one CPU model
 /// share it.
@@ -15,19 +38,19 @@ use serde_json::Value;
 /// ```
 #[must_use]
 pub fn name(environment: &Value) -> String {
-    let cpu = &environment["cpu"];
-    let number = |key: &str| cpu[key].as_u64();
-    let maker = match (cpu["vendor"].as_str(), number("family"), number("model")) {
+    let Cpu { vendor, brand, family, model, .. } = cpu(environment);
+    let maker = match (vendor.as_deref(), family, model) {
         (Some("AuthenticAMD"), Some(family), Some(model)) => zen(family, model).unwrap_or("amd").to_owned(),
         (Some("AuthenticAMD"), ..) => "amd".to_owned(),
         (Some("GenuineIntel"), ..) => "intel".to_owned(),
         (Some(other), ..) => word(other),
         // Where there is no CPUID the CPU may still have a name.
-        (None, ..) => cpu["brand"].as_str().map(word).unwrap_or_default(),
+        (None, ..) => brand.as_deref().map(word).unwrap_or_default(),
     };
     let maker = if maker.is_empty() { "unknown".to_owned() } else { maker };
-    let part = |key: &str| number(key).map(|number| format!("-{key}{number}")).unwrap_or_default();
-    format!("{maker}{}{}", part("family"), part("model"))
+    let part = |key: &str, number: Option<u64>| number.map(|number| format!("-{key}{number}"));
+    let (family, model) = (part("family", family), part("model", model));
+    format!("{maker}{}{}", family.unwrap_or_default(), model.unwrap_or_default())
 }
 
 /// AMD's generation, where the numbers tell.
@@ -50,17 +73,13 @@ fn word(name: &str) -> String {
 /// The tier that an environment's features make.
 #[must_use]
 pub fn tier(environment: &Value) -> Tier {
-    Tier::of(&names(&environment["cpu"]["features"]))
+    Tier::of(&cpu(environment).features)
 }
 
 /// Features that the CPU has and the run was told not to use.
 #[must_use]
 pub fn masked(environment: &Value) -> Vec<String> {
-    names(&environment["cpu"]["masked_features"])
-}
-
-fn names(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(|name| Some(name.as_str()?.to_owned())).collect()
+    cpu(environment).masked_features
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn published(pass: &str) -> (Option<f64>, Option<f64>) {
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let bytes = uncached_bytes(context)?;
-    let found = context.probe("bandwidth", &serde_json::json!({ "bytes": [bytes] }), 1.0)?;
+    let found = context.probe("bandwidth", &probe::Parameters { bytes: Some(bytes) }, 1.0)?;
     let rate = |pass: &str, bytes: u64| found.ns(pass).map(|time| time.over(bytes as f64, Unit::GbPerS));
     for pass in PASSES {
         outcome.figures.add_or_reason(pass, rate(pass, bytes));

@@ -6,9 +6,10 @@
 //! Samples are the ticks of one pass.
 
 use crate::batches::{Batches, Timed};
-use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_sampler::limits::{Kernel, TURN, kernels};
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// See the module.
@@ -37,8 +38,23 @@ pub fn on_the_bus(pass: &str, buffer_bytes: u64) -> u64 {
     }
 }
 
+/// What the probe is asked for.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    /// Of the buffer; more than the caches hold if it is not said.
+    pub bytes: Option<u64>,
+}
+
+/// What is established besides.
+#[derive(Deserialize, Serialize)]
+struct Facts {
+    /// Of the buffer: whole turns of every pass.
+    bytes: usize,
+}
+
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-    let bytes = setup.numbers("bytes").first().copied().unwrap_or(setup.caches.too_large());
+    let bytes = setup.parameters::<Parameters>()?.bytes.unwrap_or(setup.caches.too_large());
     let bytes = (bytes as usize / (2 * TURN)).max(1) * 2 * TURN;
     let mut arena = Arena::new(bytes, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
     arena.prefault();
@@ -65,18 +81,18 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     ] {
         match kernel {
             Some(kernel) => all.push(whole(pass, *kernel)),
-            None => unusable.push((pass, lacks)),
+            None => unusable.push(Unusable::new(pass, lacks)),
         }
     }
     // The portable list names a plain store there.
     if cfg!(target_arch = "x86_64") {
         all.push(whole(PASSES[4], kinds.nt_stores[0]));
     } else {
-        unusable.push((PASSES[4], lacks));
+        unusable.push(Unusable::new(PASSES[4], lacks));
     }
     for (pass, copy) in [(PASSES[5], copies::cached as Copy), (PASSES[6], copies::non_temporal)] {
         if pass == PASSES[6] && !cfg!(target_arch = "x86_64") {
-            unusable.push((pass, lacks));
+            unusable.push(Unusable::new(pass, lacks));
             continue;
         }
         let arena = arena.clone();
@@ -91,8 +107,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
             .without_warm_up(),
         );
     }
-    let facts = serde_json::json!({ "bytes": bytes, "unusable": unusable });
-    Ok(Box::new(Batches::new(setup, all).twin(PASSES[0]).with_facts(facts)))
+    Ok(Box::new(Batches::new(setup, all).twin(PASSES[0]).without(unusable).with_facts(&Facts { bytes })))
 }
 
 /// Copies `len` bytes, a multiple of 64, between line boundaries.
@@ -175,16 +190,19 @@ mod tests {
     #[test]
     fn every_pass_is_a_series_or_has_a_reason() {
         let status = StatusPage::create().expect("a page");
-        let parameters = serde_json::json!({ "bytes": [100_000] });
+        let parameters = crate::json(&Parameters { bytes: Some(100_000) });
         let mut rounds = start(&setup(&parameters, &status)).expect("100 KB");
         let series = rounds.series();
         let samples = rounds.round(&status).expect("a round");
         assert_eq!(samples.len(), series.len());
-        let facts = rounds.facts();
-        assert!(facts["bytes"].as_u64().is_some_and(|bytes| bytes % (2 * TURN as u64) == 0));
-        let unusable = facts["unusable"].to_string();
+        let facts: Facts = serde_json::from_value(rounds.facts()).expect("its own");
+        assert_eq!(facts.bytes % (2 * TURN), 0);
+        let unusable = rounds.unusable();
         for pass in PASSES {
-            assert!(series.iter().any(|one| one.name == pass) || unusable.contains(pass), "{pass}");
+            assert!(
+                series.iter().any(|one| one.name == pass) || unusable.iter().any(|one| one.series == pass),
+                "{pass}"
+            );
         }
         assert_eq!((on_the_bus("cached copy", 200), on_the_bus("read", 200)), (300, 200));
     }

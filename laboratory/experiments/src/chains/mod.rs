@@ -10,11 +10,12 @@ mod probe;
 use super::{Basis, Context, Experiment, In, Outcome, Probed};
 use carryline_conditions::{Condition, Offsets};
 use carryline_engine::failure::Failure;
+use carryline_engine::probe::Unusable;
 use carryline_report::units::number;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
 use carryline_variants::Family;
 use claims::CLAIMS;
-use serde_json::{Value, json};
+use probe::{Draw, Parameters};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -127,7 +128,7 @@ pub struct Found {
     /// Its series are `IMPLEMENTATION CHAIN` and `IMPLEMENTATION CHAIN draw N`.
     pub special: Probed,
     /// By chain and draw: alignments and sums.
-    pub draws: Vec<Value>,
+    pub draws: Vec<Draw>,
 }
 
 /// Lays chains out and measures them.
@@ -146,24 +147,21 @@ pub fn measure(
             available >> 20
         )));
     }
-    let labels: Vec<&str> = IMPLEMENTATIONS.iter().map(|(label, _)| *label).collect();
-    let variants: Vec<&str> = IMPLEMENTATIONS.iter().map(|(_, variant)| *variant).collect();
-    let parameters = json!({
-        "chains": chains.iter().map(|(_, lengths)| lengths.clone()).collect::<Vec<_>>(),
-        "names": chains.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        "draws": draws,
-        "labels": labels,
-        "variants": variants,
-        "seed": context.seed,
-    });
+    let parameters = Parameters {
+        chains: chains.iter().map(|(_, lengths)| lengths.clone()).collect(),
+        names: chains.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        draws,
+        labels: IMPLEMENTATIONS.map(|(label, _)| label.to_owned()).into(),
+        variants: IMPLEMENTATIONS.map(|(_, variant)| variant.to_owned()).into(),
+        seed: context.seed,
+    };
     let special = if bytes > LONG_BYTES {
         context.probe_in("chains", &parameters, share, 2)?
     } else {
         context.probe("chains", &parameters, share)?
     };
     // Every process draws the same.
-    let draws =
-        special.facts.first().and_then(|facts| facts["draws"].as_array()).cloned().unwrap_or_default();
+    let draws = special.first_facts()?.unwrap_or_default();
     Ok(Found { special, draws })
 }
 
@@ -177,13 +175,12 @@ impl Found {
             }
             outcome.plots.push(self.printed(name));
         }
-        let disagree = self.draws.iter().filter(|draw| draw["agree"] != true).count();
+        let disagree = self.draws.iter().filter(|draw| !draw.agree).count();
         let counted = (!self.draws.is_empty()).then(|| Figure::exact(Unit::None, disagree as f64)).flatten();
         let reason = || self.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
         outcome.figures.add_or_reason("draws that disagree", counted.ok_or_else(reason));
-        let unusable = self.special.facts.first().and_then(|facts| facts["unusable"].as_array());
-        for pair in unusable.into_iter().flatten() {
-            outcome.notes.push(format!("{} is left out: {}.", text(&pair[0]), text(&pair[1])));
+        for Unusable { series, reason } in &self.special.unusable {
+            outcome.notes.push(format!("{series} is left out: {reason}."));
         }
         if let Some(reason) = &self.special.reason {
             outcome.notes.push(format!("Partly measured: {reason}."));
@@ -193,18 +190,16 @@ impl Found {
     /// The draws of a chain as the author's program printed them.
     fn printed(&self, name: &str) -> String {
         let mut printed = format!("{name} (time: ns)\n");
-        for draw in self.draws.iter().filter(|draw| draw["chain"] == name) {
-            let alignments = draw["alignments"].as_array().into_iter().flatten();
-            let alignments: Vec<String> =
-                alignments.map(|a| format!("{:x}", a.as_u64().unwrap_or(0))).collect();
+        for draw in self.draws.iter().filter(|draw| draw.chain == name) {
+            let alignments: Vec<String> = draw.alignments.iter().map(|at| format!("{at:x}")).collect();
             printed.push_str(&format!("align={}\nsum: ", alignments.join(",")));
             for (label, _) in IMPLEMENTATIONS {
-                printed.push_str(&format!(" {label}={}", checksum(&draw["sums"][label])));
+                printed.push_str(&format!(" {label}={}", checksum(draw, label)));
             }
-            let agree = if draw["agree"] == true { "" } else { "  THEY DISAGREE" };
+            let agree = if draw.agree { "" } else { "  THEY DISAGREE" };
             printed.push_str(&format!("{agree}\ntime:"));
             for (label, _) in IMPLEMENTATIONS {
-                let time = self.special.ns(&format!("{label} {name} draw {}", draw["draw"]));
+                let time = self.special.ns(&format!("{label} {name} draw {}", draw.number));
                 let time = time.map_or_else(|_| "-".to_owned(), |time| number(time.value()));
                 printed.push_str(&format!(" {label}={time}"));
             }
@@ -214,16 +209,9 @@ impl Found {
     }
 }
 
-/// The checksum that goes into a header: the sum's complement.
-pub fn checksum(sum: &Value) -> String {
-    match sum.as_u64().map(u16::try_from) {
-        Some(Ok(sum)) => format!("{:04x}", !sum),
-        _ => "-".to_owned(),
-    }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("-")
+/// The checksum that goes into a header, by an implementation: the sum's complement.
+pub fn checksum(draw: &Draw, label: &str) -> String {
+    draw.sums.get(label).map_or_else(|| "-".to_owned(), |sum| format!("{:04x}", !sum))
 }
 
 /// Published beside measured, a row for each chain.

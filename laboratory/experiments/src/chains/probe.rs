@@ -9,7 +9,7 @@
 //! variants and what series call them; the second is timed twice, for the noise floor), `seed`. Series: `LABEL NAME`, the
 //! mean over the draws, and `LABEL NAME draw N`. The facts give each draw's alignments and sums.
 
-use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::loops::{self, Batch, Call, Follow};
@@ -20,6 +20,8 @@ use carryline_verification::Verified;
 use carryline_verification::status::StatusPage;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// See the module.
 pub static PROBE: Probe =
@@ -45,6 +47,39 @@ struct Layout {
     count: usize,
 }
 
+/// What the probe is asked for.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The lengths of each chain's buffers.
+    pub chains: Vec<Vec<u64>>,
+    /// The chains' names.
+    pub names: Vec<String>,
+    /// How often each is laid out.
+    pub draws: u32,
+    /// The implementations' names.
+    pub labels: Vec<String>,
+    /// The implementations.
+    pub variants: Vec<String>,
+    /// Decides the alignments.
+    pub seed: u64,
+}
+
+/// A chain as it was laid out once, and its checksums: what is established besides is a list of these, by chain and draw.
+#[derive(Deserialize, Serialize)]
+pub struct Draw {
+    /// The chain's name.
+    pub chain: String,
+    /// Which of its draws, from 1.
+    pub number: usize,
+    /// Of its buffers, modulo 16.
+    pub alignments: Vec<u64>,
+    /// By implementation.
+    pub sums: BTreeMap<String, u16>,
+    /// Whether all of them are right.
+    pub agree: bool,
+}
+
 struct Chains {
     arena: Arena,
     layouts: Vec<Layout>,
@@ -52,23 +87,16 @@ struct Chains {
     draws: usize,
     /// The routines; the twin last.
     routines: Vec<(String, Verified<'static>)>,
-    unusable: Vec<(String, String)>,
+    unusable: Vec<Unusable>,
     /// By layout: what was summed before anything was timed.
-    sums: Vec<serde_json::Value>,
+    sums: Vec<Draw>,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
 }
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-    let lists =
-        setup.parameters.get("chains").and_then(serde_json::Value::as_array).cloned().unwrap_or_default();
-    let number = |name: &str| setup.parameters.get(name).and_then(serde_json::Value::as_u64);
-    let chains: Vec<Vec<u64>> = lists
-        .iter()
-        .map(|list| list.as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64).collect())
-        .collect();
-    let (names, labels, variants) = (setup.words("names"), setup.words("labels"), setup.words("variants"));
-    let draws = number("draws").unwrap_or(1).max(1) as usize;
+    let Parameters { chains, names, draws, labels, variants, seed } = setup.parameters()?;
+    let draws = draws.max(1) as usize;
     if chains.iter().any(Vec::is_empty) || names.len() != chains.len() || labels.len() != variants.len() {
         return Err(Impossible("a chain has no buffer, or a name is missing".to_owned()));
     }
@@ -83,13 +111,13 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     for (label, name) in labels.iter().zip(&variants) {
         match setup.verified(Family::Checksum, name) {
             Ok(verified) => routines.push((label.clone(), verified)),
-            Err(reason) => unusable.push((label.clone(), reason.to_string())),
+            Err(reason) => unusable.push(Unusable::new(label, reason)),
         }
     }
     if let Some((label, twin)) = routines.get(1).cloned() {
         routines.push((format!("{label} again"), twin));
     }
-    let mut drawn = Xoshiro256PlusPlus::seed_from_u64(number("seed").unwrap_or(1));
+    let mut drawn = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut layouts = Vec::new();
     for (name, lengths) in names.iter().zip(&chains) {
         for draw in 0..draws {
@@ -155,16 +183,13 @@ impl Chains {
             let (right, sums) = self.sums(layout);
             setup.status.beat();
             let labels = self.routines.iter().map(|(label, _)| label.clone());
-            let named: serde_json::Map<String, serde_json::Value> =
-                labels.zip(sums.iter().map(|sum| (*sum).into())).collect();
-            self.sums.push(serde_json::json!({
-                "chain": layout.name,
-                "draw": layout.draw + 1,
-                "alignments": layout.alignments,
-                "right": right,
-                "sums": named,
-                "agree": sums.iter().all(|sum| *sum == right),
-            }));
+            self.sums.push(Draw {
+                chain: layout.name.clone(),
+                number: layout.draw + 1,
+                alignments: layout.alignments.clone(),
+                agree: sums.iter().all(|sum| *sum == right),
+                sums: labels.zip(sums).collect(),
+            });
         }
         self
     }
@@ -260,7 +285,11 @@ impl Rounds for Chains {
     }
 
     fn facts(&mut self) -> serde_json::Value {
-        serde_json::json!({ "draws": self.sums, "unusable": self.unusable })
+        crate::json(&self.sums)
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        self.unusable.clone()
     }
 }
 
@@ -273,13 +302,13 @@ mod tests {
     #[test]
     fn every_routine_agrees_on_every_draw_and_alignments_repeat_with_the_seed() {
         let status = StatusPage::create().expect("a page");
-        let parameters = serde_json::json!({
-            "chains": [[1, 3, 1, 3], [40], [7, 64, 1, 1]],
-            "names": ["short", "40", "odd"],
-            "draws": 5,
-            "variants": ["words16_c", "reference"],
-            "labels": ["orig", "ref"],
-            "seed": 7,
+        let parameters = crate::json(&Parameters {
+            chains: vec![vec![1, 3, 1, 3], vec![40], vec![7, 64, 1, 1]],
+            names: ["short", "40", "odd"].map(str::to_owned).into(),
+            draws: 5,
+            variants: ["words16_c", "reference"].map(str::to_owned).into(),
+            labels: ["orig", "ref"].map(str::to_owned).into(),
+            seed: 7,
         });
         let mut facts = Vec::new();
         for seed in [1, 2] {
@@ -307,14 +336,12 @@ mod tests {
             facts.push(rounds.facts());
         }
         assert_eq!(facts[0], facts[1]);
-        let draws = facts[0]["draws"].as_array().expect("a list");
+        let draws: Vec<Draw> = serde_json::from_value(facts.swap_remove(0)).expect("its own");
         assert_eq!(draws.len(), 3 * 5);
-        for draw in draws {
-            assert_eq!(draw["agree"], true, "{draw}");
-            assert!(
-                draw["alignments"].as_array().is_some_and(|list| list.iter().all(|a| a.as_u64() < Some(16)))
-            );
+        for draw in &draws {
+            assert!(draw.agree, "{} draw {}: {:?}", draw.chain, draw.number, draw.sums);
+            assert!(draw.alignments.iter().all(|alignment| *alignment < 16));
         }
-        assert!(draws.iter().any(|draw| draw["alignments"] != draws[0]["alignments"]));
+        assert!(draws.iter().any(|draw| draw.alignments != draws[0].alignments));
     }
 }

@@ -15,7 +15,7 @@ use carryline_engine::prove::{Proof, Verdict};
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
 use carryline_variants::Family;
 use claims::CLAIMS;
-use probe::{ADDRESSES, KERNELS, MODES, TRIALS, VARIANTS};
+use probe::{ADDRESSES, Facts, KERNELS, MODES, TRIALS, VARIANTS};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -62,7 +62,7 @@ const STEPS: [Step; 8] = [
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let inlined = context.probe("inlined40", &serde_json::Value::Null, 0.35)?;
+    let inlined = context.probe("inlined40", &(), 0.35)?;
     for mode in MODES {
         for address in ADDRESSES {
             for kernel in KERNELS {
@@ -71,11 +71,11 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             }
         }
     }
-    for (name, fact) in [
-        ("baseline's share of wrong sums", "wrong at odd addresses"),
-        ("listing's share of wrong sums", "wrong two streams"),
+    let facts: Option<Facts> = inlined.first_facts()?;
+    for (name, share) in [
+        ("baseline's share of wrong sums", facts.as_ref().map(|facts| facts.wrong_at_odd_addresses)),
+        ("listing's share of wrong sums", facts.as_ref().map(|facts| facts.wrong_two_streams)),
     ] {
-        let share = inlined.facts.first().and_then(|facts| facts.get(fact)?.as_f64());
         let reason = || inlined.reason.clone().unwrap_or_else(|| "nobody counted".to_owned());
         outcome
             .figures

@@ -8,6 +8,7 @@
 //! The facts say how often the two forms that the article got wrong are wrong, over random data and seeds.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use serde::{Deserialize, Serialize};
 
 /// See the module.
 pub static PROBE: Probe =
@@ -43,6 +44,15 @@ pub const ADDRESSES: [&str; 2] = ["even", "odd"];
 /// Random trials of the forms that are known to be wrong.
 pub const TRIALS: u32 = 10_000;
 
+/// What is established besides: in which share of random trials the two forms that the article got wrong are wrong.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Facts {
+    /// Its baseline, at odd addresses.
+    pub wrong_at_odd_addresses: f64,
+    /// Its listing of two streams, anywhere.
+    pub wrong_two_streams: f64,
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 fn start(_setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     Err(Impossible("the kernels are x86-64 code".to_owned()))
@@ -55,8 +65,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{ADDRESSES, KERNELS, MODES, TRIALS, VARIANTS};
-    use carryline_engine::probe::{Impossible, Rounds, Series, Setup};
+    use super::{ADDRESSES, Facts, KERNELS, MODES, TRIALS, VARIANTS};
+    use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Unusable};
     use carryline_machine::clock;
     use carryline_sampler::{PLACEMENTS, below, place, shuffle};
     use carryline_variants::checksum::reference::folded_sum;
@@ -169,12 +179,12 @@ mod x86 {
         }
 
         fn facts(&mut self) -> serde_json::Value {
-            serde_json::json!({
-                "wrong at odd addresses": self.wrong[0],
-                "wrong two streams": self.wrong[1],
-                "trials": TRIALS,
-                "unusable": self.unusable.iter().map(|(place, why)| (KERNELS[*place], why)).collect::<Vec<_>>(),
-            })
+            let [wrong_at_odd_addresses, wrong_two_streams] = self.wrong;
+            crate::json(&Facts { wrong_at_odd_addresses, wrong_two_streams })
+        }
+
+        fn unusable(&self) -> Vec<Unusable> {
+            self.unusable.iter().map(|(place, why)| Unusable::new(KERNELS[*place], why)).collect()
         }
     }
 

@@ -28,7 +28,7 @@ pub static EXPERIMENT: Experiment = Experiment {
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let found = context.probe("dirty_check", &serde_json::Value::Null, 1.0)?;
+    let found = context.probe("dirty_check", &(), 1.0)?;
     for state in STATES {
         for variant in VARIANTS {
             for dirty in DIRTY {

@@ -6,7 +6,7 @@
 //! Every routine is a variant of the collection, verified first, called through a pointer.
 
 use crate::batches::{Batches, Timed, flush_range};
-use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_sampler::{shuffle, touch};
 use carryline_variants::Family;
@@ -57,7 +57,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
             Ok(Some(routine)) => routine,
             Ok(None) => continue,
             Err(reason) => {
-                unusable.push((variant, reason.to_string()));
+                unusable.push(Unusable::new(variant, reason));
                 continue;
             }
         };
@@ -74,8 +74,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     if all.is_empty() {
         return Err(Impossible("no routine of the comparison runs here".to_owned()));
     }
-    let facts = serde_json::json!({ "unusable": unusable });
-    Ok(Box::new(Batches::new(setup, all).twin(&name(VARIANTS[2], "hot", 0)).with_facts(facts)))
+    Ok(Box::new(Batches::new(setup, all).twin(&name(VARIANTS[2], "hot", 0)).without(unusable)))
 }
 
 fn series(
@@ -158,13 +157,13 @@ mod tests {
         let mut rounds = start(&setup(&serde_json::Value::Null, &status)).expect("some variant runs");
         let (series, samples) = (rounds.series(), rounds.round(&status).expect("a round"));
         assert_eq!(series.len(), samples.len());
-        let unusable = rounds.facts()["unusable"].to_string();
+        let unusable = rounds.unusable();
         for variant in VARIANTS {
             for state in STATES {
                 for dirty in DIRTY {
                     let wanted = name(variant, state, dirty);
                     let there = series.iter().any(|one| one.name == wanted);
-                    assert!(there || unusable.contains(variant), "{wanted}");
+                    assert!(there || unusable.iter().any(|one| one.series == variant), "{wanted}");
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Figure, TableResult, Unit};
 use claims::CLAIMS;
-use probe::{PAGES, SERIES};
+use probe::{Facts, PAGES, SERIES};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -47,10 +47,11 @@ fn about(series: &str) -> (&'static str, Option<f64>) {
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.probe("first_touch", &serde_json::Value::Null, 0.95)?;
-    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+    let special = context.probe("first_touch", &(), 0.95)?;
+    if let Some(reason) = special.failed() {
         return Err(context.impossible(reason));
     }
+    let facts: Vec<Facts> = special.facts()?;
     let mut table = TableResult::new(
         format!("Per page of 4 KB, {PAGES} pages at a time"),
         &[
@@ -66,7 +67,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         let (state, published) = about(series);
         let cycles = special.cycles(series);
         let ns = special.ns(series);
-        let faults = faults(&special, series);
+        let faults = faults(&special, &facts, series);
         table.push(vec![
             series.into(),
             state.into(),
@@ -89,9 +90,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             100.0 * entry.value() / all.value()
         ));
     }
-    let strays: Vec<&serde_json::Value> =
-        special.facts.iter().map(|facts| &facts["pages mapped that should be untouched"]).collect();
-    outcome.notes.push(match strays.iter().map(|n| n.as_u64()).sum::<Option<u64>>() {
+    outcome.notes.push(match facts.iter().map(|facts| facts.mapped_before).sum::<Option<u64>>() {
         Some(strays) => format!("Pages found mapped that should have been untouched: {strays}."),
         None => "Whether pages were untouched cannot be checked here: /proc/self/pagemap is not readable."
             .to_owned(),
@@ -100,10 +99,9 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 }
 
 /// Faults per page of a method, exact if all worker processes agree.
-fn faults(special: &Probed, series: &str) -> Result<Figure, String> {
+fn faults(special: &Probed, facts: &[Facts], series: &str) -> Result<Figure, String> {
     let counted = |name: &str| -> Vec<Vec<f64>> {
-        let of = |facts: &serde_json::Value| facts["faults per page"][name].as_f64();
-        special.facts.iter().filter_map(of).map(|count| vec![count]).collect()
+        facts.iter().filter_map(|facts| facts.faults_per_page.get(name)).map(|count| vec![*count]).collect()
     };
     if counted("write first").iter().flatten().all(|count| *count == 0.0) {
         return Err(special.reason.clone().unwrap_or_else(|| "this kernel does not count faults".to_owned()));

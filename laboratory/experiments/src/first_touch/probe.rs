@@ -16,7 +16,7 @@
 //! have been untouched.
 
 use crate::pages::{self, Left, Ready, Writes, drain};
-use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_machine::clock;
 use carryline_sampler::shuffle;
@@ -25,6 +25,8 @@ use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// See the module.
 pub static PROBE: Probe =
@@ -57,6 +59,15 @@ const READ: usize = 3;
 const WRITE_AFTER_READ: usize = 4;
 const READY: usize = 5;
 const MEASURED: usize = 12;
+
+/// What is established besides.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Facts {
+    /// Faults of a page, by way.
+    pub faults_per_page: BTreeMap<String, f64>,
+    /// Pages found mapped that should have been untouched; `None` where the kernel does not show.
+    pub mapped_before: Option<u64>,
+}
 
 struct FirstTouch {
     page: usize,
@@ -280,17 +291,13 @@ impl Rounds for FirstTouch {
             let (touches, faults) = self.counts[*way];
             (touches > 0).then(|| (SERIES[*way], faults as f64 / touches as f64))
         };
-        let faults: serde_json::Map<String, serde_json::Value> = (0..MEASURED)
-            .filter_map(|way| per_page(&way))
-            .map(|(name, n)| (name.to_owned(), n.into()))
-            .collect();
-        let unusable: Vec<(&str, &String)> =
-            self.huge.as_ref().err().map(|why| ("huge page", why)).into_iter().collect();
-        serde_json::json!({
-            "faults per page": faults,
-            "pages mapped that should be untouched": self.mapped_before,
-            "unusable": unusable,
-        })
+        let counted = (0..MEASURED).filter_map(|way| per_page(&way));
+        let faults_per_page = counted.map(|(name, faults)| (name.to_owned(), faults)).collect();
+        crate::json(&Facts { faults_per_page, mapped_before: self.mapped_before })
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        self.huge.as_ref().err().map(|why| Unusable::new("huge page", why)).into_iter().collect()
     }
 }
 
@@ -316,16 +323,16 @@ mod tests {
                 assert!(sample.is_finite() || series.name == "huge page", "{}", series.name);
             }
         }
-        let facts = rounds.facts();
-        assert_eq!(facts["pages mapped that should be untouched"].as_u64().unwrap_or(0), 0, "{facts}");
-        let faults = |way: &str| facts["faults per page"][way].as_f64().expect("counted");
+        let facts: Facts = serde_json::from_value(rounds.facts()).expect("its own");
+        assert_eq!(facts.mapped_before.unwrap_or(0), 0);
+        let faults = |way: &str| *facts.faults_per_page.get(way).expect("counted");
         // Kernels that do not count faults say 0; ours may add one of its own to a round.
         if faults("write first") > 0.0 {
             let about = |way: &str, wanted: f64| (faults(way) - wanted).abs() < 0.1;
             for way in ["write first", "read first", "write after read", "ready page", "copy on write"] {
-                assert!(about(way, 1.0), "{way}: {facts}");
+                assert!(about(way, 1.0), "{way}: {:?}", facts.faults_per_page);
             }
-            assert!(about("map alone", 0.0), "{facts}");
+            assert!(about("map alone", 0.0), "{:?}", facts.faults_per_page);
         }
     }
 }

@@ -13,7 +13,7 @@ use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figures, TableResult};
 use carryline_variants::Family;
 use claims::CLAIMS;
-use probe::{CLOCK, STATES, ZEROED_BYTES, name, name_at, orders};
+use probe::{CLOCK, Facts, STATES, ZEROED_BYTES, name, name_at, orders};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -70,8 +70,8 @@ const ORIGINAL: [u8; 4] = [4, 3, 2, 1];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.probe("four_numbers", &serde_json::Value::Null, 0.7)?;
-    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+    let special = context.probe("four_numbers", &(), 0.7)?;
+    if let Some(reason) = special.failed() {
         return Err(context.impossible(reason));
     }
     let names = orders().into_iter().flat_map(|order| (1..=4).map(move |number| name(order, number)));
@@ -84,7 +84,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     outcome.tables.push(by_place(&outcome.figures));
     outcome.tables.push(by_state(&outcome.figures, &special));
     widths(context, &mut outcome)?;
-    notes(&mut outcome, &special);
+    notes(&mut outcome, &special)?;
     Ok(outcome)
 }
 
@@ -195,25 +195,22 @@ fn widths(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-fn notes(outcome: &mut Outcome, special: &Probed) {
+fn notes(outcome: &mut Outcome, special: &Probed) -> Result<(), Failure> {
     if let Some(reason) = &special.reason {
         outcome.notes.push(format!("Partly measured: {reason}."));
     }
-    if let Some(facts) = special.facts.first() {
+    if let Some(facts) = special.first_facts::<Facts>()? {
         outcome.notes.push(format!(
             "In the first worker process {} pages were written first in some order: {} of them were \
              already mapped, and they took {} faults.",
-            facts["first writes"],
-            facts["of pages that were mapped before"]
-                .as_u64()
-                .map_or("an unknown number".to_owned(), |n| n.to_string()),
-            facts["faults"],
+            facts.first_writes,
+            facts.mapped_before.map_or("an unknown number".to_owned(), |pages| pages.to_string()),
+            facts.faults,
         ));
-        match facts["frames given back, and got again"].as_array() {
-            Some(pair) => outcome.notes.push(format!(
-                "Of {} frames given back flushed, the next fault got {} again.",
-                pair[0], pair[1]
-            )),
+        match facts.frames {
+            Some((given, again)) => outcome
+                .notes
+                .push(format!("Of {given} frames given back flushed, the next fault got {again} again.")),
             None => outcome.notes.push(
                 "Whether a fault gets the frame just given back, flushed, is not visible here: the \
                  kernel shows frames only to root. It reuses the most recently freed frame first."
@@ -228,4 +225,5 @@ fn notes(outcome: &mut Outcome, special: &Probed) {
          own lines warmer."
             .to_owned(),
     );
+    Ok(())
 }

@@ -17,6 +17,7 @@ use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// See the module.
 pub static PROBE: Probe =
@@ -116,6 +117,19 @@ pub fn name(order: [u8; 4], number: u8) -> String {
 #[must_use]
 pub fn name_at(number: u8, place: u8) -> String {
     format!("{number} at place {place}")
+}
+
+/// What is established besides.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Facts {
+    /// Pages that were written first in some order.
+    pub first_writes: u64,
+    /// How many of them were mapped before; `None` where the kernel does not show.
+    pub mapped_before: Option<u64>,
+    /// The faults that they took.
+    pub faults: u64,
+    /// Frames given back flushed, and how many of them the next fault got again; `None` where the kernel shows no frames.
+    pub frames: Option<(u64, u64)>,
 }
 
 struct FourNumbers {
@@ -336,11 +350,11 @@ impl Rounds for FourNumbers {
     }
 
     fn facts(&mut self) -> serde_json::Value {
-        serde_json::json!({
-            "first writes": self.first_writes,
-            "of pages that were mapped before": self.touched_before,
-            "faults": self.faults,
-            "frames given back, and got again": self.frames,
+        crate::json(&Facts {
+            first_writes: self.first_writes,
+            mapped_before: self.touched_before,
+            faults: self.faults,
+            frames: self.frames,
         })
     }
 }
@@ -374,11 +388,9 @@ mod tests {
         let (one, other) = rounds.twins()[0];
         let series = rounds.series();
         assert_eq!(format!("{}, again", series[one].name), series[other].name);
-        let facts = rounds.facts();
-        assert_eq!(facts["first writes"], 24 * 16);
-        assert!(facts["of pages that were mapped before"].as_u64().unwrap_or(0) == 0, "{facts}");
+        let facts: Facts = serde_json::from_value(rounds.facts()).expect("its own");
+        assert_eq!((facts.first_writes, facts.mapped_before.unwrap_or(0)), (24 * 16, 0));
         // Kernels that do not count faults say 0.
-        let faults = facts["faults"].as_u64().expect("a number");
-        assert!(faults == 0 || faults >= 24 * 16, "{facts}");
+        assert!(facts.faults == 0 || facts.faults >= 24 * 16, "{} faults", facts.faults);
     }
 }

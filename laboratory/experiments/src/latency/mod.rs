@@ -13,7 +13,7 @@ use carryline_engine::failure::Failure;
 use carryline_machine::environment::CacheSizes;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult};
 use claims::CLAIMS;
-use probe::{PAGES, edges, ladder, name, orderly};
+use probe::{PAGES, Parameters, edges, ladder, name, orderly};
 use std::time::Duration;
 
 /// See the module.
@@ -60,7 +60,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let free = context.here.environment.memory.available_bytes;
     let most = most_bytes(&caches, free, context.budget);
     let sizes = ladder(most, context.budget >= Duration::from_secs(10));
-    let found = context.probe("latency", &serde_json::json!({ "sizes": sizes }), 1.0)?;
+    let found = context.probe("latency", &Parameters { sizes: sizes.clone() }, 1.0)?;
     for pages in PAGES {
         for bytes in &sizes {
             let name = name(pages, *bytes);

@@ -8,7 +8,7 @@
 //!
 //! [`edges`] finds the caches in such a ladder.
 
-use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_sampler::shuffle;
@@ -16,6 +16,7 @@ use carryline_statistics as statistics;
 use carryline_verification::status::StatusPage;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// See the module.
 pub static PROBE: Probe =
@@ -116,8 +117,16 @@ pub fn edges(ladder: &[(u64, f64)]) -> Vec<Edge> {
     found
 }
 
+/// What the probe is asked for.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    /// Sizes of the buffers walked through, multiples of a line.
+    pub sizes: Vec<u64>,
+}
+
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-    let sizes = setup.numbers("sizes");
+    let Parameters { sizes } = setup.parameters()?;
     if sizes.iter().any(|size| *size < 4 * LINE || size % LINE != 0) {
         return Err(Impossible("a size is no multiple of a line".to_owned()));
     }
@@ -132,7 +141,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         if pages == Pages::Huge && huge.is_none_or(|huge| (huge as u64) < most / 10 * 9) {
             let got =
                 huge.map_or("it does not say how many".to_owned(), |huge| format!("{} KiB", huge >> 10));
-            unusable.push((label, format!("the kernel gave no huge pages for the whole buffer ({got})")));
+            let why = format!("the kernel gave no huge pages for the whole buffer ({got})");
+            unusable.push(Unusable::new(label, why));
             continue;
         }
         buffers.push((label, arena));
@@ -175,7 +185,7 @@ struct Ladder {
     series: Vec<Series>,
     walks: Vec<Walk>,
     twins: Vec<(usize, usize)>,
-    unusable: Vec<(&'static str, String)>,
+    unusable: Vec<Unusable>,
     second_level: u64,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
@@ -219,8 +229,8 @@ impl Rounds for Ladder {
         Ok(samples)
     }
 
-    fn facts(&mut self) -> serde_json::Value {
-        serde_json::json!({ "unusable": self.unusable })
+    fn unusable(&self) -> Vec<Unusable> {
+        self.unusable.clone()
     }
 }
 
@@ -374,13 +384,19 @@ mod tests {
         assert_eq!(ladder(20_000, true), [4096, 6144, 8192, 12_288, 16_384]);
         assert_eq!(ladder(20_000, false), [4096, 8192, 16_384]);
         let status = StatusPage::create().expect("a page");
-        let parameters = serde_json::json!({ "sizes": [4096, 6144, 65_536] });
+        let parameters = crate::json(&Parameters { sizes: vec![4096, 6144, 65_536] });
         let mut rounds = start(&setup(&parameters, &status)).expect("64 KB");
         let samples = rounds.round(&status).expect("a round");
         assert_eq!(samples.len(), rounds.series().len());
         assert!(rounds.series().iter().any(|one| one.name == name(PAGES[0], 6144)));
-        for wrong in [serde_json::json!({}), serde_json::json!({ "sizes": [100] })] {
-            assert!(start(&setup(&wrong, &status)).is_err());
+        for (wrong, named) in [
+            (serde_json::json!({ "size": [4096] }), "unknown field `size`"),
+            (serde_json::json!({ "sizes": ["4K"] }), "\"4K\""),
+            (crate::json(&Parameters { sizes: vec![100] }), "multiple of a line"),
+            (serde_json::Value::Null, "no size"),
+        ] {
+            let reason = start(&setup(&wrong, &status)).err().expect("unusable").to_string();
+            assert!(reason.contains(named), "{reason}");
         }
     }
 }

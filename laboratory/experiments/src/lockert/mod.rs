@@ -103,9 +103,10 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 
         let times = versions.map(|label| found.special.ns(&format!("{label} {}", row.name)));
         let mut here: Vec<Datum> = size.to_vec();
-        here.extend(versions.map(|label| {
-            Datum::Text(draw.map_or_else(|| "-".to_owned(), |draw| checksum(&draw["sums"][label])))
-        }));
+        here.extend(
+            versions
+                .map(|label| Datum::Text(draw.map_or_else(|| "-".to_owned(), |draw| checksum(draw, label)))),
+        );
         here.extend(times.each_ref().map(|time| {
             let total = time.as_ref().ok().map(|time| time.scaled(ITERATIONS / 1000.0, Unit::Us));
             Datum::from(total.as_ref())
@@ -119,7 +120,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         for (label, time) in versions.into_iter().zip(times) {
             outcome.figures.add_or_reason(format!("{label} {}", row.name), time);
         }
-        disagree += f64::from(u8::from(draw.is_some_and(|draw| draw["agree"] != true)));
+        disagree += f64::from(u8::from(draw.is_some_and(|draw| !draw.agree)));
     }
     let counted = if found.draws.is_empty() { None } else { Figure::exact(Unit::None, disagree) };
     let reason = || found.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());

@@ -12,7 +12,7 @@ use carryline_engine::failure::Failure;
 use carryline_machine::process;
 use carryline_results::claims::{TableResult, Unit};
 use claims::CLAIMS;
-use probe::{MODES, VICTIMS, name, name_of_rate};
+use probe::{Facts, MODES, Parameters, VICTIMS, name, name_of_rate};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -36,13 +36,13 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         ("Within a quarter of the last cache level: dependent loads", "ns per load"),
     ]) {
         // One by one: the noise of one victim says nothing about another.
-        let parameters = serde_json::json!({ "cpus": cpus, "victims": [victim] });
+        let parameters = Parameters { cpus: cpus.clone(), victims: vec![victim.to_owned()] };
         let special = context.probe("neighbour", &parameters, 0.95 / VICTIMS.len() as f64)?;
-        match (&special.reason, special.facts.first()) {
+        match (&special.reason, special.first_facts::<Facts>()?) {
             (Some(reason), None) => return Err(context.impossible(reason)),
             (Some(reason), _) => outcome.notes.push(format!("{title}: partly measured: {reason}.")),
             (None, Some(facts)) if !said => {
-                outcome.notes.push(where_they_ran(facts));
+                outcome.notes.push(where_they_ran(&facts));
                 said = true;
             }
             (None, _) => {}
@@ -69,16 +69,16 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn where_they_ran(facts: &serde_json::Value) -> String {
-    let same = if facts["same core"] == true {
+fn where_they_ran(facts: &Facts) -> String {
+    let same = if facts.same_core {
         "the two share a core, and so execution units and the nearest caches"
     } else {
         "another core, according to the kernel"
     };
     format!(
         "The victim ran on CPU {}, its neighbour on CPU {}: {same}. Each has {} MiB. The document gives no figures.",
-        facts["cpu"],
-        facts["neighbour"],
-        facts["bytes of each"].as_u64().unwrap_or(0) >> 20,
+        facts.cpu,
+        facts.neighbour,
+        facts.bytes_of_each >> 20,
     )
 }

@@ -7,10 +7,10 @@
 //! was seen at work in it. Series, in ticks per load or per line: `VICTIM, MODE`; and `zeroed beside VICTIM, MODE` in bytes
 //! per tick.
 //!
-//! Parameters: `cpus`, the logical CPUs that may be used; `victims`, those that take part (all if there is none). The facts say which were, and whether they share a core.
+//! The facts say which were, and whether they share a core.
 
 use crate::chase::{self, LINE};
-use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};
@@ -20,6 +20,7 @@ use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -91,16 +92,40 @@ struct Neighbour {
     counts: [usize; 3],
     shared: Arc<Shared>,
     thread: Option<std::thread::JoinHandle<()>>,
-    unusable: Vec<(String, String)>,
+    unusable: Vec<Unusable>,
     cpus: (usize, usize),
     same_core: bool,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
-    least_blocks: Option<u64>,
+}
+
+/// What the probe is asked for.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    /// The logical CPUs that may be used.
+    pub cpus: Vec<usize>,
+    /// The victims that take part; all if none is named.
+    pub victims: Vec<String>,
+}
+
+/// Where the two ran.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Facts {
+    /// The victim's CPU.
+    pub cpu: usize,
+    /// The neighbour's.
+    pub neighbour: usize,
+    /// Where the neighbour found itself; -1 before its first turn.
+    pub neighbour_seen_on: i32,
+    /// Whether they share a core.
+    pub same_core: bool,
+    /// Memory of each.
+    pub bytes_of_each: usize,
 }
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-    let allowed: Vec<usize> = setup.numbers("cpus").into_iter().map(|cpu| cpu as usize).collect();
+    let Parameters { cpus: allowed, victims } = setup.parameters()?;
     let (mine, other, same_core) =
         second_core::choose(setup.cpu, &allowed, &second_core::siblings).map_err(Impossible)?;
     if setup.cpu.is_none() {
@@ -123,7 +148,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
             Ok((_, routine)) => routines[at] = Some(routine),
             Err(why) => {
                 for victim in VICTIMS {
-                    unusable.push((name(victim, MODES[SPINNING + 1 + at]), why.to_string()));
+                    unusable.push(Unusable::new(name(victim, MODES[SPINNING + 1 + at]), &why));
                 }
             }
         }
@@ -146,7 +171,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let pin = waiting.recv().unwrap_or_else(|_| Err("the second thread ended".to_owned()));
     pin.map_err(|why| Impossible(format!("a second thread cannot work on another core: {why}")))?;
     let mut this = Box::new(Neighbour {
-        victims: setup.chosen("victims", &VICTIMS),
+        victims: crate::chosen(&victims, &VICTIMS),
         region,
         region_bytes: bytes,
         links: [0, 0],
@@ -161,7 +186,6 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         same_core,
         overhead_ticks: clock::overhead_ticks(),
         rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
-        least_blocks: None,
     });
     for victim in 0..VICTIMS.len() {
         this.victim(victim);
@@ -283,7 +307,6 @@ impl Neighbour {
         if mode < SPINNING {
             return (ticks, f64::NAN);
         }
-        self.least_blocks = Some(self.least_blocks.unwrap_or(u64::MAX).min(blocks));
         if blocks == 0 {
             return (f64::NAN, f64::NAN);
         }
@@ -331,7 +354,7 @@ impl Rounds for Neighbour {
         for cell in turn {
             let (place, mode) = (cell / MODES.len(), cell % MODES.len());
             let victim = self.victims[place];
-            if self.unusable.iter().any(|(series, _)| *series == name(VICTIMS[victim], MODES[mode])) {
+            if self.unusable.iter().any(|one| one.series == name(VICTIMS[victim], MODES[mode])) {
                 continue;
             }
             let (ticks, rate) = self.sample(victim, mode, status);
@@ -346,16 +369,17 @@ impl Rounds for Neighbour {
     }
 
     fn facts(&mut self) -> serde_json::Value {
-        serde_json::json!({
-            "cpu": self.cpus.0,
-            "neighbour": self.cpus.1,
-            "neighbour was seen on": self.shared.cpu.load(Ordering::Relaxed),
-            "same core": self.same_core,
-            "bytes of each": self.region_bytes,
-            "bytes of the cached chain": self.cached_lines * LINE,
-            "fewest blocks in a sample": self.least_blocks,
-            "unusable": self.unusable,
+        crate::json(&Facts {
+            cpu: self.cpus.0,
+            neighbour: self.cpus.1,
+            neighbour_seen_on: self.shared.cpu.load(Ordering::Relaxed),
+            same_core: self.same_core,
+            bytes_of_each: self.region_bytes,
         })
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
+        self.unusable.clone()
     }
 }
 
@@ -369,7 +393,7 @@ mod tests {
         // In a separate thread, because the affinity persists.
         std::thread::spawn(move || {
             let status = StatusPage::create().expect("a page");
-            let parameters = serde_json::json!({ "cpus": allowed });
+            let parameters = crate::json(&Parameters { cpus: allowed.clone(), victims: Vec::new() });
             let setup = Setup {
                 parameters: &parameters,
                 seed: 5,
@@ -389,11 +413,15 @@ mod tests {
             };
             let samples = rounds.round(&status).expect("a round");
             assert_eq!(samples.len(), rounds.series().len());
-            let facts = rounds.facts();
-            assert_ne!(facts["cpu"], facts["neighbour"]);
+            let facts: Facts = serde_json::from_value(rounds.facts()).expect("its own");
+            assert_ne!(facts.cpu, facts.neighbour);
             // On a loaded machine the neighbour may never get its turn: then there is no sample, and never a wrong one.
-            let seen = &facts["neighbour was seen on"];
-            assert!(*seen == facts["neighbour"] || *seen == -1, "{facts}");
+            let seen = facts.neighbour_seen_on;
+            assert!(
+                seen == -1 || usize::try_from(seen) == Ok(facts.neighbour),
+                "{seen}, not {}",
+                facts.neighbour
+            );
             for (sample, series) in samples.iter().zip(rounds.series()) {
                 assert!(sample.is_nan() || *sample > 0.0, "{}: {sample}", series.name);
             }

@@ -13,7 +13,7 @@ use carryline_engine::failure::Failure;
 use carryline_machine::environment::CacheKind;
 use carryline_results::claims::{Datum, TableResult, Unit};
 use claims::CLAIMS;
-use probe::{READS, WRITES};
+use probe::{Facts, Parameters, READS, WRITES};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -38,14 +38,13 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     // Two pools, one on each kind of page.
     let bytes = uncached_bytes(context)?.min(512 << 20);
     let colours = colours(context).unwrap_or(1);
-    let parameters = serde_json::json!({ "bytes": [bytes], "colours": [colours] });
+    let parameters = Parameters { bytes: Some(bytes), colours: Some(colours) };
     let found = context.probe("page_colour", &parameters, 1.0)?;
     for name in WRITES.into_iter().chain(READS) {
         outcome.figures.add_or_reason(name, found.ns(name));
     }
     outcome.tables.push(table(&outcome, bytes));
-    let facts = found.facts.first();
-    if let Some(share) = facts.and_then(|facts| facts["frames next to each other"].as_f64()) {
+    if let Some(share) = found.first_facts()?.and_then(|facts: Facts| facts.in_sequence) {
         outcome.notes.push(format!(
             "Of the pool's {} frames {:.0} % lie right after another of the pool; pages were faulted in \
              random order, so that addresses are random both for frames in order and for random frames. \

@@ -10,11 +10,12 @@
 //! guest's. Then the pool once more on huge pages. Samples are ticks for a page of 4 KB.
 
 use crate::batches::{Batches, Timed};
-use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_sampler::{shuffle, touch};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
@@ -39,12 +40,30 @@ pub const READS: [&str; 3] = ["read, colours even", "read, frames at random", "r
 /// Bytes of what counts as a page here, whatever the kernel's are.
 const PAGE: usize = 4096;
 
+/// What the probe is asked for.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    /// Of the pool; more than the caches hold if it is not said.
+    pub bytes: Option<u64>,
+    /// Into how many classes the second-level cache puts pages; one if it is not said.
+    pub colours: Option<u64>,
+}
+
+/// What is established besides.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Facts {
+    /// The share of frames that lie right after another one of the pool; `None` where the kernel shows no frames.
+    pub in_sequence: Option<f64>,
+}
+
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     if page_bytes() != PAGE {
         return Err(Impossible(format!("pages here have {} bytes, not 4096", page_bytes())));
     }
-    let bytes = setup.numbers("bytes").first().copied().unwrap_or(setup.caches.too_large()) as usize;
-    let colours = setup.numbers("colours").first().copied().unwrap_or(1).max(1);
+    let Parameters { bytes, colours } = setup.parameters()?;
+    let bytes = bytes.unwrap_or(setup.caches.too_large()) as usize;
+    let colours = colours.unwrap_or(1).max(1);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
     let count = bytes.div_ceil(PAGE);
     let failed = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
@@ -71,13 +90,13 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
             for (label, chosen) in READS.into_iter().zip(by_colour(frames, colours, most, &random)) {
                 match chosen {
                     Ok(pages) => all.push(reads(label, &pool, pages)),
-                    Err(reason) => unusable.push((label, reason)),
+                    Err(reason) => unusable.push(Unusable::new(label, reason)),
                 }
             }
         }
         Err(reason) => {
-            unusable.push((WRITES[0], reason.clone()));
-            unusable.extend(READS.map(|label| (label, reason.clone())));
+            unusable.push(Unusable::new(WRITES[0], reason));
+            unusable.extend(READS.map(|label| Unusable::new(label, reason)));
         }
     }
     all.push(writes(WRITES[1], &pool, random.clone()));
@@ -92,16 +111,11 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         all.push(writes(WRITES[4], &huge, random));
     } else {
         let reason = "the kernel gave no huge pages for the whole buffer";
-        unusable.extend(WRITES[3..].iter().map(|label| (*label, reason.to_owned())));
+        unusable.extend(WRITES[3..].iter().map(|label| Unusable::new(*label, reason)));
     }
-    let next = frames.as_ref().ok().map(|frames| share_in_sequence(frames));
-    let facts = serde_json::json!({
-        "pages": count,
-        "colours": colours,
-        "frames next to each other": next,
-        "unusable": unusable,
-    });
-    Ok(Box::new(Batches::new(setup, all).twin(WRITES[0]).with_facts(facts)))
+    let in_sequence = frames.as_ref().ok().map(|frames| share_in_sequence(frames));
+    let batches = Batches::new(setup, all).twin(WRITES[0]).without(unusable);
+    Ok(Box::new(batches.with_facts(&Facts { in_sequence })))
 }
 
 fn writes(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
@@ -224,13 +238,17 @@ mod tests {
     #[test]
     fn every_series_is_there_or_has_a_reason() {
         let status = StatusPage::create().expect("a page");
-        let parameters = serde_json::json!({ "bytes": [4 << 20], "colours": [4] });
+        let parameters = crate::json(&Parameters { bytes: Some(4 << 20), colours: Some(4) });
         let mut rounds = start(&setup(&parameters, &status)).expect("4 MiB");
         let (series, samples) = (rounds.series(), rounds.round(&status).expect("a round"));
         assert!(samples.len() == series.len() && samples.iter().all(|sample| sample.is_finite()));
-        let unusable = rounds.facts()["unusable"].to_string();
+        let unusable = rounds.unusable();
         for wanted in WRITES.into_iter().chain(READS) {
-            assert!(series.iter().any(|one| one.name == wanted) || unusable.contains(wanted), "{wanted}");
+            assert!(
+                series.iter().any(|one| one.name == wanted)
+                    || unusable.iter().any(|one| one.series == wanted),
+                "{wanted}"
+            );
         }
     }
 }

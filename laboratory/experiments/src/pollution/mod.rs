@@ -11,7 +11,7 @@ use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, TableResult};
 use carryline_variants::Family;
 use claims::CLAIMS;
-use probe::{METHODS, VICTIMS, moved_bytes, name, set_bytes};
+use probe::{Facts, METHODS, Parameters, VICTIMS, moved_bytes, name, set_bytes};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -29,11 +29,12 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     // One by one: the noise of one victim says nothing about another.
     let mut specials = Vec::new();
     for victim in VICTIMS {
-        let special = context.probe("pollution", &serde_json::json!({ "victims": [victim] }), 0.2)?;
-        match (&special.reason, special.facts.as_slice()) {
-            (Some(reason), []) => return Err(context.impossible(reason)),
-            (Some(reason), _) => outcome.notes.push(format!("{victim}: partly measured: {reason}.")),
-            (None, _) => {}
+        let special = context.probe("pollution", &Parameters { victims: vec![victim.to_owned()] }, 0.2)?;
+        if let Some(reason) = special.failed() {
+            return Err(context.impossible(reason));
+        }
+        if let Some(reason) = &special.reason {
+            outcome.notes.push(format!("{victim}: partly measured: {reason}."));
         }
         specials.push(special);
     }
@@ -47,9 +48,9 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let columns: Vec<(&str, &str)> = columns.iter().map(|(name, unit)| (name.as_str(), *unit)).collect();
     let mut table =
         TableResult::new("The victim's working set, read again as a chain of dependent loads", &columns);
+    let facts: Option<Facts> = specials[0].first_facts()?;
     for method in METHODS {
-        let variant = specials[0].facts.first().and_then(|facts| facts["variants"][method].as_str());
-        let said = match variant {
+        let said = match facts.as_ref().and_then(|facts| facts.variants.get(method)) {
             Some(variant) if variant != "nothing" => format!("{method} ({variant})"),
             _ => method.to_owned(),
         };

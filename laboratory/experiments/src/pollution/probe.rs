@@ -5,11 +5,11 @@
 //! chain is followed once more, and that is timed. `undisturbed` is the same with nothing in between. The memory that
 //! is cleared was flushed, except for the last level, which it does not fit.
 //!
-//! Parameter: `victims`, those that take part; all if there is none. Series, in ticks per load: `VICTIM, METHOD`.
+//! Series, in ticks per load: `VICTIM, METHOD`.
 
 use crate::chase::{self, LINE};
 use crate::pages::{self, Left};
-use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
@@ -18,6 +18,8 @@ use carryline_verification::status::StatusPage;
 use carryline_verification::{Copying, Zeroing};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// See the module.
 pub static PROBE: Probe = Probe {
@@ -64,6 +66,21 @@ pub fn name(victim: &str, method: &str) -> String {
     format!("{victim}, {method}")
 }
 
+/// What the probe is asked for.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    /// The victims that take part; all if none is named.
+    pub victims: Vec<String>,
+}
+
+/// What is established besides.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Facts {
+    /// The variant of each method.
+    pub variants: BTreeMap<String, String>,
+}
+
 #[derive(Clone, Copy)]
 enum Between {
     Nothing,
@@ -90,7 +107,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }
     let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     let mut sets = Vec::new();
-    let victims = setup.chosen("victims", &VICTIMS);
+    let victims = crate::chosen(&setup.parameters::<Parameters>()?.victims, &VICTIMS);
     for victim in &victims {
         let bytes = set_bytes(*victim, &setup.caches);
         let arena = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
@@ -183,14 +200,20 @@ impl Rounds for Pollution {
     }
 
     fn facts(&mut self) -> serde_json::Value {
-        let by = || METHODS.iter().zip(&self.between);
-        let variants: serde_json::Map<String, serde_json::Value> =
-            by().filter_map(|(method, b)| Some(((*method).to_owned(), b.as_ref().ok()?.0.into()))).collect();
+        let by = METHODS.iter().zip(&self.between);
+        let used = by.filter_map(|(method, between)| Some((method, between.as_ref().ok()?.0)));
+        let variants = used.map(|(method, variant)| ((*method).to_owned(), variant.to_owned())).collect();
+        crate::json(&Facts { variants })
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
         let mut unusable = Vec::new();
-        for (method, why) in by().filter_map(|(method, between)| Some((method, between.as_ref().err()?))) {
-            unusable.extend(VICTIMS.map(|victim| (name(victim, method), why.to_string())));
+        for (method, between) in METHODS.iter().zip(&self.between) {
+            if let Err(why) = between {
+                unusable.extend(VICTIMS.map(|victim| Unusable::new(name(victim, method), why)));
+            }
         }
-        serde_json::json!({ "variants": variants, "unusable": unusable })
+        unusable
     }
 }
 
@@ -218,12 +241,10 @@ mod tests {
         // A chain that was written over would lead out of its arena in the second round.
         for _ in 0..2 {
             let samples = rounds.round(&status).expect("a round");
-            let facts = rounds.facts();
-            let unusable: Vec<&str> = facts["unusable"]
-                .as_array()
-                .map_or(Vec::new(), |list| list.iter().filter_map(|pair| pair[0].as_str()).collect());
+            let unusable = rounds.unusable();
             for (sample, series) in samples.iter().zip(rounds.series()) {
-                assert_eq!(sample.is_nan(), unusable.contains(&series.name.as_str()), "{}", series.name);
+                let is_unusable = unusable.iter().any(|one| one.series == series.name);
+                assert_eq!(sample.is_nan(), is_unusable, "{}", series.name);
             }
         }
     }

@@ -6,11 +6,11 @@
 mod claims;
 mod probe;
 
-use super::{Context, Experiment, Outcome, Probed};
+use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit, crossing, differences};
 use claims::CLAIMS;
-use probe::{BLOCK_BYTES, DISTANCES, METHODS, name};
+use probe::{BLOCK_BYTES, DISTANCES, Facts, METHODS, name};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -30,8 +30,8 @@ fn shown() -> &'static [&'static str] {
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.probe("prezero", &serde_json::Value::Null, 0.95)?;
-    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+    let special = context.probe("prezero", &(), 0.95)?;
+    if let Some(reason) = special.failed() {
         return Err(context.impossible(reason));
     }
     for method in METHODS {
@@ -42,7 +42,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             }
         }
     }
-    outcome.tables.push(table(&outcome, &special));
+    outcome.tables.push(table(&outcome, special.first_facts()?.as_ref()));
     crossings(&mut outcome, context.seed);
     if let Some(reason) = &special.reason {
         outcome.notes.push(format!("Partly measured: {reason}."));
@@ -56,10 +56,10 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn table(outcome: &Outcome, special: &Probed) -> TableResult {
+fn table(outcome: &Outcome, facts: Option<&Facts>) -> TableResult {
     let mut columns = vec![("used".to_owned(), "")];
     for method in shown() {
-        let variant = special.facts.first().and_then(|facts| facts["variants"][*method].as_str());
+        let variant = facts.and_then(|facts| facts.variants.get(*method));
         let method = variant.map_or((*method).to_owned(), |variant| format!("{method} ({variant})"));
         columns.extend(["clear", "use", "sum"].map(|part| (format!("{method}\n{part}"), "cycles")));
     }

@@ -14,7 +14,7 @@ use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit, crossing, differences};
 use carryline_variants::Family;
 use claims::CLAIMS;
-use probe::{INSTRUCTIONS, PARTS, PIPE, STATES, saving, setting, switch};
+use probe::{Facts, INSTRUCTIONS, PARTS, PIPE, STATES, saving, setting, switch};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -36,8 +36,8 @@ const WIDE: [&str; 3] = ["avx512", "avx2", "sse2"];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.probe("simd_switch", &serde_json::Value::Null, 0.55)?;
-    if let (Some(reason), []) = (&special.reason, special.facts.as_slice()) {
+    let special = context.probe("simd_switch", &(), 0.55)?;
+    if let Some(reason) = special.failed() {
         return Err(context.impossible(reason));
     }
     for state in STATES {
@@ -46,7 +46,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let widest = ["zmm", "ymm", "xmm"].into_iter().find(|state| special.ns(&switch(state)).is_ok());
     let widest = widest.unwrap_or("xmm");
     outcome.figures.add_or_reason("switch, widest", special.ns(&switch(widest)));
-    outcome.tables.push(switches(context, &special));
+    outcome.tables.push(switches(context, &special)?);
     outcome.tables.push(savings(&mut outcome.figures, &special));
     if let Some(reason) = &special.reason {
         outcome.notes.push(format!("Partly measured: {reason}."));
@@ -62,15 +62,16 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 }
 
 /// What the CPU said was in use, by name.
-fn in_use(special: &Probed, state: &str) -> String {
-    let bits = special.facts.first().and_then(|facts| facts["in use"][state].as_u64());
-    let Some(bits) = bits else { return "the CPU does not say".to_owned() };
+fn in_use(facts: Option<&Facts>, state: &str) -> String {
+    let Some(bits) = facts.and_then(|facts| facts.in_use.get(state)) else {
+        return "the CPU does not say".to_owned();
+    };
     let parts = PARTS.iter().filter(|(name, bit)| !name.starts_with("all") && bits & bit != 0);
     let names: Vec<&str> = parts.map(|(name, _)| *name).collect();
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
 
-fn switches(context: &Context<'_>, special: &Probed) -> TableResult {
+fn switches(context: &Context<'_>, special: &Probed) -> Result<TableResult, Failure> {
     let mut table = TableResult::new(
         "A switch: a byte through a pipe to another thread on the same CPU, minus the preparation of the state",
         &[
@@ -82,6 +83,7 @@ fn switches(context: &Context<'_>, special: &Probed) -> TableResult {
             ("making the state", "ns"),
         ],
     );
+    let facts: Option<Facts> = special.first_facts()?;
     let clean = special.ns(&switch(STATES[0]));
     for state in STATES {
         let ns = special.ns(&switch(state));
@@ -93,7 +95,7 @@ fn switches(context: &Context<'_>, special: &Probed) -> TableResult {
             .and_then(|(ns, clean)| ns.ratio_to(clean, context.seed));
         table.push(vec![
             state.into(),
-            in_use(special, state).into(),
+            in_use(facts.as_ref(), state).into(),
             ns.as_ref().ok().into(),
             cycles.as_ref().ok().into(),
             times.into(),
@@ -109,7 +111,7 @@ fn switches(context: &Context<'_>, special: &Probed) -> TableResult {
         Datum::None,
         Datum::None,
     ]);
-    table
+    Ok(table)
 }
 
 /// What saves and restores, by component; adds the figure that a claim names.

@@ -12,11 +12,20 @@
 //! The facts hold which components the CPU says are in use in each state.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 #[cfg(target_arch = "x86_64")]
 mod registers;
 #[cfg(target_arch = "x86_64")]
 mod rounds;
+
+/// What is established besides.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Facts {
+    /// The components that the CPU says are in use in each state, where it says.
+    pub in_use: BTreeMap<String, u64>,
+}
 
 /// See the module.
 pub static PROBE: Probe =

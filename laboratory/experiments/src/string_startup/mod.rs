@@ -37,7 +37,7 @@ const OF_LINES: [OfLine; 3] = [
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let found = context.probe("string_startup", &serde_json::Value::Null, 1.0)?;
+    let found = context.probe("string_startup", &(), 1.0)?;
     let lines: Vec<(&str, &str)> = INSTRUCTIONS
         .into_iter()
         .chain([PAIR])

@@ -11,7 +11,7 @@ use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use claims::CLAIMS;
-use probe::CALLS;
+use probe::{CALLS, Facts};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -32,7 +32,7 @@ const PUBLISHED: [f64; 3] = [82.71, 337.0, 12.09];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let found = context.probe("syscall", &serde_json::Value::Null, 1.0)?;
+    let found = context.probe("syscall", &(), 1.0)?;
     for call in CALLS {
         outcome.figures.add_or_reason(call, found.cycles(call));
         let ns = found.ns(call);
@@ -49,8 +49,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
          answers from a cache. The published figure is of getpid, by a library too old to cache it."
             .to_owned(),
     );
-    let facts = found.facts.first();
-    match facts.and_then(|facts| facts["vdso"].as_bool()) {
+    match found.first_facts::<Facts>()?.map(|facts| facts.vdso) {
         Some(true) => {
             outcome.notes.push("clock_gettime is answered in the vDSO: the kernel is not entered.".to_owned())
         }

@@ -5,8 +5,9 @@
 //! with a copy of six arguments before it, by `rep movsb` and by registers, whose result nothing waits for.
 
 use crate::batches::{Batches, Timed};
-use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
+use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
 use carryline_machine::clock;
+use serde::{Deserialize, Serialize};
 
 /// See the module.
 pub static PROBE: Probe =
@@ -25,6 +26,15 @@ pub const CALLS: [&str; 9] = [
     "registers alone",
 ];
 
+/// What is established besides.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Facts {
+    /// Whether the process has a vDSO.
+    pub vdso: bool,
+    /// Whether the system call says what the standard library says.
+    pub answers_agree: bool,
+}
+
 /// Calls of a batch: some hundreds of microseconds at most.
 const TIMES: u32 = 500;
 
@@ -32,7 +42,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let (mut all, mut unusable) = (Vec::new(), Vec::new());
     for label in CALLS {
         if label.starts_with("rep movsb") && !cfg!(target_arch = "x86_64") {
-            unusable.push((label, "string instructions are x86-64 code"));
+            unusable.push(Unusable::new(label, "string instructions are x86-64 code"));
             continue;
         }
         if label == CALLS[0] {
@@ -42,12 +52,9 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }
     // SAFETY: reads this process's auxiliary vector.
     let vdso = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } != 0;
-    let facts = serde_json::json!({
-        "vdso": vdso,
-        "unusable": unusable,
-        "answers agree": parent() == i64::from(std::os::unix::process::parent_id()),
-    });
-    Ok(Box::new(Batches::new(setup, all).twin(CALLS[0]).with_facts(facts)))
+    let answers_agree = parent() == i64::from(std::os::unix::process::parent_id());
+    let batches = Batches::new(setup, all).twin(CALLS[0]).without(unusable);
+    Ok(Box::new(batches.with_facts(&Facts { vdso, answers_agree })))
 }
 
 fn series(title: String, label: &'static str) -> Timed {
@@ -160,13 +167,13 @@ mod tests {
         let status = StatusPage::create().expect("a page");
         let mut rounds = start(&setup(&serde_json::Value::Null, &status)).expect("every machine has them");
         let series = rounds.series();
-        let facts = rounds.facts();
         for label in CALLS {
             let there = series.iter().any(|one| one.name == label);
-            assert!(there || facts["unusable"].to_string().contains(label), "{label}");
+            assert!(there || rounds.unusable().iter().any(|unusable| unusable.series == label), "{label}");
         }
         assert_eq!(rounds.twins().len(), 1);
         assert_eq!(rounds.round(&status).expect("a round").len(), series.len());
-        assert_eq!(facts["answers agree"], true);
+        let facts: Facts = serde_json::from_value(rounds.facts()).expect("its own");
+        assert!(facts.answers_agree);
     }
 }

@@ -1,8 +1,8 @@
 //! Two threads on one CPU, and rounds of switches between them.
 
 use super::registers::{self, Area, Offered};
-use super::{INSTRUCTIONS, PARTS, STATES, all_series};
-use carryline_engine::probe::{Impossible, Rounds, Series, Setup};
+use super::{Facts, INSTRUCTIONS, PARTS, STATES, all_series};
+use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Unusable};
 use carryline_machine::{clock, process};
 use carryline_sampler::shuffle;
 use carryline_verification::status::StatusPage;
@@ -204,16 +204,17 @@ impl Rounds for Switching {
     }
 
     fn facts(&mut self) -> serde_json::Value {
-        let in_use: serde_json::Map<String, serde_json::Value> = STATES
-            .iter()
-            .zip(self.in_use)
-            .filter_map(|(state, bits)| Some(((*state).to_owned(), bits?.into())))
-            .collect();
+        let in_use = STATES.iter().zip(self.in_use);
+        let in_use = in_use.filter_map(|(state, bits)| Some(((*state).to_owned(), bits?))).collect();
+        crate::json(&Facts { in_use })
+    }
+
+    fn unusable(&self) -> Vec<Unusable> {
         let mut unusable = Vec::new();
         for state in STATES {
             if let Err(why) = self.offered.has(state) {
                 unusable.extend(
-                    [super::switch(state), super::setting(state)].map(|series| (series, why.clone())),
+                    [super::switch(state), super::setting(state)].map(|series| Unusable::new(series, &why)),
                 );
             }
         }
@@ -223,17 +224,15 @@ impl Rounds for Switching {
                 INSTRUCTIONS.into_iter().zip([true, self.offered.xsaveopt, self.offered.xsavec, true])
             {
                 if !has {
-                    unusable
-                        .push((super::saving(instruction, part), format!("this CPU has no {instruction}")));
+                    let why = format!("this CPU has no {instruction}");
+                    unusable.push(Unusable::new(super::saving(instruction, part), why));
                 } else if components != bits && !part.starts_with("all") {
-                    unusable.push((
-                        super::saving(instruction, part),
-                        "this CPU has no such registers".to_owned(),
-                    ));
+                    let why = "this CPU has no such registers";
+                    unusable.push(Unusable::new(super::saving(instruction, part), why));
                 }
             }
         }
-        serde_json::json!({ "in use": in_use, "components": self.offered.components, "unusable": unusable })
+        unusable
     }
 }
 
@@ -258,12 +257,10 @@ mod tests {
             };
             assert_eq!(process::allowed_cpus().len(), 1);
             let samples = rounds.round(&status).expect("a round");
-            let facts = rounds.facts();
-            let unusable: Vec<&str> = facts["unusable"]
-                .as_array()
-                .map_or(Vec::new(), |list| list.iter().filter_map(|pair| pair[0].as_str()).collect());
+            let unusable = rounds.unusable();
             for (sample, series) in samples.iter().zip(rounds.series()) {
-                assert_eq!(sample.is_nan(), unusable.contains(&series.name.as_str()), "{}", series.name);
+                let is_unusable = unusable.iter().any(|one| one.series == series.name);
+                assert_eq!(sample.is_nan(), is_unusable, "{}", series.name);
             }
         })
         .join()
