@@ -131,9 +131,9 @@ impl Region {
     /// a third of that.
     fn read(self) {
         let (mut folded, mut at) = (0, self.len);
-        while at > 0 {
+        while at >= LINE {
             at -= LINE;
-            // SAFETY: a line of the region, whose length is a multiple of a line's.
+            // SAFETY: a line of the region.
             folded ^= unsafe { ((self.start + at) as *const u8).read_volatile() };
         }
         black_box(folded);
