@@ -41,7 +41,7 @@ pub struct Probe {
 /// What a probe is set up with.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// What the experiment requested: see [`Setup::parameters`].
+    /// What the experiment requested: see [`Setup::parameters()`].
     pub parameters: &'a serde_json::Value,
     /// Decides everything that is drawn. It differs from replicate to replicate.
     pub seed: u64,

@@ -126,13 +126,15 @@ impl Region {
         Region { start: start as usize, len }
     }
 
-    /// Reads a word of every line of it, from the last to the first, and folds them into one, as the sampler's reader
-    /// does: a line takes a cycle at least. A loop that drops what it reads takes about a third of that.
+    /// Reads a byte of every line of it, from the last to the first, and folds them into one, as the sampler's reader
+    /// does: a line takes a turn of the loop, a cycle at least. A loop that drops what it reads is unrolled, and takes about
+    /// a third of that.
     fn read(self) {
-        let mut folded = 0;
-        for line in (0..self.len / LINE).rev() {
+        let (mut folded, mut at) = (0, self.len);
+        while at >= LINE {
+            at -= LINE;
             // SAFETY: a line of the region.
-            folded ^= unsafe { ((self.start + line * LINE) as *const u64).read_volatile() };
+            folded ^= unsafe { ((self.start + at) as *const u8).read_volatile() };
         }
         black_box(folded);
     }
