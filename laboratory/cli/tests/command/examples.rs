@@ -39,7 +39,7 @@ fn shorter(command: &str, few: bool) -> String {
     let few = if few && !command.contains("--variants") { " --variants carryline" } else { "" };
     match command.split_whitespace().nth(1) {
         _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => String::new(),
-        Some("watch") => format!("--budget 1s{few}"),
+        Some("watch") => format!("--rounds 1{few}"),
         Some("run" | "measure") => format!("--budget 300ms --replicates 1{few}"),
         Some("reproduce") => "--budget 300ms".to_owned(),
         Some("critical") if !command.contains("--no-measure") => "--budget 300ms --replicates 1".to_owned(),
