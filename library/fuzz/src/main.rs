@@ -137,7 +137,7 @@ fn fuzz(arguments: &Arguments, targets: Vec<Target>) -> anyhow::Result<bool> {
 
 /// One target until its time or its inputs are used up, or something is wrong.
 fn run(arguments: &Arguments, target: Target) -> bool {
-    let (start, mut said) = (Instant::now(), Instant::now());
+    let (start, mut said) = (Instant::now(), None::<Instant>);
     let most_time = match (arguments.seconds, arguments.runs) {
         (None, None) => Some(Duration::from_secs(10)),
         (seconds, _) => seconds,
@@ -152,8 +152,8 @@ fn run(arguments: &Arguments, target: Target) -> bool {
             if most_time.is_some_and(|most| start.elapsed() >= most) {
                 break;
             }
-            if !arguments.quiet && said.elapsed() >= Duration::from_secs(2) {
-                said = Instant::now();
+            if !arguments.quiet && said.is_none_or(|at| at.elapsed() >= Duration::from_secs(2)) {
+                said = Some(Instant::now());
                 eprintln!("{}: {made} inputs in {} s", target.name, start.elapsed().as_secs());
             }
         }

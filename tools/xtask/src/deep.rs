@@ -1,62 +1,160 @@
-//! Checks that take too long for `cargo test`: the fuzzing targets for minutes instead of seconds, and every test
-//! that is marked `#[ignore = "deep: ..."]`, in a module named `deep`. What there is to build is built before the
-//! time begins to count.
+//! Checks that take too long for `cargo test`: the fuzzing targets for minutes instead of thousands of inputs, and every test
+//! that is marked `#[ignore = "deep: ..."]`, in a module named `deep`. What there is to build is built before the time begins
+//! to count. The time is shared out, so that every check begins; one that has found nothing when its share ends is ended, and
+//! named in the answer.
 
+use serde_json::Value;
 use std::ffi::OsString;
-use std::fmt::Write;
+use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long it looks for faults if nothing else is requested.
 pub const DEFAULT: Duration = Duration::from_secs(900);
 
-/// The number of fuzzing targets, which share a third of the time.
-const TARGETS: u32 = 5;
-
-const FUZZ: [&str; 5] = ["run", "--quiet", "--release", "--package", "carryline-fuzz"];
-const TESTS: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
-
-/// Runs the deep checks for about `time`; tests that have not ended by then are ended. What was left out is in the text.
-///
-/// # Errors
-/// Cargo cannot be started, or a check has failed; it has said why.
-pub fn deep(time: Duration) -> io::Result<String> {
-    success(
-        "building the fuzzing targets",
-        cargo(&["build", "--quiet", "--release", "--package", FUZZ[4]]).status()?,
-    )?;
-    success("building the tests", cargo(&TESTS).arg("--no-run").status()?)?;
-    let begin = Instant::now();
-    let seconds = format!("{:.1}", (time / 3 / TARGETS).as_secs_f64());
-    // Other inputs every day; the command prints those that fail.
-    let seed =
-        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(1, |since| since.as_secs() / 86_400);
-    let seed = seed.to_string();
-    let fuzzed =
-        cargo(&FUZZ).args(["--", "all", "--quiet", "--seconds", &seconds, "--seed", &seed]).status()?;
-    success("fuzzing", fuzzed)?;
-    let mut tests = cargo(&TESTS).args(["--", "--ignored", "deep::"]).process_group(0).spawn()?;
-    let mut said = String::new();
-    match within(&mut tests, begin + time)? {
-        Some(status) => success("a deep test", status)?,
-        None => {
-            let _ = write!(said, "the deep tests did not end within {} s and are undecided", time.as_secs());
-        }
-    }
-    Ok(said)
+/// What the deep checks came to, none of which has failed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Deep {
+    /// Checks that ended by themselves.
+    pub passed: Vec<String>,
+    /// Checks that had found nothing when their share of the time was over.
+    pub cut_short: Vec<String>,
 }
 
-fn cargo(arguments: &[&str]) -> Command {
+impl fmt::Display for Deep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "passed: {}", listed(&self.passed))?;
+        write!(f, "ended by the time limit, without a failure so far: {}", listed(&self.cut_short))
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Runs the deep checks for about `time`.
+///
+/// # Errors
+/// Cargo cannot be started, or checks have failed: the message names them, and they have said why.
+pub fn deep(time: Duration) -> io::Result<Deep> {
+    build(&["--release", "--package", FUZZ, "--bin", FUZZ])?;
+    let tests = tests()?;
+    let begin = Instant::now();
+    let (mut done, mut failed) = (Deep::default(), Vec::new());
+    // A third of the time for fuzzing, in equal shares.
+    let targets = targets()?;
+    let share = time / 3 / u32::try_from(targets.len().max(1)).unwrap_or(u32::MAX);
+    // Other inputs every day; the command prints those that fail.
+    let days =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(1, |since| since.as_secs() / 86_400);
+    let (share, seed) = (format!("{:.1}", share.as_secs_f64()), days.to_string());
+    for target in targets {
+        let status = fuzz().args([&target, "--quiet", "--seconds", &share, "--seed", &seed]).status()?;
+        if status.success() {
+            done.passed.push(target);
+        } else {
+            failed.push(target);
+        }
+    }
+    for (at, test) in tests.iter().enumerate() {
+        let left = (begin + time).saturating_duration_since(Instant::now());
+        let share = left / u32::try_from(tests.len() - at).unwrap_or(u32::MAX);
+        let mut child = test.command().process_group(0).spawn()?;
+        match within(&mut child, Instant::now() + share)? {
+            Some(status) if status.success() => done.passed.push(test.to_string()),
+            Some(_) => failed.push(test.to_string()),
+            None => done.cut_short.push(test.to_string()),
+        }
+    }
+    if failed.is_empty() { Ok(done) } else { Err(io::Error::other(format!("failed: {}", listed(&failed)))) }
+}
+
+/// The package and the program of the fuzzing targets.
+const FUZZ: &str = "carryline-fuzz";
+
+fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    command.args(arguments).arg("--locked").current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     command
 }
 
-fn success(what: &str, status: ExitStatus) -> io::Result<()> {
-    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{what}: {status}"))) }
+fn build(what: &[&str]) -> io::Result<()> {
+    let status = cargo().args(["build", "--quiet", "--locked"]).args(what).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("cargo build: {status}"))) }
+}
+
+fn fuzz() -> Command {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--locked", "--release", "--package", FUZZ, "--bin", FUZZ, "--"]);
+    command
+}
+
+/// The fuzzing targets, as their program lists them: a line each, the name in front.
+fn targets() -> io::Result<Vec<String>> {
+    let lines = output(&mut fuzz())?;
+    Ok(lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
+}
+
+/// A deep test, and the program it is in.
+struct Test {
+    program: PathBuf,
+    /// The folder of its package, where cargo runs it.
+    folder: PathBuf,
+    name: String,
+}
+
+impl Test {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["--ignored", "--exact", &self.name]);
+        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        command
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)
+    }
+}
+
+/// Builds all tests and finds the deep ones.
+fn tests() -> io::Result<Vec<Test>> {
+    let built =
+        output(cargo().args(["test", "--workspace", "--locked", "--no-run", "--message-format", "json"]))?;
+    let mut tests = Vec::new();
+    for line in built.lines() {
+        let message: Value = serde_json::from_str(line)?;
+        let (Some(program), Some(manifest)) =
+            (message["executable"].as_str(), message["manifest_path"].as_str())
+        else {
+            continue;
+        };
+        if message["profile"]["test"] != true {
+            continue;
+        }
+        let folder = Path::new(manifest).parent().unwrap_or(Path::new("."));
+        let names =
+            output(Command::new(program).args(["--list", "--ignored", "deep::"]).current_dir(folder))?;
+        tests.extend(names.lines().filter_map(|line| line.strip_suffix(": test")).map(|name| Test {
+            program: PathBuf::from(program),
+            folder: folder.to_owned(),
+            name: name.to_owned(),
+        }));
+    }
+    Ok(tests)
+}
+
+/// What a command prints. Its messages go where ours go.
+fn output(command: &mut Command) -> io::Result<String> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(format!("{}: {}", command.get_program().display(), output.status)));
+    }
+    String::from_utf8(output.stdout).map_err(io::Error::other)
 }
 
 /// Waits for a process that leads a group, until `end` at the latest: then the whole group is killed.

@@ -7,7 +7,7 @@ mod deep;
 mod install;
 
 pub use benchmarks::benchmarks;
-pub use deep::deep;
+pub use deep::{Deep, deep};
 pub use install::{Install, Installed, install, preload};
 
 use std::fmt;

@@ -26,10 +26,8 @@ fn main() -> ExitCode {
             }
         },
         Ok(Job::Deep(time)) => match xtask::deep(time) {
-            Ok(left_out) => {
-                if !left_out.is_empty() {
-                    eprintln!("remark: {left_out}");
-                }
+            Ok(done) => {
+                println!("{done}");
                 ExitCode::SUCCESS
             }
             Err(error) => {

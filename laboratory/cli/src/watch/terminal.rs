@@ -99,7 +99,7 @@ fn leave() {
 /// The terminal that the command's tests have.
 #[cfg(all(test, target_os = "linux"))]
 #[allow(dead_code, reason = "a part of it is used here")]
-#[path = "../../tests/support/pty.rs"]
+#[path = "../../tests/command/support/pty.rs"]
 mod pty;
 
 #[cfg(all(test, target_os = "linux"))]

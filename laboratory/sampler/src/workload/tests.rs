@@ -237,6 +237,13 @@ fn what_is_drawn_below_a_bound_comes_equally_often() {
         often[below(&mut rng, 3)] += 1;
     }
     assert!(often.iter().all(|count| count.abs_diff(10_000) < 500), "{often:?}");
+    // Below three quarters of what a word holds: a remainder falls into the first third every other time.
+    let third = 1_usize << (usize::BITS - 2);
+    let mut often = [0_u32; 3];
+    for _ in 0..30_000 {
+        often[below(&mut rng, 3 * third) / third] += 1;
+    }
+    assert!(often.iter().all(|count| count.abs_diff(10_000) < 500), "{often:?}");
     // Half of what can be drawn is drawn again for this one.
     let bound = (1_usize << (usize::BITS - 1)) + 1;
     assert!((0..1000).all(|_| below(&mut rng, bound) < bound));

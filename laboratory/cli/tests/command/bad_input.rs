@@ -1,0 +1,129 @@
+//! Wrong input: exit status 2, the word that was wrong, and the remedy.
+
+use crate::support::{Place, short};
+
+#[test]
+fn a_wrong_word_is_named_with_the_nearest_right_one() {
+    let place = Place::new();
+    for (arguments, wanted) in [
+        (&["measure", "--variants", "carrylin"][..], &["'carrylin'", "'carryline'"][..]),
+        (&["verify", "rep_stosx"], &["'rep_stosx'", "'rep_stosb'"]),
+        (&["verify", "zero/adc_1_stream"], &["'zero/adc_1_stream'"]),
+        (&["list", "--family", "chksum"], &["'chksum'", "'checksum'"]),
+        (&["measure", "--sizes", "fleet:memcpy-Z"], &["fleet:memcpy-Z", "fleet:memcpy-A"]),
+        (&["measure", "--sizes", "4Q"], &["4Q"]),
+        (&["measure", "--sizes", "9..3"], &["9..3"]),
+        (&["measure", "--cache", "cold:clflsh"], &["'cold:clflsh'", "'cold:clflush'"]),
+        (&["measure", "--cache", "warm"], &["'warm'", "cold:clflush"]),
+        (&["measure", "--cache", "mixed:100"], &["'mixed:100'", "mixed:P"]),
+        (&["measure", "--cache", "cold:clflush:single:single"], &["cold:METHOD:single"]),
+        (&["measure", "--beside", "steam"], &["'steam'", "'stream'"]),
+        (&["measure", "--family", "checksum", "--offsets", "alias"], &["--offsets alias", "checksum"]),
+        (&["measure", "--dependence", "chaned"], &["'chaned'", "'chained'"]),
+        (&["measure", "--offsets", "5000"], &["'5000'"]),
+        (&["measure", "--then", "later"], &["'later'", "read-later"]),
+        (&["measure", "--pages", "2k"], &["'2k'", "huge"]),
+        (&["measure", "--segments", "1,0,3"], &["'0'"]),
+        (&["measure", "--family", "zero", "--segments", "1,3"], &["--segments", "zero"]),
+        (&["measure", "--family", "checksum", "--then", "read"], &["--then read", "checksum"]),
+        (&["measure", "--unit", "furlongs"], &["'furlongs'", "GB/s"]),
+        (&["measure", "--cpu", "9999"], &["9999"]),
+        (&["critical"], &["VARIANT", "--bytes"]),
+        (&["critical", "adc_1_strem"], &["'adc_1_strem'", "'adc_1_stream'"]),
+        (&["critical", "two_streams_article", "--size", "41"], &["41", "exactly 40"]),
+        (&["critical", "adc_1_stream", "--microarchitecture", "zen9"], &["'zen9'", "zen4"]),
+        (&["critical", "--bytes", "48 0g"], &["'g'", "character 5"]),
+        (&["critical", "--bytes", "480"], &["3"]),
+        (&["critical", "--bytes", "90 06"], &["0x1", "06"]),
+        (&["critical", "--bytes", "4801f8"], &["0x3", "c3"]),
+        (&["critical", "--bytes", "ebfe"], &["0x0", "return"]),
+        (&["critical", "--object", "nowhere.o", "--symbol", "f"], &["nowhere.o"]),
+        (&["critical", "--bytes", "c3", "--draw", "loop", "--svg", "f.svg"], &["no loop"]),
+        (&["critical", "--bytes", "c3", "--svg", "no/such/folder/f.svg"], &["no/such/folder/f.svg"]),
+        (&["explain", "gros"], &["'gros'", "'gross'"]),
+        (&["history", "--show", "12345"], &["12345"]),
+        (&["worker"], &["by hand"]),
+        (&["measure", "--plugin", "nowhere.so"], &["nowhere.so"]),
+        (&["measure", "--plugin", "nowhere.so:f:checksums"], &["checksums", "checksum"]),
+        (&["run", "--budget", "soon"], &["soon"]),
+    ] {
+        let (out, err) = place.expect(arguments, 2);
+        assert_eq!(out, "", "{arguments:?} prints a result");
+        for word in wanted {
+            assert!(err.contains(word), "{arguments:?}: no {word} in: {err}");
+        }
+    }
+}
+
+#[test]
+fn sizes_beyond_memory_say_what_there_is() {
+    let (_, err) = Place::new().expect(&["measure", "--sizes", "900000G"], 2);
+    assert!(err.contains("MiB") && err.contains("available"), "{err}");
+}
+
+#[test]
+fn a_file_that_is_no_capture_is_refused_with_file_place_and_reason() {
+    let place = Place::new();
+    place.write("empty.pcap", b"");
+    place.write("text.pcap", b"this is no capture at all, but long enough to be one");
+    place.write("cut.pcap", &crate::support::capture()[..20]);
+    for name in ["empty.pcap", "text.pcap", "cut.pcap", "absent.pcap"] {
+        let (_, err) = place.expect(&["measure", "--sizes", &format!("capture:{name}")], 2);
+        assert!(err.contains(name), "{err}");
+    }
+    let (_, err) = place.expect(&["measure", "--sizes", "capture:text.pcap"], 2);
+    assert!(err.contains("byte 0"), "{err}");
+}
+
+#[test]
+fn a_bad_histogram_is_refused_with_file_and_line() {
+    let place = Place::new();
+    place.write("bad.csv", b"40,10\n1500,many\n");
+    let (_, err) = place.expect(&["measure", "--sizes", "histogram:bad.csv"], 2);
+    assert!(err.contains("bad.csv") && err.contains('2'), "{err}");
+}
+
+#[test]
+fn a_store_that_is_none_is_left_alone() {
+    let place = Place::new();
+    let path = place.write("notes.txt", b"not a database, and somebody may miss it");
+    let (_, err) = place.expect(&short(&["measure", "--variants", "avx2", "--db", "notes.txt"]), 2);
+    assert!(err.contains("notes.txt"), "{err}");
+    assert_eq!(std::fs::read(path).expect("still there"), b"not a database, and somebody may miss it");
+    let (_, err) = place.expect(&["history", "--db", "notes.txt"], 2);
+    assert!(err.contains("--db"), "{err}");
+}
+
+#[test]
+fn environment_variables_with_wrong_words_are_refused() {
+    let place = Place::new();
+    for (variable, value) in [("CARRYLINE_MASK", "avx9"), ("CARRYLINE_FORCE", "fastest")] {
+        let output = place.command(&["list"]).env(variable, value).output().expect("the command starts");
+        let (_, err) = crate::support::texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains(variable) && err.contains(value), "{err}");
+    }
+}
+
+#[test]
+fn objects_that_cannot_be_analysed_are_refused_with_the_reason() {
+    let place = Place::new();
+    place.write("text.o", b"no object at all");
+    place.shared_object("mine", crate::support::RIGHT_SUM);
+    // The 64-bit ELF header of an empty object for AArch64.
+    let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 183, 0, 1, 0, 0, 0];
+    elf.resize(64, 0);
+    elf[52] = 64;
+    elf[58] = 64;
+    place.write("arm.o", &elf);
+    for (object, symbol, wanted) in [
+        ("text.o", "f", &["text.o", "not an object file"][..]),
+        ("arm.o", "f", &["arm.o", "Aarch64", "x86-64"]),
+        ("mine.so", "my_summ", &["mine.so", "'my_summ'", "my_sum"]),
+    ] {
+        let (_, err) = place.expect(&["critical", "--object", object, "--symbol", symbol], 2);
+        for word in wanted {
+            assert!(err.contains(word), "{object}: no {word} in: {err}");
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The commands on right input: what they print, keep and return.
+
+use crate::support::{Place, short};
+use serde_json::Value;
+
+fn cells(run: &Value) -> &Vec<Value> {
+    run["cells"].as_array().expect("cells")
+}
+
+#[test]
+fn a_matrix_is_measured_kept_and_shown_again() {
+    let place = Place::new();
+    let run = place.json(&short(&[
+        "measure",
+        "--variants",
+        "checksum/avx2,checksum/carryline",
+        "--sizes",
+        "40,1500",
+    ]));
+    assert_eq!(run["schema_version"], 1);
+    assert_eq!(cells(&run).len(), 6, "two sizes, two variants and the baseline");
+    for cell in cells(&run) {
+        assert_eq!(cell["status"], "ok", "{cell}");
+        assert_eq!(cell["family"], "checksum");
+        let ticks = &cell["ticks_per_call"];
+        let (low, median, high) = (&ticks["low"], &ticks["median"], &ticks["high"]);
+        assert!(low.as_f64() <= median.as_f64() && median.as_f64() <= high.as_f64(), "{ticks}");
+        assert!(cell["gross"]["median"].as_f64() > Some(0.0));
+        for field in ["size", "offsets", "cache", "dependence", "pages", "segments"] {
+            assert!(!cell["condition"][field].is_null(), "{field} in {cell}");
+        }
+        assert!(cell["bytes_per_call"].as_f64() == cell["condition"]["size"].as_f64());
+    }
+    assert!(run["noise_floor"]["relative"].as_f64() > Some(0.0));
+    assert!(run["environment"]["cpu"].is_object());
+
+    let history = place.json(&["history"]);
+    let runs = history["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0]["status"], "complete");
+    let id = runs[0]["id"].to_string();
+    let again = place.json(&["history", "--show", &id]);
+    assert_eq!(again["cells"], run["cells"]);
+    let (table, _) = place.expect(&["history", "--show", &id], 0);
+    assert!(table.contains("adc_1_stream"), "{table}");
+}
+
+#[test]
+fn a_run_is_made_again_with_its_seed() {
+    let place = Place::new();
+    let first =
+        place.json(&short(&["measure", "--variants", "checksum/avx2", "--sizes", "1..64", "--seed", "77"]));
+    let again = place.json(&["rerun", "1"]);
+    assert_eq!((&first["seed"], &again["seed"]), (&77.into(), &77.into()));
+    assert_eq!(cells(&first).len(), cells(&again).len());
+    // How many rounds there is time for differs; what they test does not.
+    for (one, other) in cells(&first).iter().zip(cells(&again)) {
+        assert_eq!(one["condition"], other["condition"]);
+    }
+    let runs = place.json(&["history"]);
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2));
+    let (_, err) = place.expect(&["rerun", "9"], 2);
+    assert!(err.contains('9'), "{err}");
+}
+
+#[test]
+fn what_is_not_to_be_kept_is_not_kept() {
+    let place = Place::new();
+    place.expect(&short(&["measure", "--variants", "zero/avx2", "--no-save"]), 0);
+    assert_eq!(place.json(&["history"])["runs"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn every_condition_can_be_measured() {
+    let place = Place::new();
+    for (arguments, count) in [
+        (&["--variants", "copy/avx2", "--cache", "hot,cold:clflush,cold:arena:src,cold:evict:dst"][..], 4),
+        (&["--variants", "copy/avx2", "--cache", "cold:clflush:single,cold:arena:dst:single,mixed:30"], 3),
+        (
+            &[
+                "--variants",
+                "zero/sse2,copy/sse2,checksum/words16_c,copy_checksum/fused",
+                "--dependence",
+                "chained,independent,fenced",
+            ],
+            12,
+        ),
+        (&["--variants", "copy/int64_registers", "--offsets", "0,13,0:63,random,alias,random-line"], 6),
+        (&["--variants", "zero/avx2", "--then", "nothing,read,read-later:64K,victim:16K"], 4),
+        (&["--variants", "checksum/avx2,copy_checksum/fused", "--segments", "1,3,1,3,40,1500"], 2),
+        (&["--variants", "zero/avx2", "--sizes", "0,1..64,fleet:memset-B,64K", "--pages", "4k,huge"], 8),
+    ] {
+        let arguments: Vec<&str> = ["measure"].into_iter().chain(arguments.iter().copied()).collect();
+        let run = place.json(&short(&arguments));
+        let bad: Vec<&Value> = cells(&run).iter().filter(|cell| cell["status"] != "ok").collect();
+        assert!(bad.is_empty(), "{arguments:?}: {bad:?}");
+        let mut situations: Vec<&str> =
+            cells(&run).iter().filter_map(|cell| cell["situation"].as_str()).collect();
+        situations.dedup();
+        assert_eq!(situations.len(), count, "{situations:?}");
+    }
+}
+
+#[test]
+fn labels_come_from_what_ran() {
+    let place = Place::new();
+    let run = place.json(&short(&[
+        "measure",
+        "--variants",
+        "checksum/avx2",
+        "--sizes",
+        "1..64",
+        "--offsets",
+        "random",
+    ]));
+    let seen = &cells(&run)[0]["observed"];
+    assert_eq!((seen["size_min"].as_u64(), seen["size_max"].as_u64()), (Some(1), Some(64)), "{seen}");
+    assert_eq!(seen["size_distinct"], 64);
+    assert_eq!(seen["src_alignments"], 64);
+    assert_eq!(seen["dst_alignments"], 0);
+}
+
+#[test]
+fn an_alias_is_left_out_where_there_is_one_buffer_and_said_so() {
+    let place = Place::new();
+    let arguments = short(&[
+        "measure",
+        "--family",
+        "zero,copy",
+        "--variants",
+        "zero/avx2,copy/avx2",
+        "--sizes",
+        "1500",
+        "--offsets",
+        "0,alias",
+        "--format",
+        "json",
+    ]);
+    let (out, err) = place.expect(&arguments, 0);
+    let run: Value = serde_json::from_str(&out).expect("JSON");
+    let mut measured: Vec<_> = cells(&run)
+        .iter()
+        .map(|cell| {
+            (
+                cell["family"].as_str().unwrap_or_default(),
+                cell["condition"]["offsets"].as_str().unwrap_or_default(),
+            )
+        })
+        .collect();
+    measured.sort_unstable();
+    measured.dedup();
+    assert_eq!(measured, [("copy", "0"), ("copy", "alias"), ("zero", "0")]);
+    assert!(err.contains("left out: --offsets alias: zero has one buffer"), "{err}");
+}
+
+#[test]
+fn cold_mixed_and_accompanied_cells_say_what_ran() {
+    let place = Place::new();
+    let measure = |more: &[&str]| {
+        let arguments = ["measure", "--variants", "copy/avx2", "--sizes", "4K", "--no-save"];
+        let run = place.json(&short(&[&arguments[..], more].concat()));
+        let cell = cells(&run).iter().find(|cell| cell["variant"] == "avx2").expect("the variant").clone();
+        assert_eq!(cell["status"], "ok", "{cell}");
+        cell["observed"].clone()
+    };
+    let stream = measure(&["--cache", "cold:clflush"]);
+    assert!(stream["batch_calls"].as_u64() > Some(1), "{stream}");
+    assert_eq!(measure(&["--cache", "cold:clflush:single"])["batch_calls"], 1);
+    assert_eq!(measure(&["--offsets", "alias"])["near_alias"], 1.0);
+    let random = measure(&["--offsets", "random"]);
+    assert!(random["near_alias"].as_f64().is_some_and(|share| share < 0.1), "{random}");
+    assert!(random.get("batch_calls").is_none() && random.get("beside_bytes").is_none(), "{random}");
+    let mixed = measure(&["--cache", "mixed:30"]);
+    assert!(mixed["hot_share"].as_f64().is_some_and(|share| (0.1..0.5).contains(&share)), "{mixed}");
+    if carryline_machine::process::allowed_cpus().len() > 1 {
+        let beside = measure(&["--beside", "stream"]);
+        assert!(beside["beside_bytes"].as_u64() > Some(0), "{beside}");
+    }
+}
+
+#[test]
+fn a_capture_gives_its_sizes_and_counts_what_it_skips() {
+    let place = Place::new();
+    place.write("traffic.pcap", &crate::support::capture());
+    let run =
+        place.json(&short(&["measure", "--variants", "checksum/avx2", "--sizes", "capture:traffic.pcap"]));
+    let seen = &cells(&run)[0]["observed"];
+    assert_eq!((seen["size_min"].as_u64(), seen["size_max"].as_u64()), (Some(40), Some(1008)), "{seen}");
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("traffic.pcap") && warnings.contains('2'), "{warnings}");
+}
+
+#[test]
+fn known_bad_variants_are_caught_and_wrong_ones_fail_the_command() {
+    let place = Place::new();
+    let proofs = place.json(&[
+        "verify",
+        "odd_address_baseline",
+        "two_streams_article",
+        "checksum/avx2",
+        "internet_checksum",
+    ]);
+    let verdicts: Vec<&str> =
+        proofs["results"].as_array().expect("results").iter().filter_map(|r| r["verdict"].as_str()).collect();
+    // The last one panics where overflow is checked, and answers wrong where it is not: caught either way.
+    assert_eq!(verdicts, ["known-bad, caught", "known-bad, caught", "right", "known-bad, caught"]);
+    let found = &proofs["results"][0]["counterexample"];
+    for field in ["length", "src_offset", "seed", "bytes", "expected", "got"] {
+        assert!(!found[field].is_null(), "{field} in {found}");
+    }
+    // Named on the command line of a measurement, it is wrong, is not timed, and is the exit status.
+    let run = place.json_with_status(&short(&["measure", "--variants", "checksum/odd_address_baseline"]), 3);
+    assert_eq!(cells(&run)[0]["status"], "wrong");
+    assert!(cells(&run)[0]["ticks_per_call"].is_null());
+    assert_eq!(cells(&run)[1]["status"], "ok", "the baseline beside it");
+}
+
+#[test]
+fn a_variant_is_refused_beyond_what_its_authors_support() {
+    let place = Place::new();
+    let run = place.json(&short(&["measure", "--variants", "checksum/s2n_quic", "--sizes", "1500,128K"]));
+    let of = |label: u64| {
+        cells(&run).iter().find(|c| c["variant"] == "s2n_quic" && c["bytes_per_call"] == label as f64)
+    };
+    assert_eq!(of(1500).expect("a cell")["status"], "ok");
+    let refused = of(128 << 10).expect("a cell");
+    assert_eq!(refused["status"], "unsupported");
+    assert!(refused["detail"].to_string().contains("65535"), "{refused}");
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_weaker_cpu_has_fewer_variants_and_no_crash() {
+    let place = Place::new();
+    let output = place
+        .command(&short(&[
+            "measure",
+            "--variants",
+            "zero/avx512,zero/avx2,zero/sse2,zero/carryline",
+            "--format",
+            "json",
+        ]))
+        .env("CARRYLINE_MASK", "avx2")
+        .output()
+        .expect("the command starts");
+    let (out, err) = crate::support::texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let run: Value = serde_json::from_str(&out).expect("JSON");
+    let status = |name: &str| cells(&run).iter().find(|c| c["variant"] == name).map(|c| c["status"].clone());
+    assert_eq!(status("avx512"), Some("unsupported".into()));
+    assert_eq!(status("avx2"), Some("unsupported".into()));
+    assert_eq!(status("sse2"), Some("ok".into()));
+    assert_eq!(status("carryline"), Some("ok".into()));
+    assert!(
+        run["warnings"].to_string().contains("W17") || run["warnings"].to_string().contains("avx2"),
+        "{}",
+        run["warnings"]
+    );
+
+    let listed = place
+        .command(&["list", "--format", "json"])
+        .env("CARRYLINE_MASK", "avx512f")
+        .output()
+        .expect("starts");
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    let avx512 = listed["variants"]
+        .as_array()
+        .expect("variants")
+        .iter()
+        .find(|v| v["name"] == "avx512_dot")
+        .expect("listed");
+    assert_eq!(avx512["runs_here"], false);
+}
+
+#[test]
+fn one_cpu_and_a_small_budget_are_warned_of_and_do_not_stop_it() {
+    use std::os::unix::process::CommandExt;
+    let place = Place::new();
+    let mut command = place.command(&short(&["measure", "--variants", "zero/sse2", "--format", "json"]));
+    // SAFETY: only async-signal-safe calls on a value of its own.
+    unsafe {
+        command.pre_exec(|| {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(0, &mut set);
+            match libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    let output = command.output().expect("the command starts");
+    let (out, err) = crate::support::texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let run: Value = serde_json::from_str(&out).expect("JSON");
+    let causes = run["warnings"].to_string();
+    assert!(causes.contains("CPU"), "{causes}");
+}
+
+#[test]
+fn lists_have_the_promised_fields() {
+    let place = Place::new();
+    let list = place.json(&["list"]);
+    for variant in list["variants"].as_array().expect("variants") {
+        for field in ["name", "family", "needs", "provenance", "runs_here", "known_bad"] {
+            assert!(!variant[field].is_null(), "{field} in {variant}");
+        }
+    }
+    let machine = place.json(&["machine"]);
+    assert!(machine["environment"]["caches"].is_array());
+    assert!(machine["not_measurable"].is_array());
+    assert!(machine["assumed"].is_array());
+    let word = place.json(&["explain", "W01"]);
+    assert!(word["remedy"].is_string());
+    let (page, _) = place.expect(&["man"], 0);
+    assert!(page.contains(".TH carryline"));
+    let (script, _) = place.expect(&["completions", "bash"], 0);
+    assert!(script.contains("_carryline"));
+}
+
+#[test]
+fn a_plan_measures_nothing() {
+    let place = Place::new();
+    let begin = std::time::Instant::now();
+    let (text, _) = place.expect(&["run", "--plan"], 0);
+    assert!(text.contains("situations") && text.contains("checksum 1500 hot independent"), "{text}");
+    assert!(!place.file("data").exists(), "nothing is kept after {:?}", begin.elapsed());
+    let plan = place.json(&["measure", "--plan", "--sizes", "40,1500", "--variants", "zero/avx2"]);
+    assert_eq!(plan["situations"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_page_is_written_where_asked() {
+    let place = Place::new();
+    place.expect(&short(&["run", "--family", "zero", "--variants", "avx2", "--report", "page.html"]), 0);
+    let html = std::fs::read_to_string(place.file("page.html")).expect("a page");
+    assert!(html.contains("avx2") && html.trim_end().ends_with("</html>"));
+}
+
+#[test]
+fn the_peak_of_memory_is_the_largest_buffer_and_two_hundred_megabytes() {
+    let place = Place::new();
+    let mut command = place.command(&short(&["measure", "--variants", "copy/avx2", "--sizes", "64M"]));
+    let quiet = std::process::Stdio::null;
+    #[expect(clippy::zombie_processes, reason = "wait4 waits for it, and says what it used")]
+    let child = command.stdout(quiet()).stderr(quiet()).spawn().expect("the command starts");
+    // Of this child and its own alone: other tests have children too.
+    // SAFETY: fills two values of this function's own; nothing else waits for the child.
+    let peak_kib = unsafe {
+        let (mut status, mut usage): (i32, libc::rusage) = std::mem::zeroed();
+        assert_eq!(libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage), child.id() as i32);
+        assert_eq!(status, 0);
+        usage.ru_maxrss
+    };
+    // Two operands of 64 MiB, and the limits' buffer, which is four times the last cache level where that is more.
+    let machine = place.json(&["machine"]);
+    let caches = machine["environment"]["caches"].as_array().expect("caches");
+    let last = caches.iter().filter_map(|c| c["size_bytes"].as_u64()).max().unwrap_or(8 << 20);
+    let largest = (128 << 20).max(4 * last + (64 << 20));
+    assert!((peak_kib as u64) << 10 < largest + (200 << 20), "{peak_kib} KiB");
+}

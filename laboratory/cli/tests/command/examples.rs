@@ -1,0 +1,155 @@
+//! Every example in the help texts and in the README runs as it stands, but for a smaller budget.
+
+use crate::support::{Place, RIGHT_SUM, capture, texts};
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The commands that a help text shows, without the remarks beside them.
+fn examples_in(help: &str) -> Vec<String> {
+    let from = help.split("Examples:").nth(1).unwrap_or_default();
+    let lines = from.lines().map(str::trim).filter(|line| line.starts_with("carryline"));
+    lines.map(|line| line.split("   ").next().unwrap_or(line).to_owned()).collect()
+}
+
+/// The commands that the README shows in its shell blocks, continued lines joined and comments cut off.
+fn examples_in_readme() -> Vec<String> {
+    let readme = include_str!("../../../../README.md");
+    let mut commands = Vec::new();
+    for block in readme.split("```sh\n").skip(1) {
+        let block = block.split("```").next().unwrap_or_default().replace("\\\n", " ");
+        for line in block.lines() {
+            let command = line.split(" #").next().unwrap_or_default().trim();
+            let command = command.strip_prefix("cargo run --release --").unwrap_or(command).trim();
+            match command.strip_prefix("cargo ") {
+                // Without arguments it is the tour; the tests themselves are running already.
+                Some("run --release") => commands.push("carryline".to_owned()),
+                Some(_) => {}
+                None if command.is_empty() => {}
+                None if command.starts_with("carryline") => commands.push(command.to_owned()),
+                None => commands.push(format!("carryline {command}")),
+            }
+        }
+    }
+    commands
+}
+
+/// Options that make an example quick without changing what it shows; with `few`, of few variants.
+fn shorter(command: &str, few: bool) -> String {
+    let few = if few && !command.contains("--variants") { " --variants carryline" } else { "" };
+    match command.split_whitespace().nth(1) {
+        _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => String::new(),
+        Some("watch") => format!("--rounds 1{few}"),
+        Some("run" | "measure") => format!("--budget 300ms --replicates 1{few}"),
+        Some("reproduce") => "--budget 300ms".to_owned(),
+        Some("critical") if !command.contains("--no-measure") => "--budget 300ms --replicates 1".to_owned(),
+        // Above a limit near the largest size there are few loops to time.
+        Some("inlining") if !command.contains("--limit") => {
+            "--budget 300ms --flags -O2 --limit 500".to_owned()
+        }
+        Some("inlining") => "--budget 300ms --flags -O2".to_owned(),
+        Some("selftest") => "--runs 1 --pairs 5 --budget 300ms".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Runs commands in a place that has what they name, several at a time: nothing here depends on what they measure.
+fn run_all(commands: &[String], few: bool) {
+    let place = Place::new();
+    place.write("traffic.pcap", &capture());
+    place.write("main.c", b"int main(void) { return 0; }\n");
+    // `real` looks for it where cargo puts it.
+    #[cfg(target_os = "linux")]
+    xtask::preload().expect("the interposer can be built");
+    place.shared_object("mine", RIGHT_SUM);
+    for folder in [".local/share/bash-completion/completions", ".zfunc", ".config/fish/completions", "bin"] {
+        std::fs::create_dir_all(place.file(folder)).expect("a folder");
+    }
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_carryline"), place.file("bin/carryline")).expect("a link");
+    let path = format!("{}:{}", place.file("bin").display(), std::env::var("PATH").unwrap_or_default());
+    // For `history --show` and `rerun`.
+    for _ in 0..3 {
+        let arguments = ["measure", "--variants", "zero/sse2", "--budget", "300ms", "--replicates", "1"];
+        place.expect(&arguments, 0);
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let line = format!("{command} {}", shorter(command, few));
+            let output = Command::new("sh")
+                .args(["-c", &line])
+                .current_dir(place.path())
+                .env("PATH", &path)
+                .env("HOME", place.path())
+                .env("XDG_DATA_HOME", place.file("data"))
+                .env("XDG_CACHE_HOME", place.file("cache"))
+                .output()
+                .expect("a shell");
+            let (out, err) = texts(&output);
+            assert_eq!(output.status.code(), Some(0), "{line}\n--- out\n{out}\n--- err\n{err}");
+            assert!(!out.is_empty() || command.contains('>'), "{line} prints nothing");
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers = [scope.spawn(work), scope.spawn(work)];
+        for worker in workers {
+            if let Err(panic) = worker.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
+}
+
+/// The examples of every help text.
+fn examples_in_helps() -> Vec<String> {
+    let place = Place::new();
+    let (top, _) = place.expect(&["--help"], 0);
+    let mut commands = examples_in(&top);
+    for sub in [
+        "run",
+        "list",
+        "machine",
+        "verify",
+        "measure",
+        "watch",
+        "reproduce",
+        "real",
+        "critical",
+        "inlining",
+        "history",
+        "rerun",
+        "explain",
+        "selftest",
+        "completions",
+    ] {
+        let (help, _) = place.expect(&[sub, "--help"], 0);
+        let found = examples_in(&help);
+        assert!(found.len() >= 3, "{sub}: {found:?}");
+        commands.extend(found);
+    }
+    commands
+}
+
+/// Every command that is documented, once. What takes longest, the tour and verification of everything, comes first.
+fn documented() -> Vec<String> {
+    let readme = examples_in_readme();
+    assert!(readme.len() >= 12, "{readme:?}");
+    assert!(readme.contains(&"carryline".to_owned()), "the tour: {readme:?}");
+    let mut commands: Vec<String> =
+        readme.into_iter().chain(examples_in_helps()).collect::<BTreeSet<_>>().into_iter().collect();
+    commands.sort_by_key(|command| !["carryline", "carryline verify"].contains(&command.as_str()));
+    commands
+}
+
+#[test]
+fn every_documented_command_runs() {
+    run_all(&documented(), true);
+}
+
+mod deep {
+    #[test]
+    #[ignore = "deep: every documented command with every variant"]
+    fn every_documented_command_runs_with_all_variants() {
+        super::run_all(&super::documented(), false);
+    }
+}

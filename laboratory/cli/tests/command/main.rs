@@ -1,0 +1,17 @@
+//! The `carryline` command as its users run it. One program, so that tests that wait run beside tests that work.
+
+mod bad_input;
+mod c_library;
+mod calibration;
+mod commands;
+mod critical;
+mod examples;
+mod inlining;
+mod one_cpu;
+mod real;
+mod real_work;
+mod reproduce;
+mod reproduce_evans;
+mod support;
+mod survival;
+mod watch;

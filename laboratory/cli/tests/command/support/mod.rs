@@ -1,0 +1,146 @@
+//! What the command's tests share: a fresh folder, the command run in it, and small inputs made on the spot.
+
+#[cfg(target_os = "linux")]
+pub mod pty;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A fresh folder, gone when the test ends, with a store of its own.
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub fn new() -> Place {
+        Place { folder: tempfile::tempdir().expect("a folder for the test") }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.file(name);
+        std::fs::write(&path, bytes).expect("a file in the test's folder");
+        path
+    }
+
+    /// The command, in this folder, with its store here.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_carryline"));
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .env("XDG_DATA_HOME", self.file("data"))
+            .env("XDG_CACHE_HOME", self.file("cache"))
+            .env("HOME", self.path())
+            .env_remove("CARRYLINE_MASK")
+            .env_remove("CARRYLINE_FORCE")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("the command starts")
+    }
+
+    /// Runs it, expects that exit status, and returns standard output and error.
+    pub fn expect(&self, arguments: &[&str], status: i32) -> (String, String) {
+        let output = self.run(arguments);
+        let (out, err) = texts(&output);
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "carryline {arguments:?}\n--- out\n{out}\n--- err\n{err}"
+        );
+        (out, err)
+    }
+
+    /// Runs it with `--format json`, expects success, and returns the object.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        self.json_with_status(arguments, 0)
+    }
+
+    pub fn json_with_status(&self, arguments: &[&str], status: i32) -> Value {
+        let arguments: Vec<&str> = arguments.iter().copied().chain(["--format", "json"]).collect();
+        let (out, _) = self.expect(&arguments, status);
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{out}"))
+    }
+
+    /// Compiles C into a shared object in this folder.
+    pub fn shared_object(&self, name: &str, source: &str) -> PathBuf {
+        let (c, so) = (self.write(&format!("{name}.c"), source.as_bytes()), self.file(&format!("{name}.so")));
+        let compiled = Command::new("cc")
+            .args(["-O1", "-shared", "-fPIC", "-o"])
+            .arg(&so)
+            .arg(&c)
+            .output()
+            .expect("a C compiler: the README asks for one");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        so
+    }
+}
+
+pub fn texts(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// Options that keep a measurement short: what it finds does not matter here.
+pub const SHORT: [&str; 4] = ["--budget", "1s", "--replicates", "2"];
+
+/// Arguments with [`SHORT`] behind them.
+pub fn short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    arguments.iter().copied().chain(SHORT).collect()
+}
+
+/// A right checksum in C, byte by byte.
+pub const RIGHT_SUM: &str = r"
+#include <stddef.h>
+#include <stdint.h>
+uint32_t my_sum(const void *data, size_t len, uint32_t seed) {
+    const unsigned char *p = data;
+    uint64_t sum = seed;
+    for (size_t i = 0; i < len; i++) sum += (i & 1) ? (uint64_t)p[i] << 8 : p[i];
+    while (sum >> 32) sum = (sum & 0xffffffff) + (sum >> 32);
+    return sum;
+}
+";
+
+/// A capture of four UDP packets over IPv4 and Ethernet (payload lengths 8 + 32, 100, 500, 1000), one ARP, and one
+/// packet whose IP header is cut off.
+pub fn capture() -> Vec<u8> {
+    let mut file = Vec::new();
+    file.extend(0xa1b2_c3d4_u32.to_le_bytes());
+    file.extend([2, 0, 4, 0]);
+    file.extend([0; 8]);
+    file.extend(65_535_u32.to_le_bytes());
+    file.extend(1_u32.to_le_bytes());
+    let mut record = |packet: &[u8]| {
+        file.extend([0; 8]);
+        file.extend((packet.len() as u32).to_le_bytes());
+        file.extend((packet.len() as u32).to_le_bytes());
+        file.extend(packet);
+    };
+    let ethernet = |kind: u16| [&[2; 12][..], &kind.to_be_bytes()].concat();
+    for data in [32_u16, 100, 500, 1000] {
+        let mut packet = ethernet(0x0800);
+        packet.extend([0x45, 0]);
+        packet.extend((20 + 8 + data).to_be_bytes());
+        packet.extend([0, 1, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]);
+        packet.extend([0x30, 0x39, 0x30, 0x3a]);
+        packet.extend((8 + data).to_be_bytes());
+        packet.extend([0x12, 0x34]);
+        packet.resize(packet.len() + usize::from(data), 0x5a);
+        record(&packet);
+    }
+    record(&[&ethernet(0x0806)[..], &[0; 28]].concat());
+    record(&[&ethernet(0x0800)[..], &[0x45, 0, 0]].concat());
+    file
+}

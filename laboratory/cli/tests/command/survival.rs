@@ -1,0 +1,214 @@
+//! What outlives what: the command its workers, the store the command, the results the store.
+
+use crate::support::{Place, RIGHT_SUM, short, texts};
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// Plug-ins that do what a stranger's code may do: source, the status of their row, a word of its reason.
+const STRANGERS: [(&str, &str, &str, &str); 9] = [
+    ("segv", "*(volatile int *)8 = 1; return 0;", "crashed", "SIGSEGV"),
+    ("ill", "__builtin_trap();", "crashed", "SIGILL"),
+    ("gives_up", "abort();", "crashed", "SIGABRT"),
+    ("hang", "for (;;) __asm__ volatile(\"\"); return 0;", "timed_out", ""),
+    ("leave", "exit(0);", "crashed", "status 0"),
+    ("stop", "raise(SIGSTOP); return 0;", "timed_out", ""),
+    (
+        "forks",
+        "static int n; if (n++ < 3 && fork() == 0) return 1; return sum(data, len, seed);",
+        "wrong",
+        "",
+    ),
+    ("closes", "for (int i = 0; i < 11; i++) close(i); return sum(data, len, seed);", "ok", ""),
+    (
+        "prints",
+        "printf(\"{\\\"done\\\"}\\n\"); fprintf(stderr, \"x\\n\"); return sum(data, len, seed);",
+        "ok",
+        "",
+    ),
+];
+
+fn stranger(name: &str, body: &str) -> String {
+    let sum = RIGHT_SUM.replace("my_sum", "sum").replace("uint32_t sum", "static uint32_t sum");
+    format!(
+        "#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n{sum}\n\
+         uint32_t {name}(const void *data, size_t len, uint32_t seed) {{ (void)sum; {body} }}\n"
+    )
+}
+
+#[test]
+fn a_strangers_routine_costs_its_own_row_alone() {
+    let place = Place::new();
+    for (name, body, status, reason) in STRANGERS {
+        place.shared_object(name, &stranger(name, body));
+        let plugin = format!("./{name}.so:{name}:checksum");
+        let mut arguments = short(&["measure", "--plugin", &plugin, "--variants", "checksum/avx2"]);
+        // Little patience where it runs out anyway: what returns may be slow to on a busy machine.
+        if status == "timed_out" {
+            arguments.extend(["--patience", "1"]);
+        }
+        arguments.extend(["--format", "json"]);
+        let output = place.run(&arguments);
+        let (out, err) = texts(&output);
+        let run: serde_json::Value =
+            serde_json::from_str(&out).unwrap_or_else(|e| panic!("{name}: {e}\n{out}\n{err}"));
+        let cell = |variant: &str| {
+            run["cells"].as_array().and_then(|cells| cells.iter().find(|c| c["variant"] == variant).cloned())
+        };
+        let own = cell(&format!("plugin:{name}")).unwrap_or_else(|| panic!("{name}: no row in {out}"));
+        assert_eq!(own["status"], status, "{name}: {own}\n{err}");
+        assert_eq!(output.status.code(), Some(if status == "ok" { 0 } else { 3 }), "{name}: {err}");
+        assert!(own["detail"].as_str().unwrap_or_default().contains(reason), "{name}: {own}");
+        assert_eq!(cell("avx2").map(|c| c["status"].clone()), Some("ok".into()), "{name}: {out}");
+    }
+}
+
+#[test]
+fn a_plugin_that_cannot_be_loaded_is_the_users_to_mend() {
+    let place = Place::new();
+    place.write("text.so", b"this is no shared object");
+    place.shared_object("right", RIGHT_SUM);
+    place.shared_object(
+        "early",
+        "__attribute__((constructor)) static void at_load(void) { *(volatile int *)8 = 1; }\nint f;",
+    );
+    place.shared_object(
+        "late",
+        "__attribute__((constructor)) static void at_load(void) { for (;;) __asm__ volatile(\"\"); }\nint f;",
+    );
+    for (plugin, word) in [
+        ("./text.so:my_sum:checksum", "text.so"),
+        ("./absent.so:my_sum:checksum", "absent.so"),
+        ("./right.so:your_sum:checksum", "your_sum"),
+        ("./early.so:f:checksum", "crashes"),
+        ("./late.so:f:checksum", "does not end"),
+    ] {
+        let (_, err) = place.expect(&["verify", "--plugin", plugin, "--patience", "1"], 2);
+        assert!(err.contains(word), "{plugin}: {err}");
+    }
+}
+
+#[test]
+fn a_right_plugin_is_proved_and_measured_like_the_others() {
+    let place = Place::new();
+    place.shared_object("right", RIGHT_SUM);
+    let proofs = place.json(&["verify", "--plugin", "./right.so:my_sum:checksum"]);
+    assert_eq!(proofs["results"].as_array().map(Vec::len), Some(1));
+    assert_eq!(proofs["results"][0]["verdict"], "right", "{proofs}");
+    let run = place.json(&short(&["run", "--plugin", "right.so:my_sum:checksum"]));
+    let rows = run["cells"].as_array().expect("cells");
+    assert!(rows.iter().any(|c| c["variant"] == "plugin:my_sum"), "{rows:?}");
+    assert!(rows.iter().all(|c| c["family"] == "checksum"));
+}
+
+/// Starts a measurement that would go on for long, and waits until its first rounds are in the store.
+fn under_way(place: &Place, more: &[&str]) -> Child {
+    let arguments: Vec<&str> =
+        ["measure", "--variants", "zero/avx2,zero/sse2", "--budget", "60s", "--replicates", "40"]
+            .iter()
+            .chain(more)
+            .copied()
+            .collect();
+    let mut child = place
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("the command starts");
+    let begin = Instant::now();
+    loop {
+        let history = place.json(&["history"]);
+        if history["runs"][0]["rounds"].as_u64().unwrap_or(0) > 20 {
+            return child;
+        }
+        if let Some(status) = child.try_wait().expect("a child") {
+            panic!("ended by itself: {status}");
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "no rounds: {history}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn after_kill_nine_the_finished_rounds_are_there() {
+    let place = Place::new();
+    let mut child = under_way(&place, &[]);
+    child.kill().expect("killed");
+    child.wait().expect("collected");
+    let history = place.json(&["history"]);
+    assert_eq!(history["runs"][0]["status"], "incomplete", "{history}");
+    let rounds = history["runs"][0]["rounds"].as_u64().expect("a number");
+    assert!(rounds > 20);
+    let again = place.json(&["history", "--show", "1"]);
+    assert_eq!(again["complete"], false);
+    let cells = again["cells"].as_array().expect("cells");
+    assert!(cells.iter().any(|cell| cell["status"] == "ok"), "{again}");
+    // The next run is not disturbed by what the last one left behind.
+    place.expect(&short(&["measure", "--variants", "zero/avx2"]), 0);
+}
+
+#[test]
+fn ctrl_c_ends_cleanly_with_what_is_known() {
+    let place = Place::new();
+    let mut child = under_way(&place, &["--format", "json"]);
+    // SAFETY: a signal to a child of this test that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let mut out = String::new();
+    child.stdout.take().expect("piped").read_to_string(&mut out).expect("text");
+    let status = child.wait().expect("collected");
+    assert_eq!((status.code(), status.signal()), (Some(130), None));
+    let run: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(run["complete"], false);
+    assert!(run["cells"].as_array().expect("cells").iter().any(|cell| cell["status"] == "ok"), "{out}");
+    assert_eq!(place.json(&["history"])["runs"][0]["status"], "interrupted");
+}
+
+#[test]
+fn a_full_disk_costs_the_keeping_not_the_results() {
+    let place = Place::new();
+    let binary = env!("CARGO_BIN_EXE_carryline");
+    // The limit (in blocks of 512 bytes) is above the 1 MiB of shared memory that a verification takes, and below the rounds'
+    // log. A shell sets it, and ignores the signal.
+    let script = format!("trap '' XFSZ; ulimit -f 2100; exec '{binary}' \"$@\"");
+    let mut command = std::process::Command::new("sh");
+    command.args([
+        "-c",
+        &script,
+        "sh",
+        "measure",
+        "--variants",
+        "zero/avx2,zero/sse2,zero/carryline",
+        "--budget",
+        "8s",
+    ]);
+    command.args(["--replicates", "4", "--sizes", "40,80,160,320,640,1280", "--format", "json"]);
+    command.current_dir(place.path()).env("XDG_DATA_HOME", place.file("data")).stdin(Stdio::null());
+    let output = command.output().expect("a shell");
+    let (out, err) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(err.contains("carryline.sqlite"), "the file is not named in: {err}");
+    let run: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert!(run["cells"].as_array().expect("cells").iter().all(|cell| cell["status"] == "ok"), "{out}");
+}
+
+#[test]
+fn output_into_a_closed_pipe_or_a_full_device_is_no_panic() {
+    let place = Place::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+    let output = place
+        .command(&["list"])
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .and_then(Child::wait_with_output);
+    let output = output.expect("the command starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+    let mut child =
+        place.command(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("ends");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+}

@@ -1,0 +1,99 @@
+//! The results of machines as files, and the committed document.
+
+use crate::support::{environment, gathered, limit};
+use carryline_goals::document::document;
+use carryline_goals::goal::{Against, Cells, Goal, Part};
+use carryline_goals::judge::judge;
+use carryline_goals::results::{Outcome, Results, read_all, write};
+use carryline_goals::stored::{Group, Matrix, Stored, StoredRun, StoredSituation};
+use carryline_goals::tier::Tier;
+use carryline_results::cells::summarise;
+use carryline_variants::Family;
+use std::path::Path;
+
+fn goals() -> Vec<Goal> {
+    ["4K", "8K"]
+        .map(|size| {
+            let cells = Cells::hot(Family::Zero, [size]);
+            Goal::new(size, Part::Memory, cells, Against::Variant("libc_memset"), 1.5, "a test")
+        })
+        .into()
+}
+
+/// A machine on which these sizes were measured, ours taking `ours` ticks and libc 20.
+fn machine(name: &str, day: &str, sizes: &[&str], ours: f64) -> Results {
+    let run = StoredRun {
+        id: 1,
+        started: format!("{day}T00:00:00Z"),
+        command: vec![],
+        seed: 1,
+        environment: environment(),
+        ticks_per_cycle: Some(0.6),
+        limits: vec![limit()],
+        warnings: vec![],
+    };
+    let situation = |size: &&str| {
+        let gathered = gathered(Family::Zero, size, &[("libc_memset", 20.0), ("carryline", ours)]);
+        let summary = summarise(&gathered, &[limit()], 1);
+        let matrix = Matrix::of(&Cells::hot(Family::Zero, [*size]));
+        StoredSituation { run: 0, matrix, gathered, cells: summary.cells, floor: summary.floor }
+    };
+    let stored = Stored { runs: vec![run], situations: sizes.iter().map(situation).collect() };
+    let group = Group { machine: name.to_owned(), tier: Tier::Avx2, stored };
+    Results::of(&group, &judge(&goals(), &group.stored))
+}
+
+#[test]
+fn writing_for_one_machine_touches_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("benchmarks");
+    let path = write(machine("b", "2026-01-01", &["4K", "8K"], 10.0), &results).expect("written");
+    assert!(path.ends_with("b-avx2.json"));
+    let before = std::fs::read_to_string(&path).expect("text");
+    write(machine("a", "2026-01-02", &["4K", "8K"], 16.0), &results).expect("written");
+    assert_eq!(std::fs::read_to_string(&path).expect("text"), before);
+    let all = read_all(&results).expect("two machines");
+    assert_eq!(all.iter().map(Results::file_name).collect::<Vec<_>>(), ["a-avx2.json", "b-avx2.json"]);
+    let text = document(&all);
+    assert!(text.contains("0 of 2 goals reached") && text.contains("2 of 2 goals reached"), "{text}");
+    assert!(text.contains("Zeroing wins in 2 of 2 cells, by up to 2.00 times"), "{text}");
+}
+
+#[test]
+fn what_was_not_measured_again_is_kept_with_its_day() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(machine("a", "2026-01-01", &["4K", "8K"], 10.0), folder.path()).expect("written");
+    write(machine("a", "2026-02-02", &["8K"], 16.0), folder.path()).expect("written");
+    let all = read_all(folder.path()).expect("a machine");
+    let [old, new] = &all[0].goals[..] else { panic!("two goals: {:?}", all[0].goals) };
+    assert_eq!((&old.outcome, old.measured.as_deref()), (&Outcome::Reached, Some("2026-01-01")));
+    assert!(matches!(new.outcome, Outcome::Missed { .. }) && new.measured.is_none(), "{new:?}");
+    assert_eq!(all[0].measured, "2026-02-02");
+    assert!(document(&all).contains("reached (2026-01-01)"));
+}
+
+#[test]
+fn a_file_of_something_else_is_named_and_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a-avx2.json");
+    std::fs::write(&path, "{\"version\": 1}").expect("written");
+    let error = write(machine("a", "2026-01-01", &["4K"], 10.0), folder.path()).expect_err("no results");
+    assert!(format!("{error:#}").contains("a-avx2.json"), "{error:#}");
+    assert_eq!(std::fs::read_to_string(&path).expect("text"), "{\"version\": 1}");
+    assert!(read_all(folder.path()).is_err());
+}
+
+#[test]
+fn the_committed_document_is_what_the_committed_results_say() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a workspace").join("docs");
+    let folder = docs.join("benchmarks");
+    let all = read_all(&folder).expect("results of machines");
+    assert!(!all.is_empty());
+    for results in &all {
+        let path = folder.join(results.file_name());
+        let text = std::fs::read_to_string(&path).expect("named after its machine and tier");
+        assert!(results.to_text().expect("JSON") == text, "{}: not as it is written", path.display());
+    }
+    let text = std::fs::read_to_string(docs.join("benchmarks.md")).expect("the document");
+    assert!(document(&all) == text, "'cargo xtask benchmarks write' has not been run");
+}
