@@ -2,16 +2,13 @@
 //!
 //! It finds the CPU's features itself, so that masking features for this project's kernels does not bind it.
 
-use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, peer};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "stringzilla",
     routine: Routine::Copy(run),
     role: Role::Peer,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "StringZilla's copy, with its own dispatch",
     provenance: "crate stringzilla 5.3",
     ..Variant::PLAIN
