@@ -14,7 +14,8 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};
-use carryline_sampler::{below, shuffle, touch};
+use carryline_sampler::touch;
+use carryline_statistics::{below, shuffle};
 use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
@@ -362,6 +363,7 @@ impl Rounds for Neighbour {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::setup;
 
     #[test]
     fn the_neighbour_works_elsewhere_and_is_seen_at_it() {
@@ -370,16 +372,7 @@ mod tests {
         std::thread::spawn(move || {
             let status = StatusPage::create().expect("a page");
             let parameters = serde_json::json!({ "cpus": allowed });
-            let setup = Setup {
-                parameters: &parameters,
-                seed: 5,
-                replicate: 0,
-                caches: CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
-                cpu: None,
-                ticks_per_ns: 1.0,
-                time: Duration::ZERO,
-                status: &status,
-            };
+            let setup = setup(&parameters, &status);
             let mut rounds = match start(&setup) {
                 Ok(rounds) => rounds,
                 Err(reason) => {
