@@ -19,7 +19,7 @@ use crate::trace::Trace;
 use crate::{loops, paths};
 use iced_x86::{FlowControl, Instruction};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What was analysed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -107,22 +107,21 @@ pub fn of_function(function: Function, signature: &Signature, options: Options<'
     let mut latencies: BTreeMap<Key, Latency> = builder.used.into_iter().collect();
     latencies.extend(loop_latencies);
     let scope = if is_straight { Scope::Straight } else { Scope::Branching };
-    finish(
-        Found {
-            scope,
-            function,
-            effects,
-            blocks,
-            order,
-            graph: builder.graph,
-            outputs,
-            loops,
-            throughput,
-            latencies,
-            notes,
-        },
-        signature,
-    )
+    Analysis {
+        scope,
+        function,
+        effects,
+        blocks,
+        order,
+        inputs: paths::of_inputs(&builder.graph, &outputs, signature),
+        graph: builder.graph,
+        outputs,
+        loops,
+        throughput,
+        latencies,
+        notes,
+    }
+    .with_what_is_not_modelled()
 }
 
 /// Analyses what a call executed.
@@ -153,87 +152,43 @@ pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> A
     if trace.is_cut {
         notes.push(format!("only the first {} instructions of the call were followed", trace.steps.len()));
     }
-    let graph = builder.graph;
-    let loops = Vec::new();
-    finish(
-        Found {
-            scope: Scope::Trace,
-            function,
-            effects,
-            blocks,
-            order,
-            graph,
-            outputs,
-            loops,
-            throughput,
-            latencies,
-            notes,
-        },
-        signature,
-    )
-}
-
-struct Found {
-    scope: Scope,
-    function: Function,
-    effects: Vec<Effects>,
-    blocks: Blocks,
-    order: Vec<usize>,
-    graph: Graph,
-    outputs: Vec<(VertexId, String)>,
-    loops: Vec<LoopBound>,
-    throughput: Throughput,
-    latencies: BTreeMap<Key, Latency>,
-    notes: Vec<String>,
-}
-
-fn finish(found: Found, signature: &Signature) -> Analysis {
-    let Found {
-        scope,
-        function,
-        effects,
-        blocks,
-        order,
-        graph,
-        outputs,
-        loops,
-        throughput,
-        latencies,
-        mut notes,
-    } = found;
-    let at = |index: usize| {
-        let offset = function.offset(function.instructions[index].ip());
-        format!("offset {offset:#x}: '{}'", function.text(index))
-    };
-    for (index, effects) in effects.iter().enumerate() {
-        if effects.is_not_modelled && !is_call(&function.instructions[index]) {
-            let why = "its time depends on data or on the machine's state: not modelled, counted as zero";
-            notes.push(format!("{} {why}", at(index)));
-        }
-    }
-    let mut blocked: Vec<usize> =
-        graph.blocked_forwards.iter().filter_map(|step| order.get(*step).copied()).collect();
-    blocked.sort_unstable();
-    blocked.dedup();
-    for index in blocked.into_iter().take(3) {
-        let why =
-            "reads bytes of which only some were just stored: no forwarding, a stall that is not modelled";
-        notes.push(format!("{} {why}", at(index)));
-    }
-    let inputs = paths::of_inputs(&graph, &outputs, signature);
     Analysis {
-        scope,
+        scope: Scope::Trace,
         function,
         effects,
         blocks,
         order,
-        graph,
+        inputs: paths::of_inputs(&builder.graph, &outputs, signature),
+        graph: builder.graph,
         outputs,
-        inputs,
-        loops,
+        loops: Vec::new(),
         throughput,
         latencies,
         notes,
+    }
+    .with_what_is_not_modelled()
+}
+
+impl Analysis {
+    /// Notes what the bounds leave out.
+    fn with_what_is_not_modelled(mut self) -> Analysis {
+        let at = |index: usize| {
+            let offset = self.function.offset(self.function.instructions[index].ip());
+            format!("offset {offset:#x}: '{}'", self.function.text(index))
+        };
+        for (index, effects) in self.effects.iter().enumerate() {
+            if effects.is_not_modelled && !is_call(&self.function.instructions[index]) {
+                let why = "its time depends on data or on the machine's state: not modelled, counted as zero";
+                self.notes.push(format!("{} {why}", at(index)));
+            }
+        }
+        let blocked = self.graph.blocked_forwards.iter();
+        let blocked: BTreeSet<usize> = blocked.filter_map(|step| self.order.get(*step).copied()).collect();
+        for index in blocked.into_iter().take(3) {
+            let why = "reads bytes of which only some were just stored: no forwarding, a stall that is not modelled";
+            self.notes.push(format!("{} {why}", at(index)));
+        }
+        self
     }
 }
 

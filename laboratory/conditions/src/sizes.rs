@@ -89,16 +89,6 @@ impl Sizes {
         }
     }
 
-    /// How many different sizes can be drawn; `u64::MAX` where there are more.
-    #[must_use]
-    pub fn distinct(&self) -> u64 {
-        match &self.draw {
-            Draw::Fixed(_) => 1,
-            Draw::Uniform { low, high } => (high - low).saturating_add(1),
-            Draw::Weighted(sizes) => drawn(sizes).count() as u64,
-        }
-    }
-
     /// Whether something can be drawn at all. What [`Sizes::parse_list`] gives always passes; this is for sizes
     /// that were stored or sent.
     ///
@@ -148,13 +138,11 @@ mod tests {
     #[test]
     fn what_is_said_of_sizes_is_what_can_be_drawn() {
         let fixed = Sizes::fixed(1500);
-        assert_eq!((fixed.min(), fixed.max(), fixed.mean(), fixed.distinct()), (1500, 1500, 1500.0, 1));
+        assert_eq!((fixed.min(), fixed.max(), fixed.mean()), (1500, 1500, 1500.0));
         let range = Sizes::new("r", Draw::Uniform { low: 1, high: 64 });
-        assert_eq!((range.min(), range.max(), range.mean(), range.distinct()), (1, 64, 32.5, 64));
-        let all = Sizes::new("r", Draw::Uniform { low: 0, high: u64::MAX });
-        assert_eq!(all.distinct(), u64::MAX);
+        assert_eq!((range.min(), range.max(), range.mean()), (1, 64, 32.5));
         let some = weighted(&[(0, 0.0), (10, 3.0), (40, 1.0), (99, 0.0)]);
-        assert_eq!((some.min(), some.max(), some.mean(), some.distinct()), (10, 40, 17.5, 2));
+        assert_eq!((some.min(), some.max(), some.mean()), (10, 40, 17.5));
     }
 
     #[test]

@@ -25,7 +25,6 @@ use carryline_verification::subject::Subject;
 use carryline_verification::{self as verify, Copying, Depth, Verified, Zeroing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// What an experiment times itself.
 #[derive(Debug)]
@@ -53,8 +52,6 @@ pub struct Setup<'a> {
     pub cpu: Option<usize>,
     /// Ticks of the clock per nanosecond.
     pub ticks_per_ns: f64,
-    /// Time for all rounds together.
-    pub time: Duration,
     /// To beat on.
     pub status: &'a StatusPage,
 }

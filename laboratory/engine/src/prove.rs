@@ -10,8 +10,7 @@ use carryline_variants::{Family, Variant};
 use carryline_verification::status::Now;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::{self as verify, Counterexample, Ending, Kind, ProofSummary};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use rayon::prelude::*;
 
 /// What a verification found.
 #[derive(Clone, Debug)]
@@ -47,42 +46,16 @@ pub fn all(
     seed: u64,
     progress: &Progress,
 ) -> Result<Vec<Proof>, SuperviseError> {
-    let next = AtomicUsize::new(0);
-    let proofs = Mutex::new(Vec::new());
-    let failure = Mutex::new(None);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(subjects.len().max(1));
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while !interrupt::requested() {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(subject) = subjects.get(index) else { break };
-                    progress.say(format!("verifying {subject} ({} of {})", index + 1, subjects.len()));
-                    match one(supervisor, plugins, subject, seed) {
-                        Ok(Some(verdict)) => {
-                            let proof = Proof { subject: subject.clone(), verdict };
-                            lock(&proofs).push((index, proof));
-                        }
-                        Ok(None) => break,
-                        Err(error) => {
-                            *lock(&failure) = Some(error);
-                            break;
-                        }
-                    }
-                }
-            });
+    let prove = |(index, subject): (usize, &SubjectId)| -> Result<Option<Proof>, SuperviseError> {
+        if interrupt::requested() {
+            return Ok(None);
         }
-    });
-    if let Some(error) = lock(&failure).take() {
-        return Err(error);
-    }
-    let mut proofs = std::mem::take(&mut *lock(&proofs));
-    proofs.sort_by_key(|(index, _)| *index);
-    Ok(proofs.into_iter().map(|(_, proof)| proof).collect())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        progress.say(format!("verifying {subject} ({} of {})", index + 1, subjects.len()));
+        let verdict = one(supervisor, plugins, subject, seed)?;
+        Ok(verdict.map(|verdict| Proof { subject: subject.clone(), verdict }))
+    };
+    let proofs: Vec<_> = subjects.par_iter().enumerate().map(prove).collect::<Result<_, _>>()?;
+    Ok(proofs.into_iter().flatten().collect())
 }
 
 /// One subject's verdict; `None` if interrupted.

@@ -13,7 +13,8 @@ use carryline_machine::counters::CycleCounter;
 use carryline_machine::disturbance::Disturbance;
 use carryline_machine::{clock, process};
 use carryline_results::round::Round;
-use carryline_sampler::{Bench, BenchError, Buffers, MOST_ROUNDS, limits, object_loops, shuffle};
+use carryline_sampler::{Bench, BenchError, Buffers, MOST_ROUNDS, limits, object_loops};
+use carryline_statistics::shuffle;
 use carryline_verification::status::{Now, Phase, StatusPage};
 use carryline_verification::subject::{Subject, SubjectId};
 use carryline_verification::{self as verify, Depth, Failure, Verified, plugin};
@@ -300,7 +301,6 @@ fn probe(job: &ProbeJob, probes: &[&Probe], answers: &Answers<'_, ProbeJob>, sta
         caches: job.caches,
         cpu: job.cpu,
         ticks_per_ns,
-        time,
         status,
     };
     let unknown = || Impossible(format!("there is no probe '{}'", job.name));

@@ -5,7 +5,8 @@
 
 use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::clock;
-use carryline_sampler::{Call, flush, shuffle};
+use carryline_sampler::{Call, flush};
+use carryline_statistics::shuffle;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -163,26 +164,11 @@ pub(crate) unsafe fn flush_range(base: *const u8, len: usize) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use carryline_machine::environment::CacheSizes;
+    use crate::testing::setup;
     use std::cell::Cell;
     use std::rc::Rc;
-    use std::time::Duration;
-
-    /// What a probe is set up with in a test.
-    pub(crate) fn setup<'a>(parameters: &'a serde_json::Value, status: &'a StatusPage) -> Setup<'a> {
-        Setup {
-            parameters,
-            seed: 7,
-            replicate: 0,
-            caches: CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
-            cpu: None,
-            ticks_per_ns: 1.0,
-            time: Duration::from_millis(20),
-            status,
-        }
-    }
 
     #[test]
     fn each_round_prepares_and_runs_every_batch_once() {

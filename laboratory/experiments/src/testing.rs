@@ -3,18 +3,11 @@
 use carryline_engine::probe::Setup;
 use carryline_machine::environment::CacheSizes;
 use carryline_verification::status::StatusPage;
-use std::time::Duration;
+
+/// The caches of a small machine: what is sized by them is quickly filled.
+const CACHES: CacheSizes = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
 
 /// What the tests set a probe up with; they look at what is made and not at times.
-pub(crate) fn setup_for_test<'a>(status: &'a StatusPage, seed: u64, caches: CacheSizes) -> Setup<'a> {
-    Setup {
-        parameters: &serde_json::Value::Null,
-        seed,
-        replicate: 0,
-        caches,
-        cpu: None,
-        ticks_per_ns: 1.0,
-        time: Duration::ZERO,
-        status,
-    }
+pub(crate) fn setup<'a>(parameters: &'a serde_json::Value, status: &'a StatusPage) -> Setup<'a> {
+    Setup { parameters, seed: 7, replicate: 0, caches: CACHES, cpu: None, ticks_per_ns: 1.0, status }
 }

@@ -1,10 +1,11 @@
 //! One batch of one member: the cache state prepared, the calls made in order, the time taken.
 
 use super::loops::{self, Batch, Call, Follow};
-use super::workload::{Operand, Place, draw_calls, shuffle};
+use super::workload::{Operand, Place, draw_calls};
 use super::{Bench, prepare};
 use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
 use carryline_machine::clock;
+use carryline_statistics::shuffle;
 use carryline_verification::forked;
 use carryline_verification::status::{Now, Phase, StatusPage};
 

@@ -2,9 +2,10 @@
 //! may use.
 
 use super::company::Kept;
-use super::workload::{START_PAGES, below};
+use super::workload::START_PAGES;
 use carryline_machine::arena::{Arena, MapError, Pages};
 use carryline_machine::process;
+use carryline_statistics::below;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -23,7 +23,7 @@ use carryline_results::round::Round;
 pub use loops::Call;
 pub use loops::{PLACEMENTS, place};
 pub use prepare::{flush, touch};
-pub use workload::{below, buffer_bytes, level_of, shuffle};
+pub use workload::{buffer_bytes, level_of};
 
 use batch::WARM_CALLS;
 use carryline_conditions::sizes::SizeSource;
@@ -31,7 +31,7 @@ use carryline_conditions::{Beside, CacheMethod, Condition, Offsets, Then};
 use carryline_machine::arena::{MapError, Pages};
 use carryline_machine::clock;
 use carryline_machine::counters::CycleCounter;
-use carryline_statistics as statistics;
+use carryline_statistics::{self as statistics, below, shuffle};
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths};
 use carryline_verification::status::StatusPage;

@@ -6,9 +6,9 @@
 //! order, at the same random offsets. When not to use it: for anything that can be called; the sampler holds far more
 //! fixed. The object's code runs in this process, so this belongs into a worker.
 
-use crate::shuffle;
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::{clock, process};
+use carryline_statistics::shuffle;
 use carryline_verification::plugin::open_library;
 use carryline_verification::status::{Now, Phase, StatusPage};
 use libloading::os::unix::Library;

@@ -10,8 +10,8 @@ use super::loops::Call;
 use carryline_conditions::sizes::SizeSource;
 use carryline_conditions::{Beside, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
 use carryline_machine::environment::{CacheSizes, Level};
+use carryline_statistics::below;
 use carryline_variants::Family;
-use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// One operand's place in its arena.
@@ -244,27 +244,6 @@ pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> L
         CacheMethod::Mixed { .. } => Level::Mixed,
         CacheMethod::Hot => caches.level(Layout::new(family, condition, caches).hot_bytes()),
         _ => Level::Memory,
-    }
-}
-
-/// A number below `bound`, every one equally often: the upper half of a product, drawn again where the lower half is one
-/// that comes too often (Lemire). 0 if `bound` is 0.
-pub fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
-    let bound = bound as u64;
-    let mut product = u128::from(rng.next_u64()) * u128::from(bound);
-    if (product as u64) < bound {
-        let too_often = bound.wrapping_neg() % bound;
-        while (product as u64) < too_often {
-            product = u128::from(rng.next_u64()) * u128::from(bound);
-        }
-    }
-    (product >> 64) as usize
-}
-
-/// Puts a list in random order.
-pub fn shuffle<T>(rng: &mut Xoshiro256PlusPlus, list: &mut [T]) {
-    for last in (1..list.len()).rev() {
-        list.swap(last, below(rng, last + 1));
     }
 }
 

@@ -19,8 +19,9 @@
 //! width, and never narrower than [`LONE_RELATIVE`] of the median on either side ([`BARE_RELATIVE`] where
 //! there are fewer rounds than a 95 % interval for a median needs).
 
+use super::draw::below;
 use super::order::{median_in_place, quantile_of_sorted};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// How often the bootstrap resamples. The 2.5 % point then rests on 25 resamples.
@@ -178,11 +179,6 @@ pub(super) fn least_relative(replicates: usize, rounds: usize) -> f64 {
 fn total_order(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
     let differing = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
     differing.unwrap_or_else(|| a.len().cmp(&b.len()))
-}
-
-/// A number from 0 to `bound - 1`. The multiplication favours some by one part in 2^64 / bound.
-fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
-    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }
 
 /// As many rounds again as there are, drawn as runs of neighbours (the end joined to the beginning), so that

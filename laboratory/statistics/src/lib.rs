@@ -20,6 +20,7 @@
 //! estimates and their intervals).
 
 mod compare;
+mod draw;
 mod estimate;
 mod interval;
 mod line;
@@ -29,6 +30,7 @@ mod steady;
 mod unpaired;
 
 pub use compare::{LEAST_FLOOR, Order, compare, compare_samples, noise_floor};
+pub use draw::{below, shuffle};
 pub use estimate::{Estimate, Ratio, estimate, net, paired_ratio, typical};
 pub use interval::{BARE_RELATIVE, LEAST_ROUNDS, LONE_RELATIVE};
 pub use line::{Line, crossing, line};

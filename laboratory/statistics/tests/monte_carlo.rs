@@ -5,7 +5,8 @@
 //! one that each cell has for itself. The floor comes from one to three A/A pairs of the same situation.
 
 use carryline_statistics::{
-    Order, Standing, compare, compare_samples, estimate, noise_floor, paired_ratio, rank, unpaired_ratio,
+    Order, Standing, below, compare, compare_samples, estimate, noise_floor, paired_ratio, rank,
+    unpaired_ratio,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,7 +25,7 @@ impl Chance {
     }
 
     fn whole(&mut self, low: usize, high: usize) -> usize {
-        low + (self.0.next_u64() % (high - low + 1) as u64) as usize
+        low + below(&mut self.0, high - low + 1)
     }
 
     fn happens(&mut self, probability: f64) -> bool {

@@ -16,41 +16,64 @@
 //! | 8 each | gross ticks per call, binary64, in the order of the indices |
 //! | 4 | CRC-32 of all bytes before |
 //!
-//! Run and sequence stand in the table's key too: a blob that a damaged key leads to does not pass for another.
+//! These are postcard's encodings, except that lengths are not LEB128. Run and sequence stand in the table's key too: a blob
+//! that a damaged key leads to does not pass for another.
 
 use super::crc32::Crc32;
 use carryline_results::round::{Round, RoundRecord};
+use postcard::{fixint, take_from_bytes, to_extend};
+use serde::{Deserialize, Serialize};
 
 const FORMAT: u8 = 2;
 /// Without `counted`: rounds that were stored before version 2 of the schema.
 const WITHOUT_COUNTED: u8 = 1;
 
+/// What stands before `counted`.
+#[derive(Serialize, Deserialize)]
+struct Key {
+    format: u8,
+    #[serde(with = "fixint::le")]
+    run: i64,
+    #[serde(with = "fixint::le")]
+    sequence: i64,
+    #[serde(with = "fixint::le")]
+    replicate: u32,
+    #[serde(with = "fixint::le")]
+    number: u32,
+    #[serde(with = "fixint::le")]
+    multiplier: u32,
+}
+
+/// What stands between `counted` and the name.
+#[derive(Serialize, Deserialize)]
+struct Clock {
+    null_ticks: f64,
+    ticks_per_cycle: f64,
+    #[serde(with = "fixint::le")]
+    name_bytes: u16,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Count(#[serde(with = "fixint::le")] u32);
+
 /// The record as a blob; `None` when the situation's name is too long for the format.
 pub(super) fn encode(record: &RoundRecord, run: i64, sequence: i64) -> Option<Vec<u8>> {
-    let name = record.situation.as_bytes();
-    let mut blob = Vec::with_capacity(64 + name.len() + 10 * record.round.samples.len());
-    blob.push(FORMAT);
-    blob.extend(run.to_le_bytes());
-    blob.extend(sequence.to_le_bytes());
-    let Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted } = &record.round;
-    for number in [record.replicate, *number, *multiplier] {
-        blob.extend(number.to_le_bytes());
+    let RoundRecord { situation, replicate, round } = record;
+    let Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted } = round;
+    let (replicate, number, multiplier) = (*replicate, *number, *multiplier);
+    let key = Key { format: FORMAT, run, sequence, replicate, number, multiplier };
+    let name_bytes = u16::try_from(situation.len()).ok()?;
+    let clock = Clock { null_ticks: *null_ticks, ticks_per_cycle: *ticks_per_cycle, name_bytes };
+    let count = u32::try_from(samples.len()).ok()?;
+    let mut blob = to_extend(&(key, counted, clock), Vec::new()).ok()?;
+    blob.extend(situation.as_bytes());
+    blob = to_extend(&Count(count), blob).ok()?;
+    for place in 0..count {
+        blob = to_extend(&place, blob).ok()?;
     }
-    blob.push(u8::from(*counted));
-    blob.extend(null_ticks.to_le_bytes());
-    blob.extend(ticks_per_cycle.to_le_bytes());
-    blob.extend(u16::try_from(name.len()).ok()?.to_le_bytes());
-    blob.extend(name);
-    blob.extend(u32::try_from(samples.len()).ok()?.to_le_bytes());
-    for place in 0..samples.len() {
-        put_leb128(&mut blob, u32::try_from(place).ok()?);
-    }
-    for ticks in samples {
-        blob.extend(ticks.to_le_bytes());
-    }
+    blob.extend(samples.iter().flat_map(|ticks| ticks.to_le_bytes()));
     let sum = Crc32::new().bytes(&blob).sum();
-    blob.extend(sum.to_le_bytes());
-    Some(blob)
+    to_extend(&Count(sum), blob).ok()
 }
 
 /// The record in a blob, or what is wrong with it.
@@ -59,84 +82,45 @@ pub(super) fn decode(blob: &[u8], run: i64, sequence: i64) -> Result<RoundRecord
     if Crc32::new().bytes(body).sum() != u32::from_le_bytes(*sum) {
         return Err("a round's checksum does not match");
     }
-    let mut reader = Reader(body);
     // From here on the bytes are those that were written; the checks guard against a writer of another kind.
-    fields(&mut reader, run, sequence).ok_or("a round is not of the expected format")
+    fields(body, run, sequence).ok_or("a round is not of the expected format")
 }
 
-fn fields(reader: &mut Reader<'_>, run: i64, sequence: i64) -> Option<RoundRecord> {
-    let [format] = reader.take()?;
-    let expected = matches!(format, FORMAT | WITHOUT_COUNTED)
-        && i64::from_le_bytes(reader.take()?) == run
-        && i64::from_le_bytes(reader.take()?) == sequence;
-    if !expected {
+fn fields(body: &[u8], run: i64, sequence: i64) -> Option<RoundRecord> {
+    let (key, rest): (Key, _) = take_from_bytes(body).ok()?;
+    if (key.run, key.sequence) != (run, sequence) {
         return None;
     }
-    let replicate = u32::from_le_bytes(reader.take()?);
-    let number = u32::from_le_bytes(reader.take()?);
-    let multiplier = u32::from_le_bytes(reader.take()?);
-    let counted = match format {
-        WITHOUT_COUNTED => false,
-        _ => match reader.take()? {
-            [0] => false,
-            [1] => true,
-            _ => return None,
-        },
+    let (counted, rest) = match key.format {
+        FORMAT => take_from_bytes(rest).ok()?,
+        WITHOUT_COUNTED => (false, rest),
+        _ => return None,
     };
-    let null_ticks = f64::from_le_bytes(reader.take()?);
-    let ticks_per_cycle = f64::from_le_bytes(reader.take()?);
-    let name_length = usize::from(u16::from_le_bytes(reader.take()?));
-    let situation = String::from_utf8(reader.slice(name_length)?.to_vec()).ok()?;
-    let count = u32::from_le_bytes(reader.take()?) as usize;
-    // Nine bytes are the least that a sample takes: no number makes us reserve more than the blob holds.
-    if reader.0.len() / 9 < count {
+    let (clock, rest): (Clock, _) = take_from_bytes(rest).ok()?;
+    let (name, rest) = rest.split_at_checked(clock.name_bytes.into())?;
+    let (Count(count), mut rest) = take_from_bytes(rest).ok()?;
+    // Every version has written the places from 0 on as the indices.
+    for place in 0..count {
+        let index: u32;
+        (index, rest) = take_from_bytes(rest).ok()?;
+        if index != place {
+            return None;
+        }
+    }
+    let (samples, []) = rest.as_chunks() else { return None };
+    if samples.len() != count as usize {
         return None;
     }
-    let cells = (0..count).map(|_| reader.leb128()).collect::<Option<Vec<u32>>>()?;
-    let ticks = (0..count).map(|_| reader.take().map(f64::from_le_bytes)).collect::<Option<Vec<f64>>>()?;
-    let mut samples = vec![f64::NAN; count];
-    for (cell, ticks) in cells.into_iter().zip(ticks) {
-        // The indices are the places from 0 on: every version has written them so.
-        *samples.get_mut(cell as usize)? = ticks;
-    }
-    let round = Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted };
-    reader.0.is_empty().then_some(RoundRecord { situation, replicate, round })
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*taken)
-    }
-
-    fn slice(&mut self, length: usize) -> Option<&[u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn leb128(&mut self) -> Option<u32> {
-        let mut number = 0u64;
-        for shift in (0..35).step_by(7) {
-            let [byte] = self.take()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return u32::try_from(number).ok();
-            }
-        }
-        None
-    }
-}
-
-fn put_leb128(blob: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        blob.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    blob.push(number as u8);
+    let round = Round {
+        number: key.number,
+        multiplier: key.multiplier,
+        samples: samples.iter().map(|ticks| f64::from_le_bytes(*ticks)).collect(),
+        null_ticks: clock.null_ticks,
+        ticks_per_cycle: clock.ticks_per_cycle,
+        counted,
+    };
+    let situation = String::from_utf8(name.to_vec()).ok()?;
+    Some(RoundRecord { situation, replicate: key.replicate, round })
 }
 
 #[cfg(test)]
@@ -196,6 +180,13 @@ mod tests {
         assert_eq!(blob[COUNTED_AT], 1);
         assert_eq!(blob[46..55], [1, 0, b's', 129, 0, 0, 0, 0, 1]);
         assert_eq!(blob[53 + 127..53 + 130], [127, 0x80, 0x01], "the last index takes two bytes");
+    }
+
+    /// What files hold that exist: the sum of the blob that the first encoder of this format made.
+    #[test]
+    fn a_round_is_written_as_ever() {
+        let blob = encode(&record(), 9, 4).expect("a short name");
+        assert_eq!(Crc32::new().bytes(&blob[..blob.len() - 4]).sum(), 311_339_958);
     }
 
     #[test]

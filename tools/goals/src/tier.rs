@@ -59,12 +59,6 @@ impl Tier {
         }
     }
 
-    /// The plain loop of the tier in the families that zero and copy.
-    #[must_use]
-    pub const fn plain_loop(self) -> &'static str {
-        self.word()
-    }
-
     /// What `CARRYLINE_MASK` has to name for a stronger machine to be of this tier.
     const fn mask(self) -> &'static str {
         match self {

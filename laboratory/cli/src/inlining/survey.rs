@@ -5,11 +5,12 @@ use super::cache::{Cache, Known};
 use super::compilers::{Candidate, Compiler, without_twins};
 use super::object_code;
 use super::probes::{BUILTIN_BCOPY, Function, Language};
-use super::{in_parallel, rows};
+use super::rows;
 use carryline_report::inlining::InliningRow;
+use rayon::prelude::*;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What is asked.
@@ -61,11 +62,12 @@ impl Question<'_> {
 /// Asks them all. Beside the answers, the rows of those that do not even say who they are.
 pub fn survey(question: &Question<'_>) -> (Vec<Answer>, Vec<InliningRow>) {
     let (stop, candidates) = (question.stop, question.candidates);
-    let asked = in_parallel(
-        candidates,
-        |index, candidate| candidate.ask(&question.folder.join(format!("version-{index}")), stop),
-        &|done| (question.progress)("querying compiler versions", done, candidates.len()),
-    );
+    (question.progress)("querying compiler versions", 0, candidates.len());
+    let asked = candidates
+        .par_iter()
+        .enumerate()
+        .map(|(index, candidate)| candidate.ask(&question.folder.join(format!("version-{index}")), stop));
+    let asked: Vec<_> = asked.collect();
     let mut compilers = Vec::new();
     let mut silent = Vec::new();
     for (candidate, answer) in candidates.iter().zip(asked) {
@@ -103,27 +105,22 @@ fn compile_all(question: &Question<'_>, compilers: Vec<Compiler>) -> Vec<Answer>
         tasks.extend(unknown.map(|flags| Task { compiler, flags }));
     }
     let hung: Vec<AtomicBool> = compilers.iter().map(|_| AtomicBool::new(false)).collect();
-    let results = in_parallel(
-        &tasks,
-        |index, task| {
-            let compiler = &compilers[task.compiler];
-            if hung[task.compiler].load(Ordering::Relaxed) {
-                return Err("not tried: it did not end with other flags".to_owned());
-            }
-            let scratch = question.folder.join(format!("probe-{index}"));
-            let compiled = compile(compiler, &task.flags, &scratch, question);
-            if matches!(compiled, Err(NoResult::TimedOut(_))) {
-                hung[task.compiler].store(true, Ordering::Relaxed);
-            }
-            compiled.map_err(|reason| reason.to_string())
-        },
-        &|done| {
-            let task = tasks
-                .get(done)
-                .map_or(String::new(), |task| format!("{} {}", compilers[task.compiler].name, task.flags));
-            (question.progress)(&format!("compiling probes: {task}"), done, tasks.len());
-        },
-    );
+    let begun = AtomicUsize::new(0);
+    let results = tasks.par_iter().enumerate().map(|(index, task)| {
+        let compiler = &compilers[task.compiler];
+        if hung[task.compiler].load(Ordering::Relaxed) {
+            return Err("not tried: it did not end with other flags".to_owned());
+        }
+        let step = format!("compiling probes: {} {}", compiler.name, task.flags);
+        (question.progress)(&step, begun.fetch_add(1, Ordering::Relaxed), tasks.len());
+        let scratch = question.folder.join(format!("probe-{index}"));
+        let compiled = compile(compiler, &task.flags, &scratch, question);
+        if matches!(compiled, Err(NoResult::TimedOut(_))) {
+            hung[task.compiler].store(true, Ordering::Relaxed);
+        }
+        compiled.map_err(|reason| reason.to_string())
+    });
+    let results: Vec<_> = results.collect();
     let mut failed: Vec<Vec<InliningRow>> = compilers.iter().map(|_| Vec::new()).collect();
     for (task, result) in tasks.iter().zip(results) {
         match result {

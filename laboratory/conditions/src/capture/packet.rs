@@ -1,6 +1,10 @@
 //! From a captured frame to the number of bytes that its transport checksum runs over.
 
 use super::Skip;
+use etherparse::{
+    EtherType, IpNumber, Ipv4Header, Ipv4HeaderSlice, Ipv6FragmentHeader, Ipv6FragmentHeaderSlice,
+    Ipv6Header, Ipv6HeaderSlice, TcpHeader, UdpHeader, UdpHeaderSlice, ether_type, ip_number,
+};
 
 /// Link types, by their number in the registry of tcpdump.org.
 pub(super) mod link {
@@ -18,23 +22,15 @@ pub(super) mod link {
     pub(in crate::capture) const LINUX_COOKED_2: u32 = 276;
 }
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// 802.1Q, 802.1ad, and the two that stood for the latter before it.
-const ETHERTYPE_TAGS: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
+const TAGS: [EtherType; 4] = [
+    ether_type::VLAN_TAGGED_FRAME,
+    ether_type::PROVIDER_BRIDGING,
+    ether_type::VLAN_DOUBLE_TAGGED_FRAME,
+    EtherType(0x9200),
+];
 /// Smaller values of the field are an 802.3 length.
-const ETHERTYPE_LEAST: u16 = 0x0600;
-
-const PROTOCOL_ICMP: u8 = 1;
-const PROTOCOL_TCP: u8 = 6;
-const PROTOCOL_UDP: u8 = 17;
-const PROTOCOL_ICMPV6: u8 = 58;
-const NEXT_HOP_BY_HOP: u8 = 0;
-const NEXT_ROUTING: u8 = 43;
-const NEXT_FRAGMENT: u8 = 44;
-const NEXT_AUTHENTICATION: u8 = 51;
-const NEXT_NOTHING: u8 = 59;
-const NEXT_DESTINATION: u8 = 60;
+const ETHERTYPE_LEAST: EtherType = EtherType(0x0600);
 
 /// What is left of a packet: the captured bytes, and how many there were on the wire.
 #[derive(Clone, Copy)]
@@ -73,8 +69,8 @@ pub(super) fn checksummed_bytes(link: u32, captured: &[u8], original_bytes: u64)
     let packet = Rest { captured, original_bytes: original_bytes.max(captured.len() as u64) };
     match link {
         link::ETHERNET => ethernet(packet),
-        link::LINUX_COOKED => ethertype(be16(packet.header(16)?, 14), packet.after(16)),
-        link::LINUX_COOKED_2 => ethertype(be16(packet.header(20)?, 0), packet.after(20)),
+        link::LINUX_COOKED => ethertype(ether_type_at(packet.header(16)?, 14), packet.after(16)),
+        link::LINUX_COOKED_2 => ethertype(ether_type_at(packet.header(20)?, 0), packet.after(20)),
         link::BSD_NULL | link::BSD_LOOP => bsd_loop(packet),
         link::PPP | link::PPP_SERIAL => ppp(packet),
         link::IPV4 => ipv4(packet),
@@ -86,28 +82,32 @@ pub(super) fn checksummed_bytes(link: u32, captured: &[u8], original_bytes: u64)
 }
 
 fn ethernet(packet: Rest<'_>) -> Result<u64, Skip> {
-    ethertype(be16(packet.header(14)?, 12), packet.after(14))
+    ethertype(ether_type_at(packet.header(14)?, 12), packet.after(14))
+}
+
+fn ether_type_at(header: &[u8], at: usize) -> EtherType {
+    EtherType(be16(header, at))
 }
 
 /// What follows a type field: IP, tags with another type field, or 802.2 with one.
-fn ethertype(kind: u16, packet: Rest<'_>) -> Result<u64, Skip> {
+fn ethertype(kind: EtherType, packet: Rest<'_>) -> Result<u64, Skip> {
     let (mut kind, mut packet) = (kind, packet);
-    while ETHERTYPE_TAGS.contains(&kind) {
-        kind = be16(packet.header(4)?, 2);
+    while TAGS.contains(&kind) {
+        kind = ether_type_at(packet.header(4)?, 2);
         packet = packet.after(4);
     }
     if kind < ETHERTYPE_LEAST {
         match packet.captured {
             [0xaa, 0xaa, 0x03, 0, 0, 0, high, low, ..] => {
-                kind = u16::from_be_bytes([*high, *low]);
+                kind = EtherType(u16::from_be_bytes([*high, *low]));
                 packet = packet.after(8);
             }
             _ => return Err(Skip::NotIp),
         }
     }
     match kind {
-        ETHERTYPE_IPV4 => ipv4(packet),
-        ETHERTYPE_IPV6 => ipv6(packet),
+        ether_type::IPV4 => ipv4(packet),
+        ether_type::IPV6 => ipv6(packet),
         _ => Err(Skip::NotIp),
     }
 }
@@ -151,43 +151,37 @@ fn raw(packet: Rest<'_>) -> Result<u64, Skip> {
 
 /// RFC 791: the payload is the total length less the header's; bytes behind it are padding of the link.
 fn ipv4(packet: Rest<'_>) -> Result<u64, Skip> {
-    let header = packet.header(20)?;
-    let header_bytes = usize::from(header[0] & 0xf) * 4;
-    let total_bytes = u64::from(be16(header, 2));
-    if header[0] >> 4 != 4 || header_bytes < 20 {
-        return Err(Skip::BadLength);
-    }
+    let header_bytes = usize::from(packet.header(Ipv4Header::MIN_LEN)?[0] & 0xf) * 4;
+    let header = packet.header(header_bytes.max(Ipv4Header::MIN_LEN))?;
+    let header = Ipv4HeaderSlice::from_slice(header).map_err(|_| Skip::BadLength)?;
+    let total_bytes = u64::from(header.total_len());
     if total_bytes == 0 {
         return Err(Skip::NoLength);
     }
     if total_bytes < header_bytes as u64 || total_bytes > packet.original_bytes {
         return Err(Skip::BadLength);
     }
-    // More fragments, or an offset that is not 0.
-    if be16(header, 6) & 0x3fff != 0 {
+    if header.is_fragmenting_payload() {
         return Err(Skip::Fragment);
     }
     let mut rest = Rest { original_bytes: total_bytes, ..packet }.after(header_bytes);
-    let mut protocol = header[9];
-    if protocol == NEXT_AUTHENTICATION {
+    let mut protocol = header.protocol();
+    if protocol == ip_number::AUTH {
         (protocol, rest) = authentication(rest)?;
     }
-    transport(protocol, PROTOCOL_ICMP, rest)
+    transport(protocol, ip_number::ICMP, rest)
 }
 
 /// RFC 8200: the payload length counts the extension headers, which the checksum does not.
 fn ipv6(packet: Rest<'_>) -> Result<u64, Skip> {
-    const HEADER_BYTES: usize = 40;
-    let header = packet.header(HEADER_BYTES)?;
-    let payload_bytes = u64::from(be16(header, 4));
-    let mut next = header[6];
-    if header[0] >> 4 != 6 {
-        return Err(Skip::BadLength);
-    }
-    if payload_bytes == 0 && next != NEXT_NOTHING {
+    let header = packet.header(Ipv6Header::LEN)?;
+    let header = Ipv6HeaderSlice::from_slice(header).map_err(|_| Skip::BadLength)?;
+    let payload_bytes = u64::from(header.payload_length());
+    let mut next = header.next_header();
+    if payload_bytes == 0 && next != ip_number::IPV6_NO_NEXT_HEADER {
         return Err(Skip::NoLength);
     }
-    let mut rest = packet.after(HEADER_BYTES);
+    let mut rest = packet.after(Ipv6Header::LEN);
     if payload_bytes > rest.original_bytes {
         return Err(Skip::BadLength);
     }
@@ -195,62 +189,65 @@ fn ipv6(packet: Rest<'_>) -> Result<u64, Skip> {
     // Every round takes at least 8 of at most 65535 bytes, so this ends.
     loop {
         match next {
-            NEXT_HOP_BY_HOP | NEXT_ROUTING | NEXT_DESTINATION => {
+            ip_number::IPV6_HOP_BY_HOP | ip_number::IPV6_ROUTE | ip_number::IPV6_DEST_OPTIONS => {
                 let extension = rest.header(8)?;
                 let extension_bytes = (usize::from(extension[1]) + 1) * 8;
                 if extension_bytes as u64 > rest.original_bytes {
                     return Err(Skip::BadLength);
                 }
-                next = extension[0];
+                next = IpNumber(extension[0]);
                 rest = rest.after(extension_bytes);
             }
-            NEXT_FRAGMENT => {
-                let extension = rest.header(8)?;
-                // An offset or more to come; a lone "fragment" that is the whole packet counts (RFC 6946).
-                if be16(extension, 2) & 0xfff9 != 0 {
+            ip_number::IPV6_FRAG => {
+                let extension = rest.header(Ipv6FragmentHeader::LEN)?;
+                let extension =
+                    Ipv6FragmentHeaderSlice::from_slice(extension).map_err(|_| Skip::BadLength)?;
+                // A lone "fragment" that is the whole packet counts (RFC 6946).
+                if extension.is_fragmenting_payload() {
                     return Err(Skip::Fragment);
                 }
-                next = extension[0];
-                rest = rest.after(8);
+                next = extension.next_header();
+                rest = rest.after(Ipv6FragmentHeader::LEN);
             }
-            NEXT_AUTHENTICATION => (next, rest) = authentication(rest)?,
-            _ => return transport(next, PROTOCOL_ICMPV6, rest),
+            ip_number::AUTH => (next, rest) = authentication(rest)?,
+            _ => return transport(next, ip_number::IPV6_ICMP, rest),
         }
     }
 }
 
 /// RFC 4302: an authentication header counts its length in 4-byte words, less two.
-fn authentication(rest: Rest<'_>) -> Result<(u8, Rest<'_>), Skip> {
+fn authentication(rest: Rest<'_>) -> Result<(IpNumber, Rest<'_>), Skip> {
     let header = rest.header(8)?;
     let header_bytes = (usize::from(header[1]) + 2) * 4;
     if header_bytes as u64 > rest.original_bytes {
         return Err(Skip::BadLength);
     }
-    Ok((header[0], rest.after(header_bytes)))
+    Ok((IpNumber(header[0]), rest.after(header_bytes)))
 }
 
 /// `rest` is exactly the transport header and data.
-fn transport(protocol: u8, icmp: u8, rest: Rest<'_>) -> Result<u64, Skip> {
+fn transport(protocol: IpNumber, icmp: IpNumber, rest: Rest<'_>) -> Result<u64, Skip> {
     let payload_bytes = rest.original_bytes;
     let least_bytes = match protocol {
-        PROTOCOL_TCP => 20,
-        PROTOCOL_UDP => 8,
+        ip_number::TCP => TcpHeader::MIN_LEN as u64,
+        ip_number::UDP => UdpHeader::LEN as u64,
         _ if protocol == icmp => 4,
         _ => return Err(Skip::OtherTransport),
     };
     if payload_bytes < least_bytes {
         return Err(Skip::BadLength);
     }
-    if protocol != PROTOCOL_UDP {
+    if protocol != ip_number::UDP {
         return Ok(payload_bytes);
     }
     // RFC 768: UDP has a length of its own, and a checksum of 0 says that there is none.
-    let header = rest.header(8)?;
-    let datagram_bytes = u64::from(be16(header, 4));
-    if datagram_bytes < 8 || datagram_bytes > payload_bytes {
+    let header = rest.header(UdpHeader::LEN)?;
+    let header = UdpHeaderSlice::from_slice(header).map_err(|_| Skip::BadLength)?;
+    let datagram_bytes = u64::from(header.length());
+    if datagram_bytes < least_bytes || datagram_bytes > payload_bytes {
         return Err(Skip::BadLength);
     }
-    if be16(header, 6) == 0 {
+    if header.checksum() == 0 {
         return Err(Skip::NoChecksum);
     }
     Ok(datagram_bytes)

@@ -32,7 +32,7 @@ use super::progress::Progress;
 use crate::failure::{Failure, usage};
 use crate::interrupt;
 use agreement::Outputs;
-use carryline_sampler::shuffle;
+use carryline_statistics::shuffle;
 use child::Run;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;

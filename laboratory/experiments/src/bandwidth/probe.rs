@@ -170,7 +170,7 @@ mod copies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batches::tests::setup;
+    use crate::testing::setup;
     use carryline_verification::status::StatusPage;
 
     #[test]

@@ -12,8 +12,9 @@
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
+use carryline_sampler::PLACEMENTS;
 use carryline_sampler::loops::{self, Batch, Call, Follow};
-use carryline_sampler::{PLACEMENTS, below, shuffle};
+use carryline_statistics::{below, shuffle};
 use carryline_variants::Family;
 use carryline_variants::checksum::reference::folded_sum;
 use carryline_verification::Verified;
@@ -296,8 +297,7 @@ impl Rounds for Chains {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_machine::environment::CacheSizes;
-    use std::time::Duration;
+    use crate::testing::setup;
 
     #[test]
     fn every_routine_agrees_on_every_draw_and_alignments_repeat_with_the_seed() {
@@ -312,16 +312,7 @@ mod tests {
         });
         let mut facts = Vec::new();
         for seed in [1, 2] {
-            let setup = Setup {
-                parameters: &parameters,
-                seed,
-                replicate: 0,
-                caches: CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
-                cpu: None,
-                ticks_per_ns: 1.0,
-                time: Duration::ZERO,
-                status: &status,
-            };
+            let setup = Setup { seed, ..setup(&parameters, &status) };
             let mut rounds = start(&setup).expect("nothing that a machine could lack");
             let samples = rounds.round(&status).expect("a round");
             assert_eq!(samples.len(), rounds.series().len());

@@ -68,7 +68,8 @@ mod x86 {
     use super::{ADDRESSES, Facts, KERNELS, MODES, TRIALS, VARIANTS};
     use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Unusable};
     use carryline_machine::clock;
-    use carryline_sampler::{PLACEMENTS, below, place, shuffle};
+    use carryline_sampler::{PLACEMENTS, place};
+    use carryline_statistics::{below, shuffle};
     use carryline_variants::checksum::reference::folded_sum;
     use carryline_variants::checksum::{
         adx_40, dead_code_40, no_odd_40, odd_address_swap, specialised_40, train32_40, two_streams_40,

@@ -8,7 +8,8 @@
 use crate::batches::{Batches, Timed, flush_range};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
-use carryline_sampler::{shuffle, touch};
+use carryline_sampler::touch;
+use carryline_statistics::shuffle;
 use carryline_variants::Family;
 use carryline_verification::Zeroing;
 use rand_core::{Rng, SeedableRng};
@@ -129,7 +130,7 @@ fn soil(page: &mut [u8], dirty: u32, rng: &mut Xoshiro256PlusPlus) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batches::tests::setup;
+    use crate::testing::setup;
     use carryline_verification::status::StatusPage;
 
     #[test]

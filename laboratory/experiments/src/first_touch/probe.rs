@@ -19,7 +19,7 @@ use crate::pages::{self, Left, Ready, Writes, drain};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_machine::clock;
-use carryline_sampler::shuffle;
+use carryline_statistics::shuffle;
 use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
@@ -304,16 +304,12 @@ impl Rounds for FirstTouch {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use carryline_machine::environment::CacheSizes;
+    use crate::testing::setup;
 
     #[test]
     fn pages_are_untouched_and_each_way_faults_as_often_as_it_should() {
         let status = StatusPage::create().expect("a page");
-        let setup = crate::testing::setup_for_test(
-            &status,
-            5,
-            CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
-        );
+        let setup = setup(&serde_json::Value::Null, &status);
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         for _ in 0..2 {
             let samples = rounds.round(&status).expect("a round");

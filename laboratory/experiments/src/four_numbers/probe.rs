@@ -12,7 +12,7 @@
 use crate::pages::{self, Left, Ready, Writes, drain};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
-use carryline_sampler::shuffle;
+use carryline_statistics::shuffle;
 use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
@@ -362,7 +362,7 @@ impl Rounds for FourNumbers {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use carryline_machine::environment::CacheSizes;
+    use crate::testing::setup;
     use std::collections::BTreeSet;
 
     #[test]
@@ -376,11 +376,7 @@ mod tests {
     #[test]
     fn pages_are_untouched_before_every_order_and_each_faults_once() {
         let status = StatusPage::create().expect("a page");
-        let setup = crate::testing::setup_for_test(
-            &status,
-            3,
-            CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
-        );
+        let setup = setup(&serde_json::Value::Null, &status);
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         let samples = rounds.round(&status).expect("a round");
         assert_eq!(samples.len(), rounds.series().len());

@@ -11,10 +11,9 @@
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
-use carryline_sampler::shuffle;
-use carryline_statistics as statistics;
+use carryline_statistics::{self as statistics, below, shuffle};
 use carryline_verification::status::StatusPage;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
@@ -251,8 +250,8 @@ impl Order {
         let factors = if lines.is_multiple_of(3) { 12 } else { 4 };
         let most = (lines / factors).max(2);
         // Neither so small that neighbours stay neighbours nor 1.
-        let part = most / 4 + rng.next_u64() % (most / 2).max(1);
-        let mut increment = (rng.next_u64() % lines) | 1;
+        let part = most / 4 + below(rng, (most / 2).max(1) as usize) as u64;
+        let mut increment = below(rng, lines as usize) as u64 | 1;
         while increment.is_multiple_of(3) {
             increment += 2;
         }
@@ -316,7 +315,7 @@ unsafe fn chase(at: *mut u8, loads: u32) -> *mut u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batches::tests::setup;
+    use crate::testing::setup;
 
     #[test]
     fn a_walk_visits_every_line_before_it_comes_back() {

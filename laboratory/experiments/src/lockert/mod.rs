@@ -10,8 +10,9 @@ use super::chains::{checksum, measure};
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
+use carryline_statistics::below;
 use claims::CLAIMS;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// See the module.
@@ -38,35 +39,23 @@ struct Row {
 }
 
 const ROWS: [Row; 4] = [
-    Row {
-        name: "2 of 78",
-        buffers: 2,
-        bytes: 78,
-        times_us: [244_564.0, 173_023.0, 157_536.0],
-        percent: [41.35, 55.24, 9.83],
-    },
-    Row {
-        name: "12 of 734",
-        buffers: 12,
-        bytes: 734,
-        times_us: [2_205_226.0, 1_746_517.0, 1_443_965.0],
-        percent: [26.26, 52.72, 20.95],
-    },
-    Row {
-        name: "3 of 196",
-        buffers: 3,
-        bytes: 196,
-        times_us: [559_716.0, 441_021.0, 412_371.0],
-        percent: [26.91, 35.73, 6.95],
-    },
-    Row {
-        name: "12 of 653",
-        buffers: 12,
-        bytes: 653,
-        times_us: [2_005_957.0, 1_578_730.0, 1_343_478.0],
-        percent: [27.06, 49.31, 17.51],
-    },
+    Row::new("2 of 78", 2, 78, [244_564.0, 173_023.0, 157_536.0], [41.35, 55.24, 9.83]),
+    Row::new("12 of 734", 12, 734, [2_205_226.0, 1_746_517.0, 1_443_965.0], [26.26, 52.72, 20.95]),
+    Row::new("3 of 196", 3, 196, [559_716.0, 441_021.0, 412_371.0], [26.91, 35.73, 6.95]),
+    Row::new("12 of 653", 12, 653, [2_005_957.0, 1_578_730.0, 1_343_478.0], [27.06, 49.31, 17.51]),
 ];
+
+impl Row {
+    const fn new(
+        name: &'static str,
+        buffers: usize,
+        bytes: u64,
+        times_us: [f64; 3],
+        percent: [f64; 3],
+    ) -> Row {
+        Row { name, buffers, bytes, times_us, percent }
+    }
+}
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
@@ -140,7 +129,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
 fn lengths(rng: &mut Xoshiro256PlusPlus, buffers: usize, bytes: u64) -> Vec<u64> {
     let mut lengths = vec![1_u64; buffers];
     for _ in buffers as u64..bytes {
-        lengths[(rng.next_u64() % buffers as u64) as usize] += 1;
+        lengths[below(rng, buffers)] += 1;
     }
     lengths
 }

@@ -15,7 +15,8 @@ use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::environment::CacheSizes;
 use carryline_machine::{clock, process, second_core};
 use carryline_results::claims::Unit;
-use carryline_sampler::{below, shuffle, touch};
+use carryline_sampler::touch;
+use carryline_statistics::{below, shuffle};
 use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
@@ -386,6 +387,7 @@ impl Rounds for Neighbour {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::setup;
 
     #[test]
     fn the_neighbour_works_elsewhere_and_is_seen_at_it() {
@@ -394,16 +396,7 @@ mod tests {
         std::thread::spawn(move || {
             let status = StatusPage::create().expect("a page");
             let parameters = crate::json(&Parameters { cpus: allowed.clone(), victims: Vec::new() });
-            let setup = Setup {
-                parameters: &parameters,
-                seed: 5,
-                replicate: 0,
-                caches: CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
-                cpu: None,
-                ticks_per_ns: 1.0,
-                time: Duration::ZERO,
-                status: &status,
-            };
+            let setup = setup(&parameters, &status);
             let mut rounds = match start(&setup) {
                 Ok(rounds) => rounds,
                 Err(reason) => {

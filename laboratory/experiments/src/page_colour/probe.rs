@@ -12,7 +12,8 @@
 use crate::batches::{Batches, Timed};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
-use carryline_sampler::{shuffle, touch};
+use carryline_sampler::touch;
+use carryline_statistics::shuffle;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
@@ -205,7 +206,7 @@ fn share_in_sequence(frames: &[u64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batches::tests::setup;
+    use crate::testing::setup;
     use carryline_verification::status::StatusPage;
 
     #[test]

@@ -13,7 +13,7 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
-use carryline_sampler::shuffle;
+use carryline_statistics::shuffle;
 use carryline_verification::status::StatusPage;
 use carryline_verification::{Copying, Zeroing};
 use rand_core::SeedableRng;
@@ -220,6 +220,7 @@ impl Rounds for Pollution {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
+    use crate::testing::setup;
 
     const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 256 << 10, l3: 1 << 20 };
 
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn chains_survive_and_every_cell_that_can_is_sampled() {
         let status = StatusPage::create().expect("a page");
-        let setup = crate::testing::setup_for_test(&status, 5, CACHES);
+        let setup = Setup { caches: CACHES, ..setup(&serde_json::Value::Null, &status) };
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         // A chain that was written over would lead out of its arena in the second round.
         for _ in 0..2 {

@@ -10,7 +10,8 @@ use crate::pages::{self, Left, drain};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
-use carryline_sampler::{shuffle, touch};
+use carryline_sampler::touch;
+use carryline_statistics::shuffle;
 use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
@@ -172,16 +173,12 @@ impl Rounds for Prezero {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use carryline_machine::environment::CacheSizes;
+    use crate::testing::setup;
 
     #[test]
     fn the_block_is_clear_when_used_and_every_cell_is_sampled() {
         let status = StatusPage::create().expect("a page");
-        let setup = crate::testing::setup_for_test(
-            &status,
-            5,
-            CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
-        );
+        let setup = setup(&serde_json::Value::Null, &status);
         let mut rounds = start(&setup).expect("an x86-64 CPU");
         let samples = rounds.round(&status).expect("a round");
         let series = rounds.series();

@@ -65,7 +65,7 @@ pub(crate) mod x86 {
     use carryline_engine::probe::{Impossible, Rounds, Setup};
     use carryline_machine::arena::{Arena, Pages};
     use carryline_machine::clock;
-    use carryline_sampler::{below, shuffle};
+    use carryline_statistics::{below, shuffle};
     use carryline_variants::Family;
     use carryline_verification::Copying;
     use rand_core::SeedableRng;
@@ -332,7 +332,7 @@ pub(crate) mod x86 {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use crate::batches::tests::setup;
+        use crate::testing::setup;
         use carryline_verification::status::StatusPage;
 
         fn libc_copy() -> Copying {
@@ -373,7 +373,7 @@ pub(crate) mod x86 {
 #[cfg(target_arch = "x86_64")]
 mod tests {
     use super::*;
-    use crate::batches::tests::setup;
+    use crate::testing::setup;
     use carryline_verification::status::StatusPage;
 
     #[test]

@@ -216,7 +216,7 @@ mod x86 {
 #[cfg(target_arch = "x86_64")]
 mod tests {
     use super::*;
-    use crate::batches::tests::setup;
+    use crate::testing::setup;
     use carryline_verification::status::StatusPage;
 
     #[test]

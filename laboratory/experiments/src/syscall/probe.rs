@@ -158,7 +158,7 @@ fn by_registers(to: *mut u8, from: *const u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batches::tests::setup;
+    use crate::testing::setup;
     use carryline_verification::status::StatusPage;
 
     #[test]

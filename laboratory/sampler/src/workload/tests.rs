@@ -218,34 +218,3 @@ fn what_fills_a_level_does_not_fit_into_it() {
     assert_eq!(between, [false, true, true, false, false, true, true, false]);
     assert!(caches.is_between(48 << 20) && !caches.is_between(64 << 20));
 }
-
-#[test]
-fn a_shuffle_keeps_the_members() {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut list: Vec<u32> = (0..100).collect();
-    shuffle(&mut rng, &mut list);
-    assert_ne!(list, (0..100).collect::<Vec<_>>());
-    list.sort_unstable();
-    assert_eq!(list, (0..100).collect::<Vec<_>>());
-}
-
-#[test]
-fn what_is_drawn_below_a_bound_comes_equally_often() {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
-    let mut often = [0_u32; 3];
-    for _ in 0..30_000 {
-        often[below(&mut rng, 3)] += 1;
-    }
-    assert!(often.iter().all(|count| count.abs_diff(10_000) < 500), "{often:?}");
-    // Below three quarters of what a word holds: a remainder falls into the first third every other time.
-    let third = 1_usize << (usize::BITS - 2);
-    let mut often = [0_u32; 3];
-    for _ in 0..30_000 {
-        often[below(&mut rng, 3 * third) / third] += 1;
-    }
-    assert!(often.iter().all(|count| count.abs_diff(10_000) < 500), "{often:?}");
-    // Half of what can be drawn is drawn again for this one.
-    let bound = (1_usize << (usize::BITS - 1)) + 1;
-    assert!((0..1000).all(|_| below(&mut rng, bound) < bound));
-    assert_eq!((below(&mut rng, 1), below(&mut rng, 0)), (0, 0));
-}

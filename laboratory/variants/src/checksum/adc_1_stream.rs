@@ -8,16 +8,13 @@
 //! The kernel loads the last bytes as one word that may reach past them, and catches the page fault; here
 //! they are read by narrower loads. Other architectures get the same chain from the compiler.
 
-use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, ones_complement};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "adc_1_stream",
     routine: Routine::Checksum(run),
     role: Role::Baseline,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one add-with-carry chain, 64 bytes to a loop step, as in the Linux kernel",
     provenance: "vandeven-2021 (Linux csum_partial of 2021, without its handling of odd addresses)",
     ..Variant::PLAIN

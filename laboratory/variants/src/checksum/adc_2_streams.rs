@@ -5,18 +5,14 @@
 //! bytes, then at most one each of 64 and 32 bytes, then the bytes left.
 
 use crate::{
-    Lengths, Role, Routine, Variant,
+    Routine, Variant,
     ones_complement::{self, adc_chain},
 };
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "adc_2_streams",
     routine: Routine::Checksum(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "two add-with-carry chains, 128 bytes to a loop step",
     provenance: "vandeven-2021, two streams without ADX, for every length and with every carry",
     ..Variant::PLAIN

@@ -3,16 +3,14 @@
 //! Steps of 128 bytes, each of which clears both flags at its start and adds both carries back at its end,
 //! since counting the loop would spoil the flags; then at most one step of 64 bytes, then the bytes left.
 
-use crate::{Lengths, Role, Routine, Variant, ones_complement};
+use crate::{Routine, Variant, ones_complement};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "adx_2_streams",
     routine: Routine::Checksum(run),
-    role: Role::Technique,
     needs: Features::ADX,
-    lengths: Lengths::Any,
     summary: "two interleaved chains by adcx and adox, 128 bytes to a loop step",
     provenance: "vandeven-2021, using ADX, for every length",
     ..Variant::PLAIN

@@ -6,16 +6,14 @@
 //! A lane gets one pair, between -65536 and 65534, from every 32 bytes: chunks of 512 KiB, all four
 //! accumulators together, stay within 32 bits, after which the lanes are widened to 64.
 
-use crate::{Lengths, Role, Routine, Variant, ones_complement};
+use crate::{Routine, Variant, ones_complement};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "avx2",
     routine: Routine::Checksum(run),
-    role: Role::Technique,
     needs: Features::AVX2,
-    lengths: Lengths::Any,
     summary: "vpmaddwd with ones, four accumulators, 128 bytes to a loop step",
     provenance: "Intel's Software Developer's Manual, PMADDWD; RFC 1071, section 2 (C)",
     ..Variant::PLAIN

@@ -7,16 +7,14 @@
 //! A lane gets one pair, between -65536 and 65534, from every 64 bytes: chunks of 1 MiB, all four
 //! accumulators together, stay within 32 bits, after which the lanes are widened to 64.
 
-use crate::{Lengths, Role, Routine, Variant, ones_complement};
+use crate::{Routine, Variant, ones_complement};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "avx512_dot",
     routine: Routine::Checksum(run),
-    role: Role::Technique,
     needs: Features::AVX512F.union(Features::AVX512VNNI),
-    lengths: Lengths::Any,
     summary: "flip the top bits, vpdpwssd with ones, four accumulators, 256 bytes to a loop step",
     provenance: "Intel's Software Developer's Manual, VPDPWSSD; RFC 1071, section 2 (C)",
     ..Variant::PLAIN

@@ -4,18 +4,15 @@
 //! message is aligned to a word first, then to a line: short ones never get that far.
 
 use crate::{
-    Lengths, Role, Routine, Variant,
+    Role, Routine, Variant,
     chain32::{self, Rest, adc32_chain},
 };
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "bde1",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit add-with-carry by lines, each touched before it is added",
     provenance: "hannum-1996, implementation bde1",
     ..Variant::PLAIN

@@ -1,8 +1,7 @@
 //! The `carryline` crate's own public function, dispatch included.
 
 use crate::landing::{self, Landing};
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 use carryline::internals::dispatch::Function;
 
 /// See the module.
@@ -10,8 +9,6 @@ pub static VARIANT: Variant = Variant {
     name: "carryline",
     routine: Routine::Checksum(run),
     role: Role::Ours,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "this project's library, through its run-time dispatch",
     provenance: "library/carryline",
     lands: Some(landing),

@@ -6,14 +6,12 @@ use crate::{
     Lengths, Role, Routine, Variant,
     ones_complement::{self, adc_chain},
 };
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "dead_code_40",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
     lengths: Lengths::Only(40),
     summary: "one add-with-carry chain over five words",
     provenance: "vandeven-2021, dead code removed",

@@ -3,18 +3,15 @@
 //! Nothing is aligned and no line is fetched early.
 
 use crate::{
-    Lengths, Role, Routine, Variant,
+    Role, Routine, Variant,
     chain32::{self, adc32_chain},
 };
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "dr1",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit add-with-carry, 64 bytes to a loop step",
     provenance: "hannum-1996, implementation dr1 (OpenBSD)",
     ..Variant::PLAIN

@@ -1,16 +1,13 @@
 //! The etherparse crate's sum, `checksum::Sum16BitWords`, which takes a seed itself and works in native byte
 //! order.
 
-use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, peer};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "etherparse",
     routine: Routine::Checksum(run),
     role: Role::Peer,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "etherparse's Sum16BitWords",
     provenance: "crate etherparse 0.21",
     ..Variant::PLAIN

@@ -4,16 +4,13 @@
 //! Built with overflow checks it panics there instead, and the panic ends the process, since this is called
 //! from C.
 
-use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, peer};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "internet_checksum",
     routine: Routine::Checksum(run),
     role: Role::Peer,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "Fuchsia's crate: 128-bit adds with carry from 64 bytes on",
     provenance: "crate internet-checksum 0.2.1",
     known_bad: Some(

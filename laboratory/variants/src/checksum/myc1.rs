@@ -4,18 +4,15 @@
 //! parity. Messages of 64 bytes or more are aligned to 16 first; shorter ones go without.
 
 use crate::{
-    Lengths, Role, Routine, Variant,
+    Role, Routine, Variant,
     chain32::{self, Rest, adc32_chain},
 };
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "myc1",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit add-with-carry, the last word of each 16 bytes first",
     provenance: "hannum-1996, implementation myc1",
     ..Variant::PLAIN

@@ -3,18 +3,15 @@
 //! The Pentium took the data of such loads from the line that was coming in.
 
 use crate::{
-    Lengths, Role, Routine, Variant,
+    Role, Routine, Variant,
     chain32::{self, Rest, adc32_chain},
 };
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "myc2",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "myc1 with each line of a block touched first",
     provenance: "hannum-1996, implementation myc2",
     ..Variant::PLAIN

@@ -3,14 +3,12 @@
 //! Two blocks, and a carry brought around after each.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "no_odd_40",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
     lengths: Lengths::Only(40),
     summary: "one chain over 32 and 8 bytes, two end-around carries",
     provenance: "vandeven-2021, unaligned handling removed",

@@ -4,16 +4,12 @@
 //! swapped back. The seed comes in before that, in its own byte order, so that it gets swapped too. Right at
 //! every even address, at seed 0, and at any seed that reads the same both ways.
 
-use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant, checksum::adc_1_stream, ones_complement};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "odd_address_baseline",
     routine: Routine::Checksum(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one add-with-carry chain that swaps the seed at odd addresses",
     provenance: "vandeven-2021, baseline",
     known_bad: Some(

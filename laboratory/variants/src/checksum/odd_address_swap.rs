@@ -5,16 +5,13 @@
 //! [`odd_address_baseline`](super::odd_address_baseline). The handling is pointless either way, since a sum does not
 //! depend on where the message lies; it stands here for what it costs.
 
-use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "odd_address_swap",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one add-with-carry chain, odd addresses handled separately",
     provenance: "vandeven-2021, baseline (Linux csum_partial before 2021), with the seed's byte order fixed",
     ..Variant::PLAIN

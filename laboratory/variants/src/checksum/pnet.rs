@@ -5,14 +5,12 @@
 //! 131,076 bytes of 0xff on; it is made for IP packets.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "pnet",
     routine: Routine::Checksum(run),
     role: Role::Peer,
-    needs: Features::NONE,
     lengths: Lengths::UpTo(65_535),
     summary: "pnet's big-endian words, one at a time",
     provenance: "crate pnet_packet 0.35",

@@ -8,14 +8,12 @@
 //! Its vector path is off by one from 131,088 bytes near all ones on; it is made for datagrams.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "s2n_quic",
     routine: Routine::Checksum(run),
     role: Role::Peer,
-    needs: Features::NONE,
     lengths: Lengths::UpTo(65_535),
     summary: "s2n-quic's checksum, with its own dispatch to vectors",
     provenance: "crate s2n-quic-core 0.91",

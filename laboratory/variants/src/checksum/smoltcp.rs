@@ -3,14 +3,12 @@
 //! Its 32-bit accumulator overflows from 131,076 bytes of 0xff on; it is made for IP packets.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "smoltcp",
     routine: Routine::Checksum(run),
     role: Role::Peer,
-    needs: Features::NONE,
     lengths: Lengths::UpTo(65_535),
     summary: "smoltcp's portable loop, as the compiler vectorises it",
     provenance: "crate smoltcp 0.14",

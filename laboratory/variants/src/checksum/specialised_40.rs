@@ -3,14 +3,12 @@
 //! The handling of odd addresses stays; see [`odd_address_swap`].
 
 use crate::{Lengths, Role, Routine, Variant, checksum::odd_address_swap};
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "specialised_40",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
     lengths: Lengths::Only(40),
     summary: "the baseline with the length fixed at 40, odd addresses handled separately",
     provenance: "vandeven-2021, specialised for 40 bytes, with the seed's byte order fixed",

@@ -4,14 +4,12 @@
 //! last one.
 
 use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "train32_40",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
     lengths: Lengths::Only(40),
     summary: "ten 32-bit words in four trains, nothing to fold",
     provenance: "vandeven-2021, 32 bit only",

@@ -5,14 +5,12 @@
 //! [`two_streams_article`](super::two_streams_article).
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "two_streams_40",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
     lengths: Lengths::Only(40),
     summary: "four words in one chain, the seed and the fifth in another",
     provenance: "vandeven-2021, two streams without ADX",

@@ -3,15 +3,12 @@
 //! The first stream's fourth word is added by `add`, which overwrites the carry out of the third instead of
 //! taking it in. [`adc_2_streams`](super::adc_2_streams) is the right form.
 
-use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::internals::cpu::Features;
+use crate::{Lengths, Routine, Variant, ones_complement};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "two_streams_article",
     routine: Routine::Checksum(run),
-    role: Role::Technique,
-    needs: Features::NONE,
     lengths: Lengths::Only(40),
     summary: "two chains over 40 bytes, with an add where an add-with-carry is needed",
     provenance: "vandeven-2021, listing of two streams without ADX",

@@ -7,16 +7,12 @@
 //!
 //! The loads are volatile, or the compiler would make vectors of them.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant, edges};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "words16_c",
     routine: Routine::Checksum(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "16-bit words added into 32 bits, sixteen to a loop step",
     provenance: "hannum-1996, implementation orig (386BSD)",
     ..Variant::PLAIN

@@ -5,14 +5,12 @@
 //! the article measured.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "zero_sum_40",
     routine: Routine::Checksum(run),
     role: Role::Seed,
-    needs: Features::NONE,
     lengths: Lengths::OnlyUnseeded(40),
     summary: "three words and two in separate chains; the seed must be 0",
     provenance: "vandeven-2021, assume zero input",

@@ -6,16 +6,14 @@
 //! first and behind the last whole line of the destination go by ordinary moves, so that no line gets both
 //! kinds.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
+use crate::{Routine, Variant, edges};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "avx512_nontemporal",
     routine: Routine::Copy(run),
-    role: Role::Technique,
     needs: Features::AVX512F,
-    lengths: Lengths::Any,
     summary: "1 KiB blocks: prefetch the next, store this one with 64-byte non-temporal stores",
     provenance: "evans-2003: prefetch and movntps beyond the caches; AMD's block prefetch (Athlon optimization guide)",
     ..Variant::PLAIN

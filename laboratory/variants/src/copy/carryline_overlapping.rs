@@ -2,17 +2,13 @@
 //! made of it costs.
 
 use crate::landing::{self, Landing};
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant};
 use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "carryline_overlapping",
     routine: Routine::Copy(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "this project's library, in the form that allows overlap",
     provenance: "library/carryline",
     lands: Some(landing),

@@ -1,18 +1,14 @@
 //! The `carryline` crate's copy for callers who read the copy at once: no masked stores, as a load would wait for them.
 
 use crate::landing::{self, Landing};
-use crate::{Lengths, Role, Routine, Variant};
+use crate::{Routine, Variant};
 use carryline::Next;
-use carryline::internals::cpu::Features;
 use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "carryline_read_here",
     routine: Routine::Copy(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "this project's library, with the copy declared read immediately",
     provenance: "library/carryline",
     lands: Some(landing),

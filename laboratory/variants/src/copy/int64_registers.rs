@@ -5,17 +5,13 @@
 //! No access may move across the compiler fences, which are not instructions, or the compiler would join the
 //! words into vectors.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant, edges};
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "int64_registers",
     routine: Routine::Copy(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "64-bit integer registers, 32 bytes to a loop step",
     provenance: "evans-2018: 48 bytes of system call arguments through integer registers",
     ..Variant::PLAIN

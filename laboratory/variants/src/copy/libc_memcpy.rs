@@ -2,16 +2,13 @@
 
 use crate::c_library::CLibrary;
 use crate::landing::Landing;
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "libc_memcpy",
     routine: Routine::Copy(run),
     role: Role::Baseline,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "the C library's memcpy",
     provenance: "ISO C, string.h",
     lands: Some(|| Landing::Move(libc::memcpy)),

@@ -3,16 +3,13 @@
 
 use crate::c_library::CLibrary;
 use crate::landing::Landing;
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "libc_memcpy_no_rep",
     routine: Routine::Copy(run),
     role: Role::Baseline,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "the C library's memcpy, its threshold for rep movsb raised",
     provenance: "ISO C, string.h; GLIBC_TUNABLES, glibc.cpu.x86_rep_movsb_threshold (glibc 2.32)",
     lands: Some(|| Landing::Move(libc::memcpy)),

@@ -2,16 +2,12 @@
 
 use crate::c_library::CLibrary;
 use crate::landing::Landing;
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "libc_memmove",
     routine: Routine::Copy(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "the C library's memmove",
     provenance: "ISO C, string.h; evans-2018",
     lands: Some(|| Landing::Move(libc::memmove)),

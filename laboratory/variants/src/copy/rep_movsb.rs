@@ -3,16 +3,12 @@
 //! Costs some tens of cycles to start, more with a misaligned destination, and then runs at the width that
 //! the microcode likes; CPUs with ERMS promise that this is wide, those with FSRM that the start is short.
 
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "rep_movsb",
     routine: Routine::Copy(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one rep movsb",
     provenance: "evans-2018: start-up and rate of rep movsb",
     ..Variant::PLAIN

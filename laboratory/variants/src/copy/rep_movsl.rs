@@ -2,16 +2,13 @@
 //!
 //! The second string instruction nearly always starts for nothing; compare [`rep_movsq`](super::rep_movsq).
 
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "rep_movsl",
     routine: Routine::Copy(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "rep movsl, then rep movsb for the rest",
     provenance: "evans-2018: the kernel's bcopy with its second rep movs",
     ..Variant::PLAIN

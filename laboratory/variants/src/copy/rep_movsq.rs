@@ -3,16 +3,12 @@
 //! Bytes behind the last whole word are covered by one more word that ends with the buffer and may overlap
 //! the words before it, instead of a second string instruction that would nearly always find nothing to do.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant, edges};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "rep_movsq",
     routine: Routine::Copy(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one rep movsq, the last bytes by an overlapping word",
     provenance: "evans-2018: the kernel's bcopy by words, without its second rep movs",
     ..Variant::PLAIN

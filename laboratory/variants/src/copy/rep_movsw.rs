@@ -1,15 +1,12 @@
 //! `rep movsw`: 16-bit words by one string instruction, an odd last byte separately.
 
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "rep_movsw",
     routine: Routine::Copy(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one rep movsw, an odd last byte separately",
     provenance: "evans-2018: the widths of rep movs",
     ..Variant::PLAIN

@@ -8,16 +8,14 @@
 //!                                             [tail, unaligned]
 //! ```
 
-use crate::{Lengths, Role, Routine, Variant, edges};
+use crate::{Routine, Variant, edges};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "sse2",
     routine: Routine::Copy(run),
-    role: Role::Technique,
     needs: Features::SSE2,
-    lengths: Lengths::Any,
     summary: "16-byte loads and aligned stores, four to a loop step",
     provenance: "evans-2018: SSE in compilers' inlined copies",
     ..Variant::PLAIN

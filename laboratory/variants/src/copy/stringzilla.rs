@@ -3,7 +3,7 @@
 //! It detects the CPU's features itself when the program starts. Features that are masked for this project are taken from it
 //! by [`hold_to`].
 
-use crate::{Lengths, Role, Routine, Variant, peer};
+use crate::{Role, Routine, Variant, peer};
 use carryline::internals::cpu::Features;
 use core::ffi::c_uint;
 
@@ -39,8 +39,6 @@ pub static VARIANT: Variant = Variant {
     name: "stringzilla",
     routine: Routine::Copy(run),
     role: Role::Peer,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "StringZilla's copy, with its own dispatch",
     provenance: "crate stringzilla 5.3",
     ..Variant::PLAIN

@@ -3,16 +3,12 @@
 //! A move leaves the carry alone, so that it fits between the adds of a chain. Steps of 64 bytes, 32 for each
 //! of the two chains; then at most one step of 32 bytes, then the bytes left.
 
-use crate::{Lengths, Role, Routine, Variant, edges, ones_complement};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant, edges, ones_complement};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "fused",
     routine: Routine::CopyChecksum(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one pass: 64-bit load, store, add with carry in two chains",
     provenance: "Linux csum_partial_copy, as an idea; vandeven-2021, two streams",
     ..Variant::PLAIN

@@ -4,16 +4,14 @@
 //! accumulators, chunks of 1 MiB before a lane can overflow. 256 bytes to a loop step. Neither buffer is
 //! aligned.
 
-use crate::{Lengths, Role, Routine, Variant, checksum::avx512_dot, edges, ones_complement};
+use crate::{Routine, Variant, checksum::avx512_dot, edges, ones_complement};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "fused_avx512",
     routine: Routine::CopyChecksum(run),
-    role: Role::Technique,
     needs: Features::AVX512F.union(Features::AVX512VNNI),
-    lengths: Lengths::Any,
     summary: "one pass: 64-byte load, store, vpdpwssd into four accumulators",
     provenance: "Linux csum_partial_copy, as an idea; Intel's Software Developer's Manual, VPDPWSSD",
     ..Variant::PLAIN

@@ -2,16 +2,13 @@
 //! cache if it fits.
 
 use crate::c_library::CLibrary;
-use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "memcpy_then_sum",
     routine: Routine::CopyChecksum(run),
     role: Role::Baseline,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "the C library's memcpy, then one add-with-carry chain",
     provenance: "vandeven-2021 (Linux csum_partial of 2021) after ISO C's memcpy",
     c_library: Some(CLibrary::AsInstalled),

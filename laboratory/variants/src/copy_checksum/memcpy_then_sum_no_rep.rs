@@ -3,16 +3,13 @@
 
 use super::memcpy_then_sum;
 use crate::c_library::CLibrary;
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "memcpy_then_sum_no_rep",
     routine: Routine::CopyChecksum(memcpy_then_sum::run),
     role: Role::Baseline,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "the C library's memcpy, its threshold for rep movsb raised, then one add-with-carry chain",
     provenance: "as memcpy_then_sum; GLIBC_TUNABLES, glibc.cpu.x86_rep_movsb_threshold (glibc 2.32)",
     c_library: Some(CLibrary::Raised(&memcpy_then_sum::VARIANT)),

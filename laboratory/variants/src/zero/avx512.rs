@@ -7,16 +7,14 @@
 //!                                             [tail, unaligned]
 //! ```
 
-use crate::{Lengths, Role, Routine, Variant, edges};
+use crate::{Routine, Variant, edges};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "avx512",
     routine: Routine::Zero(run),
-    role: Role::Technique,
     needs: Features::AVX512F,
-    lengths: Lengths::Any,
     summary: "64-byte aligned stores, four to a loop step",
     provenance: "Intel's Optimization Reference Manual, on AVX-512 stores of whole lines",
     ..Variant::PLAIN

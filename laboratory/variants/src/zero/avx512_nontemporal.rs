@@ -3,16 +3,14 @@
 //! As [`movntps`](super::movntps), with a quarter of the stores: no line is ever half written, so that none
 //! leaves the write-combining buffers too early.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
+use crate::{Routine, Variant, edges};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "avx512_nontemporal",
     routine: Routine::Zero(run),
-    role: Role::Technique,
     needs: Features::AVX512F,
-    lengths: Lengths::Any,
     summary: "non-temporal 64-byte stores to whole lines, four to a loop step, then sfence",
     provenance: "evans-2003's movntps, at the width of a line",
     ..Variant::PLAIN

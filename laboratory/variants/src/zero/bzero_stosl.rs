@@ -1,16 +1,13 @@
 //! The C library's bzero of the time: bytes up to a word boundary, whole words, bytes behind them, by three string
 //! instructions; fewer than 16 bytes by one.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, edges};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "bzero_stosl",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "rep stosb to a word boundary, rep stosl, rep stosb",
     provenance: "evans-2003, row zeroE (the C library's bzero by stosl)",
     ..Variant::PLAIN

@@ -1,17 +1,13 @@
 //! The `carryline` crate's zeroing for callers who do not read the result soon: from a length on that depends on the CPU by
 //! non-temporal stores, with one fence at the end.
 
-use crate::{Lengths, Role, Routine, Variant};
+use crate::{Routine, Variant};
 use carryline::Next;
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "carryline_not_soon",
     routine: Routine::Zero(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "this project's library, with the result declared not read soon",
     provenance: "library/carryline",
     ..Variant::PLAIN

@@ -2,18 +2,14 @@
 //! them.
 
 use crate::landing::{self, Landing};
-use crate::{Lengths, Role, Routine, Variant};
+use crate::{Routine, Variant};
 use carryline::Next;
-use carryline::internals::cpu::Features;
 use carryline::internals::dispatch::Function;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "carryline_read_here",
     routine: Routine::Zero(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "this project's library, with the bytes declared read immediately",
     provenance: "library/carryline",
     lands: Some(landing),

@@ -5,16 +5,14 @@
 //! ordered, like non-temporal ones, so `sfence` follows (AMD64 Architecture Programmer's Manual, volume 3,
 //! CLZERO). The bytes before the first and behind the last whole line are written by ordinary stores.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
+use crate::{Routine, Variant, edges};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "clzero",
     routine: Routine::Zero(run),
-    role: Role::Technique,
     needs: Features::CLZERO,
-    lengths: Lengths::Any,
     summary: "one clzero for each whole line, then sfence",
     provenance: "AMD64 Architecture Programmer's Manual, volume 3",
     ..Variant::PLAIN

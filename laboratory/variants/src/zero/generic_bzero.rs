@@ -3,16 +3,13 @@
 //! Two string instructions, of which the second nearly always starts for nothing; compare
 //! [`rep_stosl`](super::rep_stosl).
 
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "generic_bzero",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "rep stosl, then rep stosb for the rest",
     provenance: "evans-2003, row zeroA (generic_bzero)",
     ..Variant::PLAIN

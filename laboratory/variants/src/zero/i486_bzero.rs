@@ -2,16 +2,13 @@
 //!
 //! The i486 had no fast string instructions.
 
-use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "i486_bzero",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit stores in blocks of 64, then of 16 bytes",
     provenance: "evans-2003, row zeroB (i486_bzero)",
     ..Variant::PLAIN

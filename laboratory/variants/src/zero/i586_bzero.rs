@@ -3,16 +3,13 @@
 //! A kernel must do that, for the state is its user's. It costs hundreds of cycles, which 4 KB do not repay: the slowest
 //! but one of its table. Fewer than 256 bytes go by `rep stosl`, as they did.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, edges};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "i586_bzero",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "64-bit x87 stores between fnsave and frstor",
     provenance: "evans-2003, row zeroC (i586_bzero)",
     ..Variant::PLAIN

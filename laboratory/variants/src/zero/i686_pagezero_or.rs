@@ -3,16 +3,13 @@
 //! A first half that is not zero has the second written with it, unlooked at. On memory that is zero already it only
 //! reads: that, and not the speed of its stores, is its figure in a benchmark that zeroes one buffer again and again.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, edges};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "i686_pagezero_or",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "OR 32 bytes together, write them only if they are not zero",
     provenance: "evans-2003, row zeroD (the i686_pagezero that the patch puts in)",
     ..Variant::PLAIN

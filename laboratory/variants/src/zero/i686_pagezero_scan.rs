@@ -3,16 +3,13 @@
 //! The older of two routines that leave alone what is zero already. Where most pages are, it saves all writes; where
 //! they are not, the scan stops at once.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, edges};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "i686_pagezero_scan",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "scan for a word that is not zero, rep stosl from there",
     provenance: "evans-2003, the i686_pagezero that the patch takes out",
     ..Variant::PLAIN

@@ -2,16 +2,13 @@
 
 use crate::c_library::CLibrary;
 use crate::landing::Landing;
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "libc_memset",
     routine: Routine::Zero(run),
     role: Role::Baseline,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "the C library's memset",
     provenance: "ISO C, string.h; torvalds-2000 times libc's bzero",
     lands: Some(|| Landing::Set(libc::memset)),

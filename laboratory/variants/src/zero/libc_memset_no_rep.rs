@@ -3,16 +3,13 @@
 
 use crate::c_library::CLibrary;
 use crate::landing::Landing;
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "libc_memset_no_rep",
     routine: Routine::Zero(run),
     role: Role::Baseline,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "the C library's memset, its threshold for rep stosb raised",
     provenance: "ISO C, string.h; GLIBC_TUNABLES, glibc.cpu.x86_rep_stosb_threshold (glibc 2.32)",
     lands: Some(|| Landing::Set(libc::memset)),

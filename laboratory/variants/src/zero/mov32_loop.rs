@@ -2,16 +2,12 @@
 //!
 //! The stores are volatile, or the compiler would see a memset in the loop and call it.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant, edges};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "mov32_loop",
     routine: Routine::Zero(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit stores in a plain loop",
     provenance: "evans-2003, row zero8 (movl)",
     ..Variant::PLAIN

@@ -1,15 +1,12 @@
 //! 8 32-bit stores to a loop step of 32 bytes.
 
-use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "mov32_unroll_32",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit stores, 32 bytes to a loop step",
     provenance: "evans-2003, row zero3 (unroll 32)",
     ..Variant::PLAIN

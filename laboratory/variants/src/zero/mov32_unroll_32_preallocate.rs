@@ -3,16 +3,13 @@
 //! The read brings the line into the cache before it is written, for CPUs whose stores do not. Others do so by
 //! themselves, and then it is one more thing to wait for.
 
-use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "mov32_unroll_32_preallocate",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit stores, 32 bytes to a loop step, the line read first",
     provenance: "evans-2003, row zero4 (unroll 32 preallocate)",
     ..Variant::PLAIN

@@ -1,15 +1,12 @@
 //! 16 32-bit stores to a loop step of 64 bytes.
 
-use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "mov32_unroll_64",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit stores, 64 bytes to a loop step",
     provenance: "evans-2003, row zero5 (unroll 64)",
     ..Variant::PLAIN

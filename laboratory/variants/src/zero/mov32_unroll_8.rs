@@ -1,15 +1,12 @@
 //! 2 32-bit stores to a loop step of 8 bytes.
 
-use crate::{Lengths, Role, Routine, Variant, unrolled::zero_by_32_bits};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "mov32_unroll_8",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "32-bit stores, 8 bytes to a loop step",
     provenance: "evans-2003, row zero9 (unroll 8)",
     ..Variant::PLAIN

@@ -4,16 +4,14 @@
 //! not read soon, slow for everything else, because the next reader of the buffer waits for memory. The bytes before
 //! the first and behind the last whole line are written by ordinary stores, so that no line gets both kinds.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
+use crate::{Routine, Variant, edges};
 use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "movntps",
     routine: Routine::Zero(run),
-    role: Role::Technique,
     needs: Features::SSE2,
-    lengths: Lengths::Any,
     summary: "non-temporal 16-byte stores to whole lines, then sfence",
     provenance: "evans-2003: row zeroF",
     ..Variant::PLAIN

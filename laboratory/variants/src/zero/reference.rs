@@ -1,15 +1,12 @@
 //! One byte at a time: the frozen form that every verification compares with.
 
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "reference",
     routine: Routine::Zero(run),
     role: Role::Reference,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one byte at a time",
     provenance: "the definition",
     ..Variant::PLAIN

@@ -3,16 +3,12 @@
 //! Costs some tens of cycles to start, then runs at the width that the microcode likes; CPUs with ERMS
 //! promise that this is wide. Not for small sizes.
 
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "rep_stosb",
     routine: Routine::Zero(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one rep stosb",
     provenance: "torvalds-2000: rep stosb against rep stosl over 4 KB",
     ..Variant::PLAIN

@@ -1,15 +1,12 @@
 //! `rep stosw`: 16-bit words by one string instruction, an odd last byte separately.
 
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "rep_stosw",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "one rep stosw, an odd last byte separately",
     provenance: "the 16-bit form of evans-2003's rep stosl",
     ..Variant::PLAIN

@@ -4,16 +4,12 @@
 //! should tie; a difference between them is a difference of the calls, or noise.
 
 use crate::c_library::CLibrary;
-use crate::{Lengths, Role, Routine, Variant};
-use carryline::internals::cpu::Features;
+use crate::{Routine, Variant};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "write_bytes",
     routine: Routine::Zero(run),
-    role: Role::Technique,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "Rust's ptr::write_bytes, a call of memset at unknown lengths",
     provenance: "Rust's core library",
     c_library: Some(CLibrary::AsInstalled),

@@ -3,16 +3,13 @@
 //! In 32-bit code that was the widest store without vectors. The register stack is empty before and after, as the ABI
 //! has it.
 
-use crate::{Lengths, Role, Routine, Variant, edges};
-use carryline::internals::cpu::Features;
+use crate::{Role, Routine, Variant, edges};
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "x87_fstl",
     routine: Routine::Zero(run),
     role: Role::Seed,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "64-bit x87 stores, eight to a loop step",
     provenance: "evans-2003, row zero7 (fstl)",
     ..Variant::PLAIN

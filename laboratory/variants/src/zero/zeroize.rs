@@ -1,16 +1,13 @@
 //! The zeroize crate: volatile stores, which the compiler may neither remove nor widen.
 
-use crate::{Lengths, Role, Routine, Variant, peer};
+use crate::{Role, Routine, Variant, peer};
 use ::zeroize::Zeroize;
-use carryline::internals::cpu::Features;
 
 /// See the module.
 pub static VARIANT: Variant = Variant {
     name: "zeroize",
     routine: Routine::Zero(run),
     role: Role::Peer,
-    needs: Features::NONE,
-    lengths: Lengths::Any,
     summary: "zeroize's zeroing of a slice, which the compiler cannot remove",
     provenance: "crate zeroize 1.9",
     ..Variant::PLAIN

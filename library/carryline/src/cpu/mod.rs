@@ -42,26 +42,24 @@ features! {
     ADX = 3, "adx";
     /// Enhanced `rep movsb` and `rep stosb`.
     ERMS = 4, "erms";
-    /// Fast short `rep movsb`.
-    FSRM = 5, "fsrm";
     /// 512-bit vectors and mask registers, with the ZMM and opmask state enabled by the operating system.
-    AVX512F = 6, "avx512f";
+    AVX512F = 5, "avx512f";
     /// 512-bit vectors of bytes and words.
-    AVX512BW = 7, "avx512bw";
+    AVX512BW = 6, "avx512bw";
     /// AVX-512 instructions on 128-bit and 256-bit vectors.
-    AVX512VL = 8, "avx512vl";
+    AVX512VL = 7, "avx512vl";
     /// 512-bit dot products (`vpdpwssd`, `vpdpbusd`).
-    AVX512VNNI = 9, "avx512_vnni";
+    AVX512VNNI = 8, "avx512_vnni";
     /// 256-bit dot products in VEX encoding.
-    AVXVNNI = 10, "avx_vnni";
+    AVXVNNI = 9, "avx_vnni";
     /// AMD's `clzero`: zero one cache line without reading it.
-    CLZERO = 11, "clzero";
+    CLZERO = 10, "clzero";
     /// `clflushopt`: flush a line without waiting for earlier flushes.
-    CLFLUSHOPT = 12, "clflushopt";
+    CLFLUSHOPT = 11, "clflushopt";
     /// `ssse3`: byte shuffles.
-    SSSE3 = 13, "ssse3";
+    SSSE3 = 12, "ssse3";
     /// `sse4_2`: string comparison and CRC-32; the least that some packet libraries are compiled for.
-    SSE42 = 14, "sse4_2";
+    SSE42 = 13, "sse4_2";
 }
 
 impl Features {
@@ -339,7 +337,6 @@ mod x86_64 {
             add(has(leaf7.ebx, 9), Features::ERMS);
             add(has(leaf7.ebx, 19), Features::ADX);
             add(has(leaf7.ebx, 23), Features::CLFLUSHOPT);
-            add(has(leaf7.edx, 4), Features::FSRM);
             add(avx2 && has(leaf7_1, 4), Features::AVXVNNI);
             add(avx512f, Features::AVX512F);
             add(avx512f && has(leaf7.ebx, 30), Features::AVX512BW);

@@ -4,7 +4,7 @@ use super::registers::{self, Area, Offered};
 use super::{Facts, INSTRUCTIONS, PARTS, STATES, all_series};
 use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Unusable};
 use carryline_machine::{clock, process};
-use carryline_sampler::shuffle;
+use carryline_statistics::shuffle;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -239,18 +239,14 @@ impl Rounds for Switching {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_machine::environment::CacheSizes;
+    use crate::testing::setup;
 
     #[test]
     fn both_threads_stay_on_one_cpu_and_every_series_is_sampled_or_has_a_reason() {
         // In a separate thread, because the affinity persists.
         std::thread::spawn(|| {
             let status = StatusPage::create().expect("a page");
-            let setup = crate::testing::setup_for_test(
-                &status,
-                5,
-                CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 },
-            );
+            let setup = setup(&serde_json::Value::Null, &status);
             let Ok(mut rounds) = start(&setup) else {
                 assert!(Offered::look().is_err());
                 return;
