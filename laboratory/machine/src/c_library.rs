@@ -171,7 +171,7 @@ mod tests {
         let odd = without(&LISTING.replace("max: ", "up to "));
         assert!(odd.not_raised.is_some_and(|reason| reason.contains("unknown format")));
         let musl = RepThresholds::of(Err("only glibc on x86-64 has such thresholds".to_owned()));
-        assert!(musl.sentence("musl").starts_with("The C library is musl, measured as installed alone;"));
+        assert!(musl.sentence("musl").starts_with("The C library is musl, measured only as installed;"));
     }
 
     #[test]
