@@ -146,42 +146,46 @@ unsafe fn take<const COPY: bool>(dst: *mut u8, src: *const u8) -> __m256i {
     }
 }
 
-/// `N` vectors that end at the last even length, and of these the last `keep` bytes, zeros before them.
-///
-/// # Safety
-/// The CPU has AVX2; `N <= 8`; `keep <= 32 * N <= even`; `src` is valid for reads and, with `COPY`, `dst` for writes of `even`
-/// bytes.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn take_last<const COPY: bool, const N: usize>(
+/// Where the vectors of a group begin.
+const GROUP: [usize; 8] = [0, 32, 64, 96, 128, 160, 192, 224];
+
+/// Vectors that end with the data, cut at an even distance from its start, with zeros for the bytes that have been added before.
+#[derive(Clone, Copy)]
+struct Last {
     dst: *mut u8,
     src: *const u8,
-    even: usize,
-    keep: usize,
-) -> [__m256i; N] {
-    let start = even - 32 * N;
-    core::array::from_fn(|vector| {
-        let at = 32 * vector;
-        // SAFETY: the vector ends at or before `even`. It is read from the table at or before 256 + 32 * (N - 1).
-        unsafe {
-            let selected = load(SELECTED.0.as_ptr().add(GROUP_BYTES - 32 * N + keep + at));
-            let (dst, src) = (dst.wrapping_add(start + at), src.add(start + at));
-            _mm256_and_si256(take::<COPY>(dst, src), selected)
-        }
-    })
+    selected: *const u8,
 }
 
-/// `N` vectors from the start on.
-///
-/// # Safety
-/// The CPU has AVX2; `src` is valid for reads and, with `COPY`, `dst` for writes of `32 * N` bytes.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn take_first<const COPY: bool, const N: usize>(dst: *mut u8, src: *const u8) -> [__m256i; N] {
-    // SAFETY: vector i covers 32 * i .. 32 * (i + 1).
-    core::array::from_fn(|vector| unsafe {
-        take::<COPY>(dst.wrapping_add(32 * vector), src.add(32 * vector))
-    })
+impl Last {
+    /// The last `bytes` up to `end`, of which the last `keep` are to be added.
+    ///
+    /// # Safety
+    /// `keep <= bytes <= end` and `bytes` is at most [`GROUP_BYTES`]; `src` is valid for reads and `dst`, if there is a copy, for
+    /// writes of `end` bytes.
+    #[inline(always)]
+    unsafe fn new(dst: *mut u8, src: *const u8, end: usize, bytes: usize, keep: usize) -> Last {
+        let start = end - bytes;
+        // SAFETY: the places are within the data, or at its end, and within the table.
+        unsafe {
+            let selected = SELECTED.0.as_ptr().add(GROUP_BYTES - bytes + keep);
+            Last { dst: dst.wrapping_add(start), src: src.add(start), selected }
+        }
+    }
+
+    /// The vector `at` bytes behind the first.
+    ///
+    /// # Safety
+    /// The CPU has AVX2; `at` is at most `bytes` - 32; with `COPY` there is a copy; otherwise as [`Last::new`].
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn take<const COPY: bool>(self, at: usize) -> __m256i {
+        // SAFETY: the vector ends at or before `end`, and of the table at or before 2 * GROUP_BYTES.
+        unsafe {
+            let vector = take::<COPY>(self.dst.wrapping_add(at), self.src.add(at));
+            _mm256_and_si256(vector, load(self.selected.add(at)))
+        }
+    }
 }
 
 /// The sum of four vectors; as [`up_to_512`].
@@ -193,8 +197,9 @@ unsafe fn take_first<const COPY: bool, const N: usize>(dst: *mut u8, src: *const
 unsafe fn up_to_128<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the first 64 bytes are there, hence an even number of at least as many.
     unsafe {
-        let [a, b] = take_first::<COPY, 2>(dst, src);
-        let [c, d] = take_last::<COPY, 2>(dst, src, len & !1, (len & !1) - 64);
+        let behind = Last::new(dst, src, len & !1, 64, (len & !1) - 64);
+        let [a, b] = [0, 32].map(|at| take::<COPY>(dst.wrapping_add(at), src.add(at)));
+        let [c, d] = [0, 32].map(|at| behind.take::<COPY>(at));
         let first = _mm256_add_epi64(halves(a), halves(b));
         let last = _mm256_add_epi64(halves(c), halves(d));
         let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
@@ -211,8 +216,9 @@ unsafe fn up_to_128<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
 unsafe fn up_to_256<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the first 128 bytes are there, hence an even number of at least as many.
     unsafe {
-        let [a, b, c, d] = take_first::<COPY, 4>(dst, src);
-        let [e, f, g, h] = take_last::<COPY, 4>(dst, src, len & !1, (len & !1) - 128);
+        let behind = Last::new(dst, src, len & !1, 128, (len & !1) - 128);
+        let [a, b, c, d] = [0, 32, 64, 96].map(|at| take::<COPY>(dst.wrapping_add(at), src.add(at)));
+        let [e, f, g, h] = [0, 32, 64, 96].map(|at| behind.take::<COPY>(at));
         let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
         let mut sums = Sums::new();
         sums.add([a, b, c, d, e, f, g, h]);
@@ -238,8 +244,9 @@ unsafe fn up_to_512<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
     let mut sums = Sums::new();
     // SAFETY: the first 256 bytes are there, hence an even number of at least as many.
     unsafe {
-        sums.add(take_first::<COPY, 8>(dst, src));
-        sums.add(take_last::<COPY, 8>(dst, src, len & !1, (len & !1) - 256));
+        let behind = Last::new(dst, src, len & !1, GROUP_BYTES, (len & !1) - GROUP_BYTES);
+        sums.add(GROUP.map(|at| take::<COPY>(dst.wrapping_add(at), src.add(at))));
+        sums.add(GROUP.map(|at| behind.take::<COPY>(at)));
         let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
         fold_64(u64::from(seed) + odd_byte + add_lanes(sums.lanes()))
     }
@@ -305,8 +312,8 @@ unsafe extern "C" fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: u
     loop {
         let groups = groups_left.min(BLOCK_BYTES / GROUP_BYTES);
         for _ in 0..groups {
-            sums.add(core::array::from_fn(|vector| {
-                let at = at + 32 * vector;
+            sums.add(GROUP.map(|vector| {
+                let at = at + vector;
                 // SAFETY: the group ends at or before len.
                 unsafe { take::<COPY>(dst.wrapping_add(at), src.add(at)) }
             }));
@@ -324,7 +331,8 @@ unsafe extern "C" fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: u
     // SAFETY: what is left is less than a group, and an even number of at least a group's bytes is there. The last byte is.
     let odd_byte = unsafe {
         let odd = left & 1;
-        sums.add(take_last::<COPY, 8>(dst, src, len - odd, left - odd));
+        let behind = Last::new(dst, src, len - odd, GROUP_BYTES, left - odd);
+        sums.add(GROUP.map(|at| behind.take::<COPY>(at)));
         take_byte::<COPY>(dst, src, len, odd)
     };
     // Below 2^36 in each lane, and below 2^44 if the bytes are swapped.
