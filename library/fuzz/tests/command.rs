@@ -76,7 +76,7 @@ fn unusable_arguments_are_named() {
         (&["sums"][..], "`sums` is not a target; known are partial, "),
         (&["all", "--seconds", "soon"], "`soon` is not a number of seconds"),
         (&["all", "--seconds", "-1"], "'-1'"),
-        (&["all", "--runs", "1e99"], "`1e99` is no whole number"),
+        (&["all", "--runs", "1e99"], "`1e99` is not a whole number"),
         (&["all", "--input", "no-such-file"], "no-such-file"),
     ] {
         let output = fuzz(arguments, None);

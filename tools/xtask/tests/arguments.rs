@@ -10,7 +10,7 @@ fn xtask(arguments: &[&str]) -> Output {
 fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
     for (arguments, words) in [
         (&[][..], "no job given"),
-        (&["remove"], "`remove` is no job"),
+        (&["remove"], "`remove` is not a command of xtask"),
         (&["install"], "--prefix DIR"),
         (&["install", "--prefix"], "--prefix needs a folder"),
         (&["install", "--prefix", "here"], "--prefix here: not an absolute path"),

@@ -42,7 +42,7 @@ fn a_wrong_word_is_named_with_the_nearest_right_one() {
         (&["critical", "--bytes", "c3", "--svg", "no/such/folder/f.svg"], &["no/such/folder/f.svg"]),
         (&["explain", "gros"], &["'gros'", "'gross'"]),
         (&["history", "--show", "12345"], &["12345"]),
-        (&["worker"], &["by hand"]),
+        (&["worker"], &["internal"]),
         (&["measure", "--plugin", "nowhere.so"], &["nowhere.so"]),
         (&["measure", "--plugin", "nowhere.so:f:checksums"], &["checksums", "checksum"]),
         (&["run", "--budget", "soon"], &["soon"]),
