@@ -38,15 +38,25 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Prints warnings on standard error, unless they are in the JSON or not wanted.
 pub fn warn(warnings: &[Warning], common: &Common) {
     if !common.quiet && common.format == Format::Table && !warnings.is_empty() {
-        eprint!("{}", carryline_report::warnings::to_text(warnings, style_of(&std::io::stderr())));
+        say(&carryline_report::warnings::to_text(warnings, style_of(&std::io::stderr())));
     }
 }
 
 /// A remark on standard error, unless it is not wanted.
 pub fn note(text: &str, common: &Common) {
     if !common.quiet {
-        eprintln!("carryline: {text}");
+        complain(text);
     }
+}
+
+/// What must be said on standard error.
+pub fn complain(text: &str) {
+    say(&format!("carryline: {text}\n"));
+}
+
+/// What standard error does not take (a full disk, a closed pipe) is lost: it decides nothing.
+fn say(text: &str) {
+    let _lost = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Lets a closed pipe (`carryline list | head -1`) end the process quietly, as it ends other commands. Rust's runtime

@@ -1,4 +1,8 @@
 //! The full proof of many subjects, a worker process each, as many at a time as there are CPUs.
+//!
+//! A worker that dies says nothing yet: its subject is proved once more from the same seed, in another process. What dies
+//! again is blamed; what dies once is not, and neither is a routine whose worker was lost to the memory or to somebody's
+//! signal.
 
 use super::progress::Progress;
 use super::thresholds;
@@ -26,7 +30,7 @@ pub enum Verdict {
     TimedOut(Box<Counterexample>),
     /// The CPU or the C library lacks what it needs.
     Unsupported(String),
-    /// No verdict: no memory for the proof, or a process that ended without one.
+    /// No verdict, and why: no memory for the proof, or a process that ended without one.
     NotProved(String),
 }
 
@@ -97,29 +101,87 @@ fn one(
         return Ok(Some(verdict));
     }
     let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed };
-    let mut verdict = None;
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
-    let end = supervisor.run_with(started, job, 0, &interrupt::requested, &mut |answer| {
-        verdict = Some(match answer {
-            ProveAnswer::Proved(summary) => Verdict::Proved(summary),
-            ProveAnswer::Disproved(counterexample) => failed(counterexample),
-            ProveAnswer::Unproved { reason } => Verdict::NotProved(reason),
-        });
-    })?;
-    let family = family.unwrap_or(Family::Zero);
-    Ok(match (&end, verdict) {
-        (End::Stopped, _) => None,
-        (End::Done, Some(verdict)) => Some(verdict),
+    let attempt = || -> Result<(End, Option<Verdict>), SuperviseError> {
+        let mut verdict = None;
+        let end = supervisor.run_with(started, job.clone(), 0, &interrupt::requested, &mut |answer| {
+            verdict = Some(match answer {
+                ProveAnswer::Proved(summary) => Verdict::Proved(summary),
+                ProveAnswer::Disproved(counterexample) => failed(counterexample),
+                ProveAnswer::Unproved { reason } => Verdict::NotProved(reason),
+            });
+        })?;
+        Ok((end, verdict))
+    };
+    let (end, verdict) = attempt()?;
+    let first = match judged(&end, verdict) {
+        Judged::Interrupted => return Ok(None),
+        Judged::Verdict(verdict) => return Ok(Some(verdict)),
+        Judged::Died => end,
+    };
+    let (end, verdict) = attempt()?;
+    Ok(match judged(&end, verdict) {
+        Judged::Interrupted => None,
+        Judged::Verdict(verdict) => Some(after_a_death(&first, verdict)),
+        Judged::Died => Some(blame(&first, &end, family.unwrap_or(Family::Zero), seed)),
+    })
+}
+
+/// What the end of a proof's worker comes to.
+enum Judged {
+    Verdict(Verdict),
+    /// It ended without a verdict.
+    Died,
+    Interrupted,
+}
+
+fn judged(end: &End, verdict: Option<Verdict>) -> Judged {
+    match (end, verdict) {
+        (End::Stopped, _) => Judged::Interrupted,
+        (End::Done, Some(verdict)) => Judged::Verdict(verdict),
         // A finding stands, whatever became of the process afterwards.
         (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
-            Some(verdict)
+            Judged::Verdict(verdict)
         }
         (End::Exited { panic: Some(text), .. }, _) => {
-            Some(Verdict::NotProved(format!("the worker process gave up: {text}")))
+            Judged::Verdict(Verdict::NotProved(format!("the worker process gave up: {text}")))
         }
-        (End::Done, None) => Some(Verdict::NotProved("the worker process gave no verdict".to_owned())),
-        _ => loss(&end, family, seed),
-    })
+        (End::Done, None) => {
+            Judged::Verdict(Verdict::NotProved("the worker process gave no verdict".to_owned()))
+        }
+        _ => Judged::Died,
+    }
+}
+
+/// The second verdict, where the first worker died.
+fn after_a_death(first: &End, second: Verdict) -> Verdict {
+    let note = format!("a first worker process ended {}", first.how());
+    match (second, first) {
+        (Verdict::Proved(mut summary), End::Lost { .. } | End::TimedOut { .. }) => {
+            summary.notes.push(note);
+            Verdict::Proved(summary)
+        }
+        // It crashed, and nobody knows why.
+        (Verdict::Proved(_), _) => {
+            Verdict::NotProved(format!("{note}; a second one with the same seed found nothing wrong"))
+        }
+        (second, _) => second,
+    }
+}
+
+/// The verdict on the subject at which two workers died one after the other.
+pub fn blame(first: &End, second: &End, family: Family, seed: u64) -> Verdict {
+    let twice = || {
+        let (first, second) = (first.how(), second.how());
+        match first == second {
+            true => format!("two worker processes ended {second}"),
+            false => format!("a first worker process ended {first}, a second one {second}"),
+        }
+    };
+    match first {
+        End::Lost { .. } => Verdict::NotProved(twice()),
+        _ => loss(second, family, seed).unwrap_or_else(|| Verdict::NotProved(twice())),
+    }
 }
 
 /// The verdict on a variant that this machine cannot run; `None` for all others.
@@ -147,11 +209,11 @@ pub fn failed(counterexample: Box<Counterexample>) -> Verdict {
     }
 }
 
-/// The verdict on the subject at which a worker was lost.
-pub fn loss(end: &End, family: Family, seed: u64) -> Option<Verdict> {
+/// What a worker's end says about the subject that it was at, if it happens again.
+fn loss(end: &End, family: Family, seed: u64) -> Option<Verdict> {
     let at = |now: &Now, ending: Ending| Box::new(verify::describe(now, family, seed, ending));
     Some(match end {
-        End::Done | End::Stopped => return None,
+        End::Done | End::Stopped | End::Lost { .. } => return None,
         End::Crashed { signal, now } => Verdict::Crashed(at(now, Ending::Signal(*signal))),
         End::Exited { code, now, .. } => Verdict::Crashed(at(now, Ending::Exit(*code))),
         End::TimedOut { now } => Verdict::TimedOut(at(now, Ending::TimedOut)),

@@ -85,6 +85,12 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
         match (end, reason) {
             (_, Some(reason)) => return Err(usage(reason)),
             (End::Done, None) => {}
+            (lost @ End::Lost { .. }, None) => {
+                return Err(Failure::Other(anyhow::anyhow!(
+                    "plug-in '{word}': the process that loaded it ended {}; nothing is known about it",
+                    lost.how()
+                )));
+            }
             (End::Crashed { signal, .. }, None) => {
                 return Err(usage(format!("plug-in '{word}': loading it crashes with signal {signal}")));
             }

@@ -26,6 +26,9 @@ pub struct Finished {
     pub proofs: Vec<Proof>,
     /// Subjects found wrong that were not known to be, or that the user had asked for.
     pub wrong: Vec<Proof>,
+    /// What else was asked for and could not be done, in a sentence each: subjects that could not be verified, workers
+    /// that were lost, results that could not be kept.
+    pub undone: Vec<String>,
     /// True if the user stopped it.
     pub interrupted: bool,
 }
@@ -107,7 +110,9 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> 
     let result =
         assemble(plan, setting.here, setting.warnings.clone(), &outcome, keeper.id(), begin.elapsed())?;
     keeper.end(&result, outcome.interrupted);
-    Ok(finish(result, proofs, outcome, setting.selection))
+    let mut finished = finish(result, proofs, outcome, setting.selection);
+    finished.undone.extend(keeper.trouble());
+    Ok(finished)
 }
 
 /// Puts together what became of a run.
@@ -123,14 +128,23 @@ pub fn finish(
             None => proofs.push(fallen),
         }
     }
-    let wrong = proofs.iter().filter(|proof| is_alarming(proof, selection)).cloned().collect();
-    Finished { result, proofs, wrong, interrupted: outcome.interrupted }
+    let mut wrong = Vec::new();
+    let mut undone: Vec<String> =
+        outcome.lost.iter().map(|how| format!("a worker process that measured ended {how}, twice")).collect();
+    undone.dedup();
+    for proof in proofs.iter().filter(|proof| is_wanted(proof, selection)) {
+        match &proof.verdict {
+            Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_) => wrong.push(proof.clone()),
+            Verdict::NotProved(why) => undone.push(format!("{} is not verified: {why}", proof.subject)),
+            Verdict::Proved(_) | Verdict::Unsupported(_) => {}
+        }
+    }
+    Finished { result, proofs, wrong, undone, interrupted: outcome.interrupted }
 }
 
-/// True if a proof failed that should not have: the subject is not declared known-bad, or the user asked for it.
-pub fn is_alarming(proof: &Proof, selection: &Selection) -> bool {
-    let failed = matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_));
-    failed && (!is_known_bad(proof) || selection.asked_for(&proof.subject))
+/// True if a subject should be right: it is not declared known-bad, or the user asked for it.
+fn is_wanted(proof: &Proof, selection: &Selection) -> bool {
+    !is_known_bad(proof) || selection.asked_for(&proof.subject)
 }
 
 /// True if the subject is declared known-bad in the collection.
@@ -182,6 +196,7 @@ pub fn assemble(
 pub struct Keeper {
     store: Option<Store>,
     id: Option<RunId>,
+    trouble: Option<String>,
 }
 
 impl Keeper {
@@ -203,7 +218,7 @@ impl Keeper {
         environment: &serde_json::Value,
         plan: serde_json::Value,
     ) -> Keeper {
-        let mut keeper = Keeper { store, id: None };
+        let mut keeper = Keeper { store, id: None, trouble: None };
         let header = RunHeader { command, seed, environment: environment.clone(), plan };
         let begun = keeper.store.as_mut().map(|store| store.begin_run(&header));
         match begun {
@@ -237,9 +252,14 @@ impl Keeper {
         }
     }
 
+    /// Why not everything was kept, if so.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.clone()
+    }
+
     /// The results are still printed; they are only not kept.
     fn give_up(&mut self, error: &StoreError) {
-        eprintln!("carryline: results are not kept from here on: {error}");
+        self.trouble = Some(format!("not everything was kept: {error}"));
         self.store = None;
     }
 }

@@ -7,7 +7,7 @@ use crate::protocol::{
     ProbeAnswer, ProbeJob, ProcessSetup, ProveAnswer, ProveJob, STATUS_VARIABLE, SituationJob,
     TOKEN_VARIABLE, Task, TraceAnswer, TraceJob,
 };
-use crate::{planted, supervise};
+use crate::{allocator, planted, supervise};
 use carryline_conditions::Condition;
 use carryline_machine::counters::CycleCounter;
 use carryline_machine::disturbance::Disturbance;
@@ -93,6 +93,8 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     };
     let status = StatusPage::open(inherited(STATUS_VARIABLE)?)
         .map_err(|error| WorkerError::NotAWorker(format!("{STATUS_VARIABLE}: {error}")))?;
+    let status: &StatusPage = Box::leak(Box::new(status));
+    allocator::tell(status);
     // What a routine under test forks and leaves behind needs no burial.
     // SAFETY: no handler; this process starts no others.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
@@ -104,19 +106,19 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     let job: Job = serde_json::from_str(&text).map_err(|error| WorkerError::Job(error.to_string()))?;
 
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
-        Job::Load(job) => load(job, &channel.answers(job), &status),
-        Job::Prove(job) => prove(job, &channel.answers(job), &status),
-        Job::Probe(job) => probe(job, probes, &channel.answers(job), &status),
-        Job::Trace(job) => trace(job, &channel.answers(job), &status),
+        Job::Load(job) => load(job, &channel.answers(job), status),
+        Job::Prove(job) => prove(job, &channel.answers(job), status),
+        Job::Probe(job) => probe(job, probes, &channel.answers(job), status),
+        Job::Trace(job) => trace(job, &channel.answers(job), status),
         Job::Loops(job) => {
             let answers = channel.answers(job);
-            object_loops::run(job, &status, &mut |comparison, compared| {
+            object_loops::run(job, status, &mut |comparison, compared| {
                 answers.send(LoopsAnswer { comparison, compared });
             });
         }
         Job::Measure(job) => {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
-            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel.answers(job), &status));
+            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel.answers(job), status));
         }
     }));
     match done {

@@ -3,7 +3,7 @@
 use super::context::Context;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
-use carryline_engine::measure::{self, Outcome};
+use carryline_engine::measure::Outcome;
 use carryline_engine::probe::Series;
 use carryline_engine::protocol::{Disturbed, ProbeAnswer, ProbeJob, ProcessSetup};
 use carryline_engine::supervise::End;
@@ -108,8 +108,7 @@ impl Context<'_> {
             })?;
             let ended = match end {
                 End::Done | End::Stopped => None,
-                End::Exited { panic: Some(text), .. } => Some(format!("the worker gave up: {text}")),
-                lost => Some(format!("the worker process ended {}", measure::how(&lost))),
+                lost => Some(format!("the worker process ended {}", lost.how())),
             };
             if !rounds.is_empty() {
                 found.samples.push(rounds);

@@ -94,12 +94,16 @@ pub fn conclude(
         output::note(&format!("kept as run {id}; 'carryline history --show {id}' prints it again"), common);
     }
     for proof in &finished.wrong {
-        eprintln!("carryline: {}", super::verify::sentence(proof));
+        output::complain(&super::verify::sentence(proof));
     }
-    Ok(match (finished.interrupted, finished.wrong.is_empty()) {
-        (true, _) => status::INTERRUPTED,
-        (false, false) => status::WRONG,
-        (false, true) => 0,
+    for sentence in &finished.undone {
+        output::complain(sentence);
+    }
+    Ok(match (finished.interrupted, finished.wrong.is_empty(), finished.undone.is_empty()) {
+        (true, ..) => status::INTERRUPTED,
+        (false, false, _) => status::WRONG,
+        (false, true, false) => status::FAILED,
+        (false, true, true) => 0,
     })
 }
 

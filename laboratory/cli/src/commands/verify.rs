@@ -43,11 +43,18 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
         Format::Table => output::print(&list.to_text(output::style()))?,
         Format::Json => output::print(&to_json(&list)?)?,
     }
-    Ok(match (interrupt::requested(), list.results.iter().all(|line| line.good)) {
-        (true, _) => status::INTERRUPTED,
-        (false, false) => status::WRONG,
-        (false, true) => 0,
+    let wrong = proofs.iter().any(|proof| is_shown_wrong(&proof.verdict) && !is_known_bad(proof));
+    Ok(match (interrupt::requested(), wrong, list.results.iter().all(|line| line.good)) {
+        (true, ..) => status::INTERRUPTED,
+        (false, true, _) => status::WRONG,
+        (false, false, false) => status::FAILED,
+        (false, false, true) => 0,
     })
+}
+
+/// True if a fault was found, and found again.
+fn is_shown_wrong(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_))
 }
 
 /// A proof as a line of the list.
@@ -67,7 +74,7 @@ fn line(proof: &Proof) -> ProofLine {
         Verdict::Crashed(found) => ("crashed", false, None, Some(found)),
         Verdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
         Verdict::Unsupported(reason) => ("unsupported", true, Some(reason.clone()), None),
-        Verdict::NotProved(reason) => ("not proved", false, Some(reason.clone()), None),
+        Verdict::NotProved(reason) => ("not verified", false, Some(reason.clone()), None),
     };
     ProofLine {
         variant: proof.subject.name.clone(),

@@ -146,7 +146,7 @@ impl Feed<'_> {
             let stopped = stop();
             proofs.extend(outcome.fallen.iter().cloned());
             tell(news(&outcome, !stopped));
-            for how in &outcome.lost {
+            for how in outcome.lost.iter().chain(&outcome.restarted) {
                 tell(Event::Remark(format!("a worker process ended {how}; the next goes on")));
             }
             if kept {
@@ -215,6 +215,7 @@ fn why(status: Status, reason: &str) -> String {
         Status::Crashed => "crashed: ",
         Status::TimedOut => "hung: ",
         Status::Wrong => "wrong: ",
+        Status::NotVerified => "not verified: ",
         Status::Ok | Status::Unsupported => "",
     };
     // Of a counterexample the bytes are long, and the end says what happened.

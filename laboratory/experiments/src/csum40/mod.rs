@@ -230,7 +230,7 @@ fn caught(proof: &Proof) -> (&'static str, String) {
         Verdict::Wrong(found) => ("wrong, as known", found.sentence.clone()),
         Verdict::Crashed(found) | Verdict::TimedOut(found) => ("died", found.sentence.clone()),
         Verdict::Proved(_) => ("NOT caught", "declared wrong, and yet nothing wrong was found".to_owned()),
-        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => ("not proved", reason.clone()),
+        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => ("not verified", reason.clone()),
     }
 }
 
