@@ -1,10 +1,11 @@
 //! Where text goes and how it looks there.
 
 use crate::cli::{Common, Format};
-use carryline_engine::failure::Failure;
+use carryline_engine::failure::{Failure, usage};
 use carryline_report::table::Style;
 use carryline_results::Warning;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 /// How to print on standard output: colour and the terminal's width on a terminal, plain otherwise.
 pub fn style() -> Style {
@@ -32,6 +33,17 @@ pub fn print(text: &str) -> Result<(), Failure> {
         out.write_all(b"\n")?;
     }
     out.flush()?;
+    Ok(())
+}
+
+/// Refuses a file that could not be written, before time is spent on what is to stand in it. Nothing is changed.
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
+    let refused = |error: std::io::Error| usage(format!("cannot write {}: {error}", path.display()));
+    let was_there = path.exists();
+    std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(refused)?;
+    if !was_there {
+        std::fs::remove_file(path).map_err(refused)?;
+    }
     Ok(())
 }
 

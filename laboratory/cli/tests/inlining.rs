@@ -188,7 +188,7 @@ fn compilers_that_fail_are_rows_that_say_why() {
 }
 
 #[test]
-fn without_a_compiler_there_is_a_message_and_no_failure() {
+fn without_a_compiler_there_is_a_message_and_status_1() {
     let place = Place::new();
     let output = place.command(&["inlining"]).env("PATH", place.path()).output().expect("the command starts");
     let (out, err) = texts(&output);

@@ -5,6 +5,7 @@ pub mod allocator;
 pub mod doubts;
 mod end;
 pub mod failure;
+pub mod forecast;
 pub mod impossible;
 pub mod interrupt;
 mod lines;

@@ -4,6 +4,7 @@ use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
 use super::thresholds::{Needs, Schedule, id_in};
+use crate::forecast;
 use crate::interrupt;
 use crate::protocol::{Disturbed, MeasureAnswer, MeasureJob, ProcessSetup, SituationJob};
 use crate::supervise::{End, SuperviseError, Supervisor};
@@ -119,7 +120,7 @@ pub fn run(
     let least = ground.first_replicate + schedule.processes(plan.replicates);
     let most = ground.first_replicate + schedule.processes(plan.most_replicates.max(plan.replicates));
     // What a replicate spends before it measures: a guess at first, then what the last one of its kind took.
-    let guess = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
+    let guess = forecast::overhead(run.subjects.len());
     let mut overheads: HashMap<Thresholds, Duration> = HashMap::new();
     let _kept_off = ground.cpu.map(process::keep_off);
     let mut longest = Duration::ZERO;
@@ -383,7 +384,7 @@ impl Run<'_> {
             }
         }
         let total_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
-        let plugins = self.plan.plugin_words();
+        let plugins = self.plan.plugins.clone();
         let Ground { caches, cpu, .. } = *self.ground;
         let limits = if replicate < LIMIT_REPLICATES { self.levels(&caches) } else { Vec::new() };
         (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)

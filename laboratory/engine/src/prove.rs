@@ -46,7 +46,7 @@ pub struct Proof {
 /// Proves every subject; interrupted, it returns those that were done.
 pub fn all(
     supervisor: &Supervisor,
-    plugins: &[String],
+    plugins: &[(String, SubjectId)],
     subjects: &[SubjectId],
     seed: u64,
     progress: &Progress,
@@ -92,7 +92,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// One subject's verdict; `None` if interrupted.
 fn one(
     supervisor: &Supervisor,
-    plugins: &[String],
+    plugins: &[(String, SubjectId)],
     subject: &SubjectId,
     seed: u64,
 ) -> Result<Option<Verdict>, SuperviseError> {

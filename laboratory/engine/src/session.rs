@@ -76,6 +76,17 @@ pub fn open_store(db: Option<&Path>) -> Result<Store, StoreError> {
     }
 }
 
+/// Opens the store where results are, to read it; `None` if it is the user's own and nothing was ever kept there.
+pub fn open_kept(db: Option<&Path>) -> Result<Option<Store>, StoreError> {
+    match db {
+        Some(path) => Store::open_existing(path).map(Some),
+        None => match Store::open_existing(Store::default_place()?) {
+            Err(StoreError::Missing { .. }) => Ok(None),
+            other => other.map(Some),
+        },
+    }
+}
+
 /// Proves and measures a plan.
 pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> {
     let begin = Instant::now();
@@ -89,8 +100,7 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> 
     let progress = Progress::new(plan.budget, setting.quiet);
     let environment = serde_json::to_value(&setting.here.environment)?;
 
-    let proofs =
-        prove::all(setting.supervisor, &plan.plugin_words(), &plan.subjects(), plan.seed, &progress)?;
+    let proofs = prove::all(setting.supervisor, &plan.plugins, &plan.subjects(), plan.seed, &progress)?;
     let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(plan)?);
     let outcome = measure::run(
         plan,
@@ -192,6 +202,11 @@ pub fn assemble(
     })
 }
 
+/// The words that this process was started with, as text: what is not UTF-8 in them is replaced.
+pub fn command_line() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
+}
+
 /// Keeps what comes in, for as long as the store takes it.
 pub struct Keeper {
     store: Option<Store>,
@@ -207,7 +222,7 @@ impl Keeper {
         environment: &serde_json::Value,
         plan: serde_json::Value,
     ) -> Keeper {
-        Keeper::begin_as(std::env::args().skip(1).collect(), store, seed, environment, plan)
+        Keeper::begin_as(command_line().skip(1).collect(), store, seed, environment, plan)
     }
 
     /// The same for a run that another command line would make again.
@@ -252,14 +267,14 @@ impl Keeper {
         }
     }
 
-    /// Why not everything was kept, if so.
+    /// Why not everything is kept, if so.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.clone()
     }
 
     /// The results are still printed; they are only not kept.
     fn give_up(&mut self, error: &StoreError) {
-        self.trouble = Some(format!("not everything was kept: {error}"));
+        self.trouble = Some(format!("not everything is kept: {error}"));
         self.store = None;
     }
 }

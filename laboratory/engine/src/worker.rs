@@ -157,27 +157,28 @@ fn deeper<T>(frames: usize, action: &mut dyn FnMut() -> T) -> T {
 }
 
 fn load(job: &LoadJob, answers: &Answers<'_, LoadJob>, status: &StatusPage) {
-    answers.send(match plugin_of(&job.plugin, status).1 {
+    answers.send(match plugin_named(&job.plugin, "", status) {
         Ok(_) => LoadAnswer::Loaded,
         Err(reason) => LoadAnswer::Failed { reason },
     });
 }
 
-/// A plug-in by its word on the command line: whose it is, as far as the word says, and the subject or why there is none.
-fn plugin_of(text: &str, status: &StatusPage) -> (Option<SubjectId>, Result<Subject, String>) {
+/// A plug-in by its word on the command line, under a name, or why there is none.
+fn plugin_named(word: &str, name: &str, status: &StatusPage) -> Result<Subject, String> {
     status.set(Now { phase: Phase::Load as u64, ..Now::default() });
-    match plugin::PluginSpec::parse(text) {
-        Ok(spec) => {
-            let id = SubjectId { family: spec.family.clone(), name: spec.name() };
-            (Some(id), plugin::load(&spec).map_err(|error| error.to_string()))
-        }
-        Err(error) => (None, Err(error.to_string())),
-    }
+    plugin::PluginSpec::parse(word)
+        .and_then(|spec| plugin::load(&spec, name))
+        .map_err(|error| error.to_string())
 }
 
 /// Finds subjects by name, in the collection and among the plug-ins, or says why one is not there.
-fn find(ids: &[SubjectId], plugins: &[String], status: &StatusPage) -> Vec<Result<Subject, String>> {
-    let mut loaded: Vec<_> = plugins.iter().map(|text| plugin_of(text, status)).collect();
+fn find(
+    ids: &[SubjectId],
+    plugins: &[(String, SubjectId)],
+    status: &StatusPage,
+) -> Vec<Result<Subject, String>> {
+    let mut loaded: Vec<_> =
+        plugins.iter().map(|(word, id)| (id, plugin_named(word, &id.name, status))).collect();
     let own = supervise::own_thresholds();
     ids.iter()
         .map(|id| {
@@ -188,7 +189,7 @@ fn find(ids: &[SubjectId], plugins: &[String], status: &StatusPage) -> Vec<Resul
                 }
                 return Ok(Subject::of_variant(variant));
             }
-            match loaded.iter().position(|(known, _)| known.as_ref() == Some(id)) {
+            match loaded.iter().position(|(known, _)| *known == id) {
                 Some(place) => loaded.swap_remove(place).1,
                 None => planted::subject(id).ok_or_else(|| format!("there is no variant {id}")),
             }
@@ -197,7 +198,7 @@ fn find(ids: &[SubjectId], plugins: &[String], status: &StatusPage) -> Vec<Resul
 }
 
 /// The same for one subject.
-fn find_one(id: &SubjectId, plugins: &[String], status: &StatusPage) -> Result<Subject, String> {
+fn find_one(id: &SubjectId, plugins: &[(String, SubjectId)], status: &StatusPage) -> Result<Subject, String> {
     find(std::slice::from_ref(id), plugins, status).swap_remove(0)
 }
 
@@ -264,7 +265,7 @@ fn measure(job: &MeasureJob, answers: &Answers<'_, MeasureJob>, status: &StatusP
     if !job.limits.is_empty() {
         status.set(Now { phase: Phase::Limits as u64, subject: u64::MAX, ..Now::default() });
         let levels = &job.limits;
-        let measured = match buffers.for_limits(limits::largest_buffer(&job.caches, levels)) {
+        let measured = match buffers.for_limits(limits::largest_buffer(&job.caches, levels), status) {
             Ok(arena) => limits::measure(&job.caches, levels, arena, ticks_per_ns, status),
             Err(_) => Vec::new(),
         };
@@ -380,7 +381,8 @@ impl Replicate<'_> {
             .iter()
             .filter_map(|member| self.proved[*member].as_ref().map(|proved| (proved, *member as u64)))
             .collect();
-        let mut bench = Bench::new(family, condition, &verified, buffers, &self.job.caches, seed)?;
+        let mut bench =
+            Bench::new(family, condition, &verified, buffers, &self.job.caches, seed, self.status)?;
         let steady = bench.calibrate(slice, self.ticks_per_ns, self.status);
         self.answers.send(MeasureAnswer::Begin { situation: situation.index, members, steady });
 

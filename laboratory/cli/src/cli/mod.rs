@@ -6,6 +6,7 @@ mod real;
 mod reproduce;
 mod watch;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use critical::{Critical, Drawing, Moves};
 pub use inlining::Inlining;
@@ -148,7 +149,7 @@ pub struct Subjects {
     pub variants: Vec<String>,
     /// A routine of your own in a shared object; may be given several times. FAMILY 'fill': a zero routine that is called
     /// like memset.
-    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
+    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
 }
 
@@ -162,7 +163,7 @@ pub struct Run {
     #[command(flatten)]
     pub subjects: Subjects,
     /// More sizes to measure beside the matrix's own: see 'carryline measure --help'.
-    #[arg(long, value_name = "SIZES")]
+    #[arg(long, value_name = "SIZES", value_parser = text())]
     pub sizes: Option<String>,
     #[command(flatten)]
     pub effort: Effort,
@@ -203,7 +204,7 @@ pub struct Verify {
     pub family: Vec<String>,
     /// A routine of your own in a shared object; may be given several times. FAMILY 'fill': a zero routine that is called
     /// like memset.
-    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
+    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
     /// Seconds without any progress after which a routine counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
@@ -225,7 +226,7 @@ pub struct Measure {
     #[command(flatten)]
     pub subjects: Subjects,
     /// Sizes of the calls.
-    #[arg(long, value_name = "SIZES", default_value = "1500")]
+    #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = text())]
     pub sizes: String,
     /// Where buffers begin: N (0 to 4095), D:S (destination and source apart), random (of the whole page), alias (the two
     /// 1 to 63 bytes apart modulo 4096), random-line (0 to 63 alone), end.
@@ -324,6 +325,13 @@ pub struct Completions {
     /// The shell.
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+/// Words that are kept with a run, and printed, as text: also those that name files.
+fn text() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().try_map(|word| {
+        word.into_string().map_err(|_| "it is not UTF-8; give the file another name, or a link with one")
+    })
 }
 
 /// Reads `20s`, `2m`, `500ms`; a bare number is seconds.

@@ -3,6 +3,7 @@
 use crate::cli::{Common, Format, Verify};
 use crate::output;
 use carryline_engine::failure::{Failure, status};
+use carryline_engine::forecast::PROOF;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof, Verdict};
 use carryline_engine::session::{self, is_known_bad};
@@ -10,10 +11,6 @@ use carryline_engine::{interrupt, select};
 use carryline_report::listing::{self, ProofLine, ProofList, to_json};
 use carryline_verification::subject::SubjectId;
 use carryline_verification::{Counterexample, ProofSummary};
-use std::time::Duration;
-
-/// What the proof of one subject takes, roughly, with all CPUs at work.
-const EACH: Duration = Duration::from_millis(500);
 
 /// Proves what was asked for.
 pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
@@ -33,10 +30,9 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
         })
         .collect();
     subjects.extend(plugins.iter().map(|(_, id)| id.clone()));
-    let words: Vec<String> = plugins.into_iter().map(|(word, _)| word).collect();
 
-    let progress = Progress::new(EACH * subjects.len() as u32, common.quiet);
-    let proofs = prove::all(&supervisor, &words, &subjects, session::seed(common.seed), &progress)?;
+    let progress = Progress::new(PROOF * subjects.len() as u32, common.quiet);
+    let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
     let list = ProofList { results: proofs.iter().map(line).collect() };
     match common.format {

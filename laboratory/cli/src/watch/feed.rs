@@ -186,10 +186,14 @@ impl Feed<'_> {
         let plan = Plan { budget: took, ..self.plan };
         let id = keeper.as_ref().and_then(Keeper::id);
         let result = session::assemble(&plan, self.here, self.warnings, &outcome, id, took)?;
+        let mut trouble = None;
         if let Some(mut keeper) = keeper {
             keeper.end(&result, outcome.interrupted);
+            trouble = keeper.trouble();
         }
-        Ok(session::finish(result, Vec::new(), outcome, &self.prepared.selection))
+        let mut finished = session::finish(result, Vec::new(), outcome, &self.prepared.selection);
+        finished.undone.extend(trouble);
+        Ok(finished)
     }
 }
 
