@@ -57,13 +57,13 @@ impl End {
         match (exit.signal(), exit.code()) {
             (None, Some(0)) if done => End::Done,
             (Some(libc::SIGABRT), _) if status.is_out_of_memory() => {
-                End::Lost { why: "its memory ran out".to_owned() }
+                End::Lost { why: "memory ran out".to_owned() }
             }
             (Some(libc::SIGKILL), _) if memory_killings() > killings_before => {
-                End::Lost { why: "the kernel ended it with SIGKILL, for memory had run out".to_owned() }
+                End::Lost { why: "memory ran out and the kernel sent SIGKILL".to_owned() }
             }
             (Some(signal), _) => match outside(signal) {
-                Some(name) => End::Lost { why: format!("{name} ended it, which another process sends") },
+                Some(name) => End::Lost { why: format!("{name} came from outside") },
                 None => End::Crashed { signal, now },
             },
             (None, code) => End::Exited { code: code.unwrap_or(-1), now, panic },
@@ -85,8 +85,8 @@ impl End {
             End::Crashed { signal, .. } => format!("by signal {signal}"),
             End::Exited { panic: Some(text), .. } => format!("by giving up: {text}"),
             End::Exited { code, .. } => format!("by itself, with status {code}"),
-            End::TimedOut { .. } => "killed, because nothing moved".to_owned(),
-            End::Lost { why } => format!("early: {why}"),
+            End::TimedOut { .. } => "by being killed, for nothing had moved for too long".to_owned(),
+            End::Lost { why } => format!("early, because {why}"),
         }
     }
 }
@@ -156,7 +156,7 @@ mod tests {
         if memory_killings().is_some() {
             assert!(killed.how().contains("memory"), "{killed:?}");
         }
-        assert!(by(libc::SIGKILL, &status).how().contains("another process"));
+        assert!(by(libc::SIGKILL, &status).how().contains("outside"));
     }
 
     #[test]

@@ -54,11 +54,11 @@ impl Here {
         let Some(largest) = self.largest(situations).filter(|_| needed > self.room()) else { return Ok(()) };
         let largest = &situations[largest];
         Err(usage(format!(
-            "size '{}' needs {} MiB of memory for {}, but only {} MiB are available; choose a smaller size",
+            "size '{}' for {} needs {} MiB of memory in all, but only {} MiB are available; choose a smaller size",
             largest.condition.sizes.label,
-            needed >> 20,
             largest.family,
-            self.environment.memory.available_bytes >> 20
+            needed >> 20,
+            self.room() >> 20
         )))
     }
 
@@ -74,7 +74,7 @@ impl Here {
                 "{}: it needs {} MiB of memory, and {} MiB are available",
                 large.name,
                 self.memory_needed(std::slice::from_ref(&large)) >> 20,
-                self.environment.memory.available_bytes >> 20
+                self.room() >> 20
             ));
         }
         (situations, left_out)
@@ -118,7 +118,7 @@ mod tests {
         let (fit, left_out) = here.that_fit(situations());
         assert_eq!(fit, [zeroing(4096), zeroing(300 << 20)]);
         assert_eq!(left_out.len(), 1);
-        assert!(left_out[0].contains("512 MiB") && left_out[0].contains("716 MiB"), "{left_out:?}");
+        assert!(left_out[0].contains("480 MiB") && left_out[0].contains("716 MiB"), "{left_out:?}");
         assert!(here.check_memory(&fit).is_ok());
         let refused = here.check_memory(&situations()).expect_err("too large");
         assert!(refused.status() == 2 && refused.to_string().contains("716 MiB"), "{refused}");

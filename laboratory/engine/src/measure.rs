@@ -201,7 +201,7 @@ impl Run<'_> {
                     }
                     MeasureAnswer::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
                     MeasureAnswer::Disproved { subject, counterexample } => {
-                        let verdict = prove::failed(counterexample);
+                        let verdict = prove::failed_in_replicate(counterexample);
                         lost.push((job_subjects[subject].clone(), verdict));
                     }
                     MeasureAnswer::Unproved { subject, reason } => {

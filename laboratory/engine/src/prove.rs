@@ -114,17 +114,38 @@ fn one(
         Ok((end, verdict))
     };
     let (end, verdict) = attempt()?;
-    let first = match judged(&end, verdict) {
+    let (first, found) = match judged(&end, verdict) {
         Judged::Interrupted => return Ok(None),
-        Judged::Verdict(verdict) => return Ok(Some(verdict)),
-        Judged::Died => end,
+        Judged::Verdict(verdict) if is_reproduced(&verdict) => return Ok(Some(verdict)),
+        Judged::Verdict(verdict) => (end, Some(verdict)),
+        Judged::Died => (end, None),
     };
     let (end, verdict) = attempt()?;
-    Ok(match judged(&end, verdict) {
-        Judged::Interrupted => None,
-        Judged::Verdict(verdict) => Some(after_a_death(&first, verdict)),
-        Judged::Died => Some(blame(&first, &end, family.unwrap_or(Family::Zero), seed)),
+    Ok(match (judged(&end, verdict), found) {
+        (Judged::Interrupted, _) => None,
+        (Judged::Verdict(Verdict::Proved(_)), Some(found)) => Some(found_once(&found)),
+        (Judged::Verdict(verdict), Some(_)) => Some(verdict),
+        (Judged::Died, Some(found)) => Some(found),
+        (Judged::Verdict(verdict), None) => Some(after_a_death(&first, verdict)),
+        (Judged::Died, None) => Some(blame(&first, &end, family.unwrap_or(Family::Zero), seed)),
     })
+}
+
+/// False for a fault that was not seen again when its call was made again: then it must be seen in another process.
+fn is_reproduced(verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Wrong(found) | Verdict::Crashed(found) | Verdict::TimedOut(found) => found.every_time,
+        Verdict::Proved(_) | Verdict::Unsupported(_) | Verdict::NotProved(_) => true,
+    }
+}
+
+/// The verdict where one process has found a fault that another one has not.
+fn found_once(found: &Verdict) -> Verdict {
+    let what = match found {
+        Verdict::Wrong(found) | Verdict::Crashed(found) | Verdict::TimedOut(found) => found.to_string(),
+        Verdict::Proved(_) | Verdict::Unsupported(_) | Verdict::NotProved(_) => String::new(),
+    };
+    Verdict::NotProved(format!("a fault was seen in one process, and not in another: {what}"))
 }
 
 /// What the end of a proof's worker comes to.
@@ -207,6 +228,12 @@ pub fn failed(counterexample: Box<Counterexample>) -> Verdict {
         Kind::TimedOut => Verdict::TimedOut(counterexample),
         _ => Verdict::Wrong(counterexample),
     }
+}
+
+/// The same of a process whose subject another one has found right.
+pub fn failed_in_replicate(counterexample: Box<Counterexample>) -> Verdict {
+    let verdict = failed(counterexample);
+    if is_reproduced(&verdict) { verdict } else { found_once(&verdict) }
 }
 
 /// What a worker's end says about the subject that it was at, if it happens again.

@@ -166,7 +166,9 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
     for (variable, value, words) in [
         ("CARRYLINE_PRELOAD", "zero,copies", &["copies", "zero copy"][..]),
         ("CARRYLINE_FORCE_ZERO", "movntpz", &["movntpz", "movntps", "carryline"]),
-        ("CARRYLINE_FORCE_ZERO", "write_bytes", &["write_bytes", "libc"]),
+        ("CARRYLINE_FORCE_ZERO", "write_bytes", &["write_bytes", "calls the functions", "libc"]),
+        ("CARRYLINE_FORCE_ZERO", "libc_memset_no_rep", &["GLIBC_TUNABLES", "libc"]),
+        ("CARRYLINE_FORCE_COPY", "stringzilla", &["stringzilla", "another library's", "libc"]),
         ("CARRYLINE_FORCE_COPY", "movntps", &["movntps", "rep_movsb"]),
         ("CARRYLINE_MASK", "avx9", &["avx9", "avx512f"]),
     ] {
@@ -178,6 +180,14 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
         assert_eq!((output.status.code(), out.as_str()), (Some(0), "went on\n"), "{variable}={value}: {err}");
         assert!(words.iter().all(|word| err.contains(word)) && err.contains(variable), "{err}");
         assert!(err.starts_with("libcarryline-preload: ignored: ") && err.lines().count() == 1, "{err}");
+    }
+    // The C library's functions by the names that they have in listings.
+    for (variable, value) in [
+        ("CARRYLINE_FORCE_ZERO", "libc_memset"),
+        ("CARRYLINE_FORCE_COPY", "libc_memcpy"),
+        ("CARRYLINE_FORCE_COPY", "libc_memmove"),
+    ] {
+        succeeds(interposed(&program, &["0"], &[(variable, value)]), "went on\n");
     }
     // Empty is as not set.
     let empty = [("CARRYLINE_PRELOAD", ""), ("CARRYLINE_FORCE_ZERO", ""), ("CARRYLINE_MASK", " ")];

@@ -356,6 +356,8 @@ pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carryline_conditions::{Beside, Dependence, Offsets, Then};
+    use carryline_machine::arena::Pages;
     use clap::CommandFactory;
 
     #[test]
@@ -367,6 +369,25 @@ mod tests {
             let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples = help.lines().filter(|line| line.trim_start().contains("carryline ")).count();
             assert!(examples >= 3, "{}: {examples} examples", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn the_help_of_measure_names_every_word() {
+        let command = Cli::command();
+        let measure = command.find_subcommand("measure").expect("a command");
+        for (option, words) in [
+            ("offsets", Offsets::WORDS),
+            ("dependence", Dependence::WORDS),
+            ("pages", Pages::WORDS),
+            ("then", Then::WORDS),
+            ("beside", Beside::WORDS),
+        ] {
+            let argument = measure.get_arguments().find(|argument| argument.get_id() == option);
+            let help = argument.and_then(clap::Arg::get_help).map(ToString::to_string).unwrap_or_default();
+            for (word, _) in words {
+                assert!(help.contains(word), "--{option}: no {word} in: {help}");
+            }
         }
     }
 
