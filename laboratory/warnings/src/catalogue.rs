@@ -188,10 +188,10 @@ pub(super) const CATALOGUE: &[Entry] = &[
         code: "W20",
         name: "worker lost",
         cause: "a worker process ended before its time ({}): {}",
-        remedy: "look at the rows marked crashed or timed_out, and run them alone with 'carryline verify'",
+        remedy: "look at the rows marked crashed, timed_out or not_verified, and run them alone with 'carryline verify'",
         explanation: "Variants run in processes of their own, so that one that crashes or hangs takes nothing else \
-            with it. What it was called with at that moment is in its row. Estimates of the other cells rest on the \
-            workers that remain.",
+            with it. A worker that dies is started again; a variant is blamed if it dies again, and what it was called \
+            with at that moment is in its row. Estimates of the other cells rest on the workers that remain.",
     },
     Entry {
         id: Code::NeverSteady,

@@ -7,7 +7,8 @@ use carryline_served::{Function, Served, Snapshot};
 use carryline_variants::{Family, of};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use support::{Place, SETTINGS, interposed, plain, run, succeeds, texts};
+use std::process::Command;
+use support::{Place, SETTINGS, interposed, interposer, plain, run, succeeds, texts};
 
 #[test]
 fn every_function_is_right_under_every_setting() {
@@ -157,6 +158,28 @@ fn a_page_that_is_none_is_left_alone() {
         succeeds(interposed(&program, &[], &[("CARRYLINE_PRELOAD_RECORD", name)]), "");
     }
     assert_eq!(std::fs::read(&file).expect("still there"), notes);
+}
+
+/// What docs/interposer.md says about programs that are built with GCC's address sanitizer.
+#[test]
+fn a_program_with_the_address_sanitizer_wants_its_runtime_first() {
+    let place = Place::new();
+    let runtime = Command::new("gcc").arg("-print-file-name=libasan.so").output();
+    let runtime = runtime.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    // GCC repeats the name where it has no such file.
+    let Some(runtime) = runtime.ok().filter(|file| Path::new(file).is_absolute()) else { return };
+    let program = place.path().join("checked");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/overflow.c");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-O1", "-fno-builtin", "-fsanitize=address", "-o"]).arg(&program).arg(source);
+    assert!(compiler.status().is_ok_and(|status| status.success()), "{compiler:?}");
+    let output = run(interposed(&program, &["0"], &[]));
+    let (out, err) = texts(&output);
+    assert!(!output.status.success() && out.is_empty(), "{}: {out}", output.status);
+    assert!(err.contains("does not come first"), "{err}");
+    let mut both = interposed(&program, &["0"], &[]);
+    both.env("LD_PRELOAD", format!("{runtime} {}", interposer().display()));
+    succeeds(both, "went on\n");
 }
 
 #[test]

@@ -27,8 +27,9 @@ Examples:
   carryline run                    prove and measure everything, rank, recommend, save
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
-Exit status: 0 done, 1 failed, 2 unusable arguments or input, 3 something was proved wrong,
-130 interrupted. Results go to standard output, progress and warnings to standard error.")]
+Exit status: 0 done, 1 failed, or something could not be verified, 2 unusable arguments or input,
+3 something was shown to be wrong, and shown again, 130 interrupted. Results go to standard output,
+progress and warnings to standard error.")]
 pub struct Cli {
     /// What to do; without it, the tour.
     #[command(subcommand)]
