@@ -256,7 +256,8 @@ pub fn memory_bytes<'c>(
 pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -> u64 {
     const BATCHES: u64 = 4;
     const DOUBLED: u64 = 5;
-    const RECHECK: u64 = 4;
+    // Filled, called, compared.
+    const RECHECK: u64 = 3;
     let layout = Layout::new(family, condition, caches);
     let calls = match (layout.stated, layout.uniform) {
         (true, _) => layout.most_calls as u64,

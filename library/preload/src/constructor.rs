@@ -115,7 +115,9 @@ fn no_such_variant(family: Family, variable: &CStr, name: &str, features: Featur
             ));
         }
         None => {
-            ignore(format_args!("{variable}={name} names no variant; usable are {CARRYLINE} {LIBC}{names}"));
+            ignore(format_args!(
+                "{variable}={name} names no variant that can serve here; usable are {CARRYLINE} {LIBC}{names}"
+            ));
         }
     }
 }

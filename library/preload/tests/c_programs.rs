@@ -191,7 +191,7 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
         ("CARRYLINE_FORCE_ZERO", "movntpz", &["movntpz", "movntps", "carryline"]),
         ("CARRYLINE_FORCE_ZERO", "write_bytes", &["write_bytes", "calls the functions", "libc"]),
         ("CARRYLINE_FORCE_ZERO", "libc_memset_no_rep", &["GLIBC_TUNABLES", "libc"]),
-        ("CARRYLINE_FORCE_COPY", "stringzilla", &["stringzilla", "another library's", "libc"]),
+        ("CARRYLINE_FORCE_COPY", "rep_movsw", &["rep_movsw", "kept for an experiment", "libc"]),
         ("CARRYLINE_FORCE_COPY", "movntps", &["movntps", "rep_movsb"]),
         ("CARRYLINE_MASK", "avx9", &["avx9", "avx512f"]),
     ] {

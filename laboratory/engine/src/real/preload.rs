@@ -229,7 +229,7 @@ mod tests {
             ("zer=movntps", &["'zer'", "'zero'"]),
             ("zero=rep_movsb", &["'rep_movsb'", "carryline", "libc"]),
             ("copy=libc_memmove_no_rep", &["GLIBC_TUNABLES", "libc"]),
-            ("copy=stringzilla", &["another library's"]),
+            ("zero=x87_fstl", &["kept for an experiment"]),
             ("zero=", &["''"]),
         ] {
             let error = variant(word).expect_err(word);
