@@ -157,18 +157,17 @@ fn deeper<T>(frames: usize, action: &mut dyn FnMut() -> T) -> T {
 }
 
 fn load(job: &LoadJob, answers: &Answers<'_, LoadJob>, status: &StatusPage) {
-    answers.send(match plugin_named(&job.plugin, "", status) {
+    answers.send(match load_plugin(&job.plugin, status) {
         Ok(_) => LoadAnswer::Loaded,
         Err(reason) => LoadAnswer::Failed { reason },
     });
 }
 
-/// A plug-in by its word on the command line, under a name, or why there is none.
-fn plugin_named(word: &str, name: &str, status: &StatusPage) -> Result<Subject, String> {
+/// A plug-in by its word on the command line, or why there is none.
+fn load_plugin(word: &str, status: &StatusPage) -> Result<Subject, String> {
     status.set(Now { phase: Phase::Load as u64, ..Now::default() });
-    plugin::PluginSpec::parse(word)
-        .and_then(|spec| plugin::load(&spec, name))
-        .map_err(|error| error.to_string())
+    let spec = plugin::PluginSpec::parse(word).map_err(|error| error.to_string())?;
+    plugin::load(&spec).map_err(|error| error.to_string())
 }
 
 /// Finds subjects by name, in the collection and among the plug-ins, or says why one is not there.
@@ -177,8 +176,10 @@ fn find(
     plugins: &[(String, SubjectId)],
     status: &StatusPage,
 ) -> Vec<Result<Subject, String>> {
-    let mut loaded: Vec<_> =
-        plugins.iter().map(|(word, id)| (id, plugin_named(word, &id.name, status))).collect();
+    let mut loaded: Vec<_> = plugins
+        .iter()
+        .map(|(word, id)| (id, load_plugin(word, status).map(|plugin| plugin.named(&id.name))))
+        .collect();
     let own = supervise::own_thresholds();
     ids.iter()
         .map(|id| {

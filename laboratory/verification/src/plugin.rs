@@ -136,7 +136,7 @@ impl PluginSpec {
         })
     }
 
-    /// The name in listings and results, where no other plug-in has the same.
+    /// The name in listings and results.
     #[must_use]
     pub fn name(&self) -> String {
         format!("plugin:{}", self.symbol)
@@ -157,11 +157,11 @@ impl fmt::Display for PluginSpec {
     }
 }
 
-/// Loads the file and finds the routine, which is to be called `name`. The file stays loaded until the process ends.
+/// Loads the file and finds the routine. The file stays loaded until the process ends.
 ///
 /// # Errors
 /// When the file cannot be read, is no shared object, or lacks the symbol.
-pub fn load(spec: &PluginSpec, name: &str) -> Result<Subject, PluginError> {
+pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     let file = spec.path();
     let family = Family::from_name(&spec.family).ok_or_else(|| PluginError::UnknownFamily {
         text: spec.to_string(),
@@ -179,7 +179,7 @@ pub fn load(spec: &PluginSpec, name: &str) -> Result<Subject, PluginError> {
     // run its code, and the process that loads a plug-in lives for this one job.
     std::mem::forget(library);
     let routine = routine?;
-    Ok(Subject::of_routine(name, routine))
+    Ok(Subject::of_routine(spec.name(), routine))
 }
 
 /// Opens a shared object, which runs its constructors: in a process that is there to bear what they do.

@@ -79,7 +79,7 @@ fn a_missing_symbol_is_an_error() {
     compile(&["-fPIC", "-shared", "-o", "few.so", "few.c"], folder.path());
     let text = format!("{}:absent:copy", folder.path().join("few.so").display());
     let spec = PluginSpec::parse(&text).expect("a spec");
-    let error = carryline_verification::plugin::load(&spec, "").expect_err("no such symbol").to_string();
+    let error = carryline_verification::plugin::load(&spec).expect_err("no such symbol").to_string();
     assert!(error.contains("has no symbol 'absent'"), "{error}");
 }
 
