@@ -7,11 +7,15 @@ mod output;
 mod prepared;
 mod watch;
 
+use carryline_engine::allocator::Allocator;
 use carryline_engine::failure::{self, Failure};
 use carryline_engine::interrupt;
 use clap::Parser;
 use cli::{Cli, Command};
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     output::restore_broken_pipe();
@@ -19,7 +23,7 @@ fn main() -> ExitCode {
     match run(&cli) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            eprintln!("carryline: {failure}");
+            output::complain(&failure.to_string());
             ExitCode::from(failure.status())
         }
     }

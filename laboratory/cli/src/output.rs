@@ -1,10 +1,11 @@
 //! Where text goes and how it looks there.
 
 use crate::cli::{Common, Format};
-use carryline_engine::failure::Failure;
+use carryline_engine::failure::{Failure, usage};
 use carryline_report::table::Style;
 use carryline_results::Warning;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 /// How to print on standard output: colour and the terminal's width on a terminal, plain otherwise.
 pub fn style() -> Style {
@@ -35,18 +36,39 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a file that cannot be written, before time is spent on its contents. Nothing is changed.
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
+    let refused = |error: std::io::Error| usage(format!("cannot write {}: {error}", path.display()));
+    let was_there = path.exists();
+    std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(refused)?;
+    if !was_there {
+        std::fs::remove_file(path).map_err(refused)?;
+    }
+    Ok(())
+}
+
 /// Prints warnings on standard error, unless they are in the JSON or not wanted.
 pub fn warn(warnings: &[Warning], common: &Common) {
     if !common.quiet && common.format == Format::Table && !warnings.is_empty() {
-        eprint!("{}", carryline_report::warnings::to_text(warnings, style_of(&std::io::stderr())));
+        say(&carryline_report::warnings::to_text(warnings, style_of(&std::io::stderr())));
     }
 }
 
 /// A remark on standard error, unless it is not wanted.
 pub fn note(text: &str, common: &Common) {
     if !common.quiet {
-        eprintln!("carryline: {text}");
+        complain(text);
     }
+}
+
+/// What must be said on standard error.
+pub fn complain(text: &str) {
+    say(&format!("carryline: {text}\n"));
+}
+
+/// What standard error does not take (a full disk, a closed pipe) is lost: it decides nothing.
+fn say(text: &str) {
+    let _lost = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Lets a closed pipe (`carryline list | head -1`) end the process quietly, as it ends other commands. Rust's runtime

@@ -3,6 +3,7 @@
 use crate::cli::{Common, Effort, Format, Subjects};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
+use carryline_engine::forecast::{Forecast, Speed};
 use carryline_engine::machine::Here;
 use carryline_engine::plan::Plan;
 use carryline_engine::prove;
@@ -98,8 +99,15 @@ impl Prepared {
         common: &Common,
     ) -> Result<Option<Finished>, Failure> {
         here.check_memory(&plan.situations)?;
+        if let Some(path) = &effort.report {
+            output::check_writable(path)?;
+        }
+        let forecast = Forecast::of(plan, here, Speed::here);
+        if let Some(sentence) = forecast.against(plan.budget) {
+            output::note(&sentence, common);
+        }
         if effort.plan {
-            print_plan(plan, common)?;
+            print_plan(plan, &forecast, common)?;
             return Ok(None);
         }
         let setting = Setting {
@@ -116,7 +124,7 @@ impl Prepared {
     }
 }
 
-fn print_plan(plan: &Plan, common: &Common) -> Result<(), Failure> {
+fn print_plan(plan: &Plan, forecast: &Forecast, common: &Common) -> Result<(), Failure> {
     if common.format == Format::Json {
         return output::print(&serde_json::to_string_pretty(plan)?);
     }
@@ -132,7 +140,7 @@ fn print_plan(plan: &Plan, common: &Common) -> Result<(), Failure> {
         plan.situations.len(),
         plan.subjects().len(),
         plan.replicates,
-        plan.budget.as_secs_f64()
+        plan.budget.max(forecast.total()).as_secs_f64()
     );
     for situation in &plan.situations {
         text.push_str(&format!("{}: {}\n", situation.name, situation.subjects.join(", ")));

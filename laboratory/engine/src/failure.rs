@@ -4,9 +4,11 @@ use std::fmt;
 
 /// Exit statuses, as documented in the help.
 pub mod status {
+    /// Not everything that was asked for could be done.
+    pub const FAILED: u8 = 1;
     /// Unusable arguments or input.
     pub const USAGE: u8 = 2;
-    /// Something was found wrong.
+    /// Something was found wrong, and found wrong again.
     pub const WRONG: u8 = 3;
     /// Interrupted.
     pub const INTERRUPTED: u8 = 130;
@@ -26,7 +28,7 @@ impl Failure {
     pub fn status(&self) -> u8 {
         match self {
             Failure::Usage(_) => status::USAGE,
-            Failure::Other(_) => 1,
+            Failure::Other(_) => status::FAILED,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Ctrl-C: the first ends the current measurement and keeps its results; the second ends the process immediately.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,9 @@ pub fn listen() {
         )
         .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)));
         if let Err(error) = armed {
-            eprintln!(
+            // What standard error does not take is lost: it decides nothing.
+            let _lost = writeln!(
+                std::io::stderr(),
                 "carryline: cannot listen for signal {signal}: {error}; an interrupt will lose the summary"
             );
         }

@@ -1,9 +1,13 @@
 //! One run, from the plan to the result, across processes: every subject verified, replicates run in workers, each round
 //! stored, the cells put together. The worker's side of it is here too.
 
+pub mod allocator;
+mod end;
 pub mod failure;
+pub mod forecast;
 pub mod impossible;
 pub mod interrupt;
+mod lines;
 pub mod machine;
 pub mod measure;
 pub mod plan;

@@ -3,7 +3,10 @@
 use crate::failure::{Failure, usage};
 use carryline_machine::environment::{CacheSizes, Environment};
 use carryline_results::gather::Situation;
-use carryline_sampler::buffer_bytes;
+use carryline_sampler::memory_bytes;
+
+/// What the processes take besides buffers.
+const PROGRAM_BYTES: u64 = 16 << 20;
 
 /// What this machine is like.
 pub struct Here {
@@ -36,23 +39,87 @@ impl Here {
         }
     }
 
+    /// Bytes of memory that measuring these situations takes.
+    pub fn memory_needed(&self, situations: &[Situation]) -> u64 {
+        let cells = situations.iter().map(|situation| (situation.family, &situation.condition));
+        PROGRAM_BYTES + memory_bytes(cells, &self.caches)
+    }
+
     /// Refuses situations whose buffers do not fit into the memory that is free now.
     pub fn check_memory(&self, situations: &[Situation]) -> Result<(), Failure> {
-        let available = self.environment.memory.available_bytes;
-        for situation in situations {
-            let needed = buffer_bytes(situation.family, &situation.condition, &self.caches);
-            // Room for the program and for everybody else on the machine.
-            if needed > available.saturating_sub(available / 16) {
-                return Err(usage(format!(
-                    "size '{}' needs {} MiB of buffers for {}, but only {} MiB of memory are available; choose a \
-                     smaller size",
-                    situation.condition.sizes.label,
-                    needed >> 20,
-                    situation.family,
-                    available >> 20
-                )));
-            }
+        let needed = self.memory_needed(situations);
+        let Some(largest) = self.largest(situations).filter(|_| needed > self.room()) else { return Ok(()) };
+        let largest = &situations[largest];
+        Err(usage(format!(
+            "size '{}' for {} needs {} MiB of memory in all, but only {} MiB are available; choose a smaller size",
+            largest.condition.sizes.label,
+            largest.family,
+            needed >> 20,
+            self.room() >> 20
+        )))
+    }
+
+    /// Removes the largest of these situations, one after the other, until the rest fit into the memory that is free
+    /// now. Returns those that fit, and why each of the others is left out.
+    pub fn that_fit(&self, mut situations: Vec<Situation>) -> (Vec<Situation>, Vec<String>) {
+        let mut left_out = Vec::new();
+        while self.memory_needed(&situations) > self.room()
+            && let Some(place) = self.largest(&situations)
+        {
+            let large = situations.remove(place);
+            left_out.push(format!(
+                "{}: it needs {} MiB of memory, and {} MiB are available",
+                large.name,
+                self.memory_needed(std::slice::from_ref(&large)) >> 20,
+                self.room() >> 20
+            ));
         }
-        Ok(())
+        (situations, left_out)
+    }
+
+    /// The index of the situation that needs the most memory by itself.
+    fn largest(&self, situations: &[Situation]) -> Option<usize> {
+        (0..situations.len())
+            .max_by_key(|place| self.memory_needed(std::slice::from_ref(&situations[*place])))
+    }
+
+    /// How much of the memory may be used; the rest is for other programs.
+    fn room(&self) -> u64 {
+        let available = self.environment.memory.available_bytes;
+        available - available / 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::standard;
+    use carryline_conditions::Condition;
+    use carryline_variants::Family;
+
+    fn with_memory(available_bytes: u64) -> Here {
+        let mut here = Here::look();
+        here.caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20 };
+        here.environment.memory.available_bytes = available_bytes;
+        here
+    }
+
+    fn zeroing(bytes: u64) -> Situation {
+        standard::situation(Family::Zero, Condition::plain(bytes), 1.0, &|_| (vec!["avx2".into()], None))
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_largest_first_and_refused_where_asked_for() {
+        let sizes = [4096, 700 << 20, 300 << 20];
+        let situations = || sizes.map(zeroing).to_vec();
+        let here = with_memory(512 << 20);
+        let (fit, left_out) = here.that_fit(situations());
+        assert_eq!(fit, [zeroing(4096), zeroing(300 << 20)]);
+        assert_eq!(left_out.len(), 1);
+        assert!(left_out[0].contains("480 MiB") && left_out[0].contains("716 MiB"), "{left_out:?}");
+        assert!(here.check_memory(&fit).is_ok());
+        let refused = here.check_memory(&situations()).expect_err("too large");
+        assert!(refused.status() == 2 && refused.to_string().contains("716 MiB"), "{refused}");
+        assert_eq!(with_memory(8 << 30).that_fit(situations()).1, [""; 0]);
     }
 }

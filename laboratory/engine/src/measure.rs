@@ -4,6 +4,7 @@ use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
 use super::thresholds::{Needs, Schedule, id_in};
+use crate::forecast;
 use crate::interrupt;
 use crate::protocol::{Disturbed, MeasureAnswer, MeasureJob, ProcessSetup, SituationJob};
 use crate::supervise::{End, SuperviseError, Supervisor};
@@ -40,6 +41,8 @@ pub struct Outcome {
     pub stolen: f64,
     /// Replicates that ended early outside every subject: how.
     pub lost: Vec<String>,
+    /// Workers that died once, for no fault of a subject, and were started again: how they ended.
+    pub restarted: Vec<String>,
     /// Subjects that were found wrong, crashed or hung while measuring, with what was found.
     pub fallen: Vec<Proof>,
     /// True if the user stopped it.
@@ -57,6 +60,7 @@ impl Outcome {
         self.involuntary_switches += other.involuntary_switches;
         self.stolen = self.stolen.max(other.stolen);
         self.lost.extend(other.lost);
+        self.restarted.extend(other.restarted);
         self.fallen.extend(other.fallen);
         self.interrupted |= other.interrupted;
     }
@@ -116,7 +120,7 @@ pub fn run(
     let least = ground.first_replicate + schedule.processes(plan.replicates);
     let most = ground.first_replicate + schedule.processes(plan.most_replicates.max(plan.replicates));
     // What a replicate spends before it measures: a guess at first, then what the last one of its kind took.
-    let guess = Duration::from_millis(300 + 25 * run.subjects.len() as u64);
+    let guess = forecast::overhead(run.subjects.len());
     let mut overheads: HashMap<Thresholds, Duration> = HashMap::new();
     let _kept_off = ground.cpu.map(process::keep_off);
     let mut longest = Duration::ZERO;
@@ -154,9 +158,8 @@ fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
         Verdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
         Verdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
         Verdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
-        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => {
-            Some((Status::Unsupported, reason.clone()))
-        }
+        Verdict::Unsupported(reason) => Some((Status::Unsupported, reason.clone())),
+        Verdict::NotProved(reason) => Some((Status::NotVerified, reason.clone())),
     }
 }
 
@@ -172,8 +175,9 @@ impl Run<'_> {
     ) -> Result<(), SuperviseError> {
         let deadline = Instant::now() + time;
         let mut finished = vec![false; self.plan.situations.len()];
-        // Every lost worker costs a subject, so this ends.
-        for _attempt in 0..=self.subjects.len() {
+        // Every second worker that dies costs a subject, or ends the replicate.
+        let mut first_death: Option<Death> = None;
+        for _attempt in 0..=2 * self.subjects.len() {
             let (job, places) = self.job(kind, replicate, seed, deadline, &finished);
             if job.situations.is_empty() {
                 return Ok(());
@@ -202,7 +206,7 @@ impl Run<'_> {
                     }
                     MeasureAnswer::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
                     MeasureAnswer::Disproved { subject, counterexample } => {
-                        let verdict = prove::failed(counterexample);
+                        let verdict = prove::failed_in_replicate(counterexample);
                         lost.push((job_subjects[subject].clone(), verdict));
                     }
                     MeasureAnswer::Unproved { subject, reason } => {
@@ -267,27 +271,47 @@ impl Run<'_> {
             for (id, verdict) in lost {
                 self.lose(id, verdict);
             }
-            let now = match &end {
-                End::Done | End::Stopped => {
-                    // Interrupted during a situation: its finished rounds count.
-                    for (situation, (measured, _)) in partial {
-                        self.outcome.gathered[situation as usize].replicates.push(measured);
-                    }
-                    return Ok(());
+            if matches!(end, End::Done | End::Stopped) {
+                // Interrupted during a situation: its finished rounds count.
+                for (situation, (measured, _)) in partial {
+                    self.outcome.gathered[situation as usize].replicates.push(measured);
                 }
-                End::Crashed { now, .. } | End::TimedOut { now } | End::Exited { now, .. } => *now,
-            };
-            let culprit = usize::try_from(now.subject).ok().and_then(|index| job_subjects.get(index));
-            match (culprit, culprit.and_then(|id| prove::loss(&end, id.family, seed))) {
-                (Some(culprit), Some(verdict)) => self.lose(culprit.clone(), verdict),
-                // Lost outside every subject: there is none to leave out, so this replicate ends here.
-                _ => {
-                    self.outcome.lost.push(how(&end));
-                    return Ok(());
+                if let Some(death) = first_death {
+                    self.died_once(death);
                 }
+                return Ok(());
             }
+            let death = Death { culprit: culprit(&end, &job_subjects).cloned(), end };
+            first_death = match first_death {
+                // Try again: what kills a worker by chance, or from outside, does not do so twice.
+                None => Some(death),
+                Some(first) => match (&first.culprit, &death.culprit) {
+                    (Some(before), Some(id)) if before == id => {
+                        self.lose(id.clone(), prove::blame(&first.end, &death.end, id.family, seed));
+                        None
+                    }
+                    (Some(_), Some(_)) => Some(death),
+                    // Outside every subject: there is none to leave out, so this replicate ends here.
+                    _ => {
+                        self.outcome.lost.push(death.end.how());
+                        return Ok(());
+                    }
+                },
+            };
         }
         Ok(())
+    }
+
+    /// Notes a death that did not happen again. A subject that crashed is not measured, because the cause is unknown.
+    fn died_once(&mut self, Death { end, culprit }: Death) {
+        let how = end.how();
+        match (end, culprit) {
+            (End::Crashed { .. } | End::Exited { .. }, Some(id)) => {
+                let why = format!("a worker process that measured it ended {how}, and another one did not");
+                self.lose(id, Verdict::NotProved(why));
+            }
+            _ => self.outcome.restarted.push(how),
+        }
     }
 
     /// The cache levels that the plan's operands come from.
@@ -363,21 +387,22 @@ impl Run<'_> {
             }
         }
         let total_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
-        let plugins = self.plan.plugin_words();
+        let plugins = self.plan.plugins.clone();
         let Ground { caches, cpu, .. } = *self.ground;
         let limits = if replicate < LIMIT_REPLICATES { self.levels(&caches) } else { Vec::new() };
         (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)
     }
 }
 
-/// How a worker ended, in a few words.
-pub fn how(end: &End) -> String {
-    match end {
-        End::Done | End::Stopped => "as it should".to_owned(),
-        End::Crashed { signal, .. } => format!("by signal {signal}"),
-        End::Exited { code, .. } => format!("by itself, with status {code}"),
-        End::TimedOut { .. } => "killed, because it made no progress".to_owned(),
-    }
+/// How a worker died, and at which subject.
+struct Death {
+    end: End,
+    culprit: Option<SubjectId>,
+}
+
+/// The subject that a worker was at when it died, if it was at one and its death may be that one's doing.
+fn culprit<'s>(end: &End, subjects: &'s [SubjectId]) -> Option<&'s SubjectId> {
+    subjects.get(usize::try_from(end.now()?.subject).ok()?)
 }
 
 /// By subject of a job: the places it fills, its own first, then its twin's.

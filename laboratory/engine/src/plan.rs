@@ -39,9 +39,4 @@ impl Plan {
         }
         ids
     }
-
-    /// The plug-ins as given on the command line.
-    pub fn plugin_words(&self) -> Vec<String> {
-        self.plugins.iter().map(|(word, _)| word.clone()).collect()
-    }
 }

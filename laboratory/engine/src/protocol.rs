@@ -101,8 +101,8 @@ pub struct LoadJob {
 /// A full verification.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProveJob {
-    /// Plug-ins to load first, as on the command line.
-    pub plugins: Vec<String>,
+    /// Plug-ins to load first, as on the command line, with their subject ids.
+    pub plugins: Vec<(String, SubjectId)>,
     /// What to prove.
     pub subject: SubjectId,
     /// Decides the random part of verification.
@@ -121,8 +121,8 @@ pub struct TraceJob {
 /// One replicate's work.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MeasureJob {
-    /// Plug-ins to load first, as on the command line.
-    pub plugins: Vec<String>,
+    /// Plug-ins to load first, as on the command line, with their subject ids.
+    pub plugins: Vec<(String, SubjectId)>,
     /// Everything that occurs in a situation; status and messages use indices into this list.
     pub subjects: Vec<SubjectId>,
     /// What to measure.

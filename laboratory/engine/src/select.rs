@@ -7,6 +7,7 @@ use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_variants::{Family, Role, Variant};
 use carryline_verification::plugin::PluginSpec;
 use carryline_verification::subject::SubjectId;
+use std::path::PathBuf;
 
 /// The subjects of a run.
 #[derive(Clone, Debug)]
@@ -73,9 +74,12 @@ pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Va
 /// Reads plug-in words and tries each in a worker process: a file that is not a shared object, or a symbol that is not
 /// there, is the user's to mend.
 pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String, SubjectId)>, Failure> {
-    let mut found: Vec<(String, SubjectId)> = Vec::new();
+    let mut specs: Vec<PluginSpec> = Vec::new();
     for word in words {
         let spec = PluginSpec::parse(word).map_err(|error| usage(error.to_string()))?;
+        if specs.contains(&spec) {
+            return Err(usage(format!("plug-in '{word}' is given twice")));
+        }
         let mut reason = None;
         let job = LoadJob { plugin: word.clone() };
         let end = supervisor.run(job, 0, &crate::interrupt::requested, &mut |answer| match answer {
@@ -85,6 +89,12 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
         match (end, reason) {
             (_, Some(reason)) => return Err(usage(reason)),
             (End::Done, None) => {}
+            (lost @ End::Lost { .. }, None) => {
+                return Err(Failure::Other(anyhow::anyhow!(
+                    "plug-in '{word}': the process that loaded it ended {}; nothing is known about it",
+                    lost.how()
+                )));
+            }
             (End::Crashed { signal, .. }, None) => {
                 return Err(usage(format!("plug-in '{word}': loading it crashes with signal {signal}")));
             }
@@ -99,15 +109,34 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
             }
             (End::Stopped, None) => return Err(usage("interrupted while loading plug-ins")),
         }
-        let id = SubjectId { family: spec.family, name: spec.name() };
-        if found.iter().any(|(_, known)| *known == id) {
-            return Err(usage(format!(
-                "plug-in '{word}': another plug-in of that family has the same symbol"
-            )));
-        }
-        found.push((word.clone(), id));
+        specs.push(spec);
     }
-    Ok(found)
+    Ok(words.iter().cloned().zip(ids(&specs)).collect())
+}
+
+/// Names of plug-ins: the symbol; where others of the family have the same one, also as much of the file's path as tells
+/// them apart.
+fn ids(specs: &[PluginSpec]) -> Vec<SubjectId> {
+    let tail = |spec: &PluginSpec, count: usize| -> PathBuf {
+        let parts: Vec<_> = spec.file.components().collect();
+        parts[parts.len().saturating_sub(count)..].iter().collect()
+    };
+    let name = |spec: &PluginSpec| {
+        let alike = |other: &&PluginSpec| other.family == spec.family && other.symbol == spec.symbol;
+        let others: Vec<&PluginSpec> =
+            specs.iter().filter(alike).filter(|other| other.file != spec.file).collect();
+        // The same function, once as a zero routine and once as one like memset.
+        let both_ways = specs.iter().filter(alike).any(|other| other.fill != spec.fill);
+        let fill = if both_ways && spec.fill { ":fill" } else { "" };
+        if others.is_empty() {
+            return spec.name() + fill;
+        }
+        let most = spec.file.components().count();
+        let apart = |count: &usize| others.iter().all(|other| tail(other, *count) != tail(spec, *count));
+        let count = (1..most).find(apart).unwrap_or(most);
+        format!("{}@{}{fill}", spec.name(), tail(spec, count).display())
+    };
+    specs.iter().map(|spec| SubjectId { family: spec.family, name: name(spec) }).collect()
 }
 
 /// The names of a listing's variants, each once.
@@ -171,6 +200,23 @@ mod tests {
         assert_eq!(both.iter().map(|v| v.family()).collect::<Vec<_>>(), [Family::Zero, Family::Copy]);
         let one = variants(&["checksum/carryline".into()], &Family::ALL).expect("known");
         assert_eq!(one.len(), 1);
+    }
+
+    #[test]
+    fn plugins_with_one_symbol_are_told_apart_by_their_files() {
+        let names = |words: &[&str]| -> Vec<String> {
+            let specs: Vec<PluginSpec> =
+                words.iter().map(|word| PluginSpec::parse(word).expect("three parts")).collect();
+            ids(&specs).into_iter().map(|id| id.name).collect()
+        };
+        assert_eq!(names(&["a/x.so:f:zero", "a/x.so:g:zero"]), ["plugin:f", "plugin:g"]);
+        assert_eq!(names(&["x.so:f:zero", "x.so:f:copy"]), ["plugin:f", "plugin:f"], "two families");
+        assert_eq!(names(&["./O1.so:f:zero", "b/O2.so:f:zero"]), ["plugin:f@O1.so", "plugin:f@O2.so"]);
+        let twins = names(&["/p/old/x.so:f:zero", "/p/new/x.so:f:zero", "/q/y.so:f:zero"]);
+        assert_eq!(twins, ["plugin:f@old/x.so", "plugin:f@new/x.so", "plugin:f@y.so"]);
+        assert_eq!(names(&["x.so:f:zero", "d/x.so:f:zero"]), ["plugin:f@x.so", "plugin:f@d/x.so"]);
+        let fill = names(&["x.so:f:zero", "x.so:f:fill"]);
+        assert_ne!(fill[0], fill[1]);
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct Finished {
     pub proofs: Vec<Proof>,
     /// Subjects found wrong that were not known to be, or that the user had requested.
     pub wrong: Vec<Proof>,
+    /// What else was requested and could not be done, in a sentence each: subjects that could not be verified, workers
+    /// that were lost, results that could not be saved.
+    pub undone: Vec<String>,
     /// True if the user stopped it.
     pub interrupted: bool,
 }
@@ -73,6 +76,17 @@ pub fn open_store(db: Option<&Path>) -> Result<Store, StoreError> {
     }
 }
 
+/// Opens an existing store for reading; `None` if it is the default one and nothing was ever stored there.
+pub fn open_kept(db: Option<&Path>) -> Result<Option<Store>, StoreError> {
+    match db {
+        Some(path) => Store::open_existing(path).map(Some),
+        None => match Store::open_existing(Store::default_place()?) {
+            Err(StoreError::Missing { .. }) => Ok(None),
+            other => other.map(Some),
+        },
+    }
+}
+
 /// Verifies and measures a plan.
 pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> {
     let begin = Instant::now();
@@ -86,8 +100,7 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> 
     let progress = Progress::new(plan.budget, setting.quiet);
     let environment = serde_json::to_value(&setting.here.environment)?;
 
-    let proofs =
-        prove::all(setting.supervisor, &plan.plugin_words(), &plan.subjects(), plan.seed, &progress)?;
+    let proofs = prove::all(setting.supervisor, &plan.plugins, &plan.subjects(), plan.seed, &progress)?;
     let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(plan)?);
     let outcome = measure::run(
         plan,
@@ -107,7 +120,9 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> 
     let result =
         assemble(plan, setting.here, setting.warnings.clone(), &outcome, keeper.id(), begin.elapsed())?;
     keeper.end(&result, outcome.interrupted);
-    Ok(finish(result, proofs, outcome, setting.selection))
+    let mut finished = finish(result, proofs, outcome, setting.selection);
+    finished.undone.extend(keeper.trouble());
+    Ok(finished)
 }
 
 /// Puts together what became of a run.
@@ -123,14 +138,23 @@ pub fn finish(
             None => proofs.push(fallen),
         }
     }
-    let wrong = proofs.iter().filter(|proof| is_alarming(proof, selection)).cloned().collect();
-    Finished { result, proofs, wrong, interrupted: outcome.interrupted }
+    let mut wrong = Vec::new();
+    let mut undone: Vec<String> =
+        outcome.lost.iter().map(|how| format!("a worker process that measured ended {how}, twice")).collect();
+    undone.dedup();
+    for proof in proofs.iter().filter(|proof| is_wanted(proof, selection)) {
+        match &proof.verdict {
+            Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_) => wrong.push(proof.clone()),
+            Verdict::NotProved(why) => undone.push(format!("{} is not verified: {why}", proof.subject)),
+            Verdict::Proved(_) | Verdict::Unsupported(_) => {}
+        }
+    }
+    Finished { result, proofs, wrong, undone, interrupted: outcome.interrupted }
 }
 
-/// True if a verification failed that should not have: the subject is not declared known-bad, or the user requested it.
-pub fn is_alarming(proof: &Proof, selection: &Selection) -> bool {
-    let failed = matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_));
-    failed && (!is_known_bad(proof) || selection.asked_for(&proof.subject))
+/// True if a subject should be right: it is not declared known-bad, or the user requested it.
+fn is_wanted(proof: &Proof, selection: &Selection) -> bool {
+    !is_known_bad(proof) || selection.asked_for(&proof.subject)
 }
 
 /// True if the subject is declared known-bad in the collection.
@@ -177,10 +201,16 @@ pub fn assemble(
     })
 }
 
+/// The words that this process was started with, as text: what is not UTF-8 in them is replaced.
+pub fn command_line() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
+}
+
 /// Keeps what comes in, for as long as the store takes it.
 pub struct Keeper {
     store: Option<Store>,
     id: Option<RunId>,
+    trouble: Option<String>,
 }
 
 impl Keeper {
@@ -191,7 +221,7 @@ impl Keeper {
         environment: &serde_json::Value,
         plan: serde_json::Value,
     ) -> Keeper {
-        Keeper::begin_as(std::env::args().skip(1).collect(), store, seed, environment, plan)
+        Keeper::begin_as(command_line().skip(1).collect(), store, seed, environment, plan)
     }
 
     /// The same for a run that another command line would make again.
@@ -202,7 +232,7 @@ impl Keeper {
         environment: &serde_json::Value,
         plan: serde_json::Value,
     ) -> Keeper {
-        let mut keeper = Keeper { store, id: None };
+        let mut keeper = Keeper { store, id: None, trouble: None };
         let header = RunHeader { command, seed, environment: environment.clone(), plan };
         let begun = keeper.store.as_mut().map(|store| store.begin_run(&header));
         match begun {
@@ -236,9 +266,14 @@ impl Keeper {
         }
     }
 
+    /// Why not all results are saved, if so.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.clone()
+    }
+
     /// The results are still printed; they are only not kept.
     fn give_up(&mut self, error: &StoreError) {
-        eprintln!("carryline: results are no longer saved: {error}");
+        self.trouble = Some(format!("not all results are saved: {error}"));
         self.store = None;
     }
 }

@@ -53,7 +53,7 @@ pub fn all(
     if let Some(relative) = drift(&outcome.gathered).filter(|relative| *relative > DRIFT) {
         warnings.push(warning::clock_drift(relative));
     }
-    for how in &outcome.lost {
+    for how in outcome.lost.iter().chain(&outcome.restarted) {
         warnings.push(warning::worker_lost(how, "outside every variant"));
     }
     for proof in &outcome.fallen {

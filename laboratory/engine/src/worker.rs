@@ -7,7 +7,7 @@ use crate::protocol::{
     ProbeAnswer, ProbeJob, ProcessSetup, ProveAnswer, ProveJob, STATUS_VARIABLE, SituationJob,
     TOKEN_VARIABLE, Task, TraceAnswer, TraceJob,
 };
-use crate::{planted, supervise};
+use crate::{allocator, planted, supervise};
 use carryline_conditions::Condition;
 use carryline_machine::counters::CycleCounter;
 use carryline_machine::disturbance::Disturbance;
@@ -93,6 +93,8 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     };
     let status = StatusPage::open(inherited(STATUS_VARIABLE)?)
         .map_err(|error| WorkerError::NotAWorker(format!("{STATUS_VARIABLE}: {error}")))?;
+    let status: &StatusPage = Box::leak(Box::new(status));
+    allocator::tell(status);
     // Children that a routine under test forks are reaped automatically. SAFETY: no handler; this process starts no
     // others.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
@@ -104,19 +106,19 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     let job: Job = serde_json::from_str(&text).map_err(|error| WorkerError::Job(error.to_string()))?;
 
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match &job {
-        Job::Load(job) => load(job, &channel.answers(job), &status),
-        Job::Prove(job) => prove(job, &channel.answers(job), &status),
-        Job::Probe(job) => probe(job, probes, &channel.answers(job), &status),
-        Job::Trace(job) => trace(job, &channel.answers(job), &status),
+        Job::Load(job) => load(job, &channel.answers(job), status),
+        Job::Prove(job) => prove(job, &channel.answers(job), status),
+        Job::Probe(job) => probe(job, probes, &channel.answers(job), status),
+        Job::Trace(job) => trace(job, &channel.answers(job), status),
         Job::Loops(job) => {
             let answers = channel.answers(job);
-            object_loops::run(job, &status, &mut |comparison, compared| {
+            object_loops::run(job, status, &mut |comparison, compared| {
                 answers.send(LoopsAnswer { comparison, compared });
             });
         }
         Job::Measure(job) => {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
-            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel.answers(job), &status));
+            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel.answers(job), status));
         }
     }));
     match done {
@@ -155,27 +157,29 @@ fn deeper<T>(frames: usize, action: &mut dyn FnMut() -> T) -> T {
 }
 
 fn load(job: &LoadJob, answers: &Answers<'_, LoadJob>, status: &StatusPage) {
-    answers.send(match plugin_of(&job.plugin, status).1 {
+    answers.send(match load_plugin(&job.plugin, status) {
         Ok(_) => LoadAnswer::Loaded,
         Err(reason) => LoadAnswer::Failed { reason },
     });
 }
 
-/// A plug-in by its word on the command line: whose it is, as far as the word says, and the subject or why there is none.
-fn plugin_of(text: &str, status: &StatusPage) -> (Option<SubjectId>, Result<Subject, String>) {
+/// A plug-in by its word on the command line, or why there is none.
+fn load_plugin(word: &str, status: &StatusPage) -> Result<Subject, String> {
     status.set(Now { phase: Phase::Load as u64, ..Now::default() });
-    match plugin::PluginSpec::parse(text) {
-        Ok(spec) => {
-            let id = SubjectId { family: spec.family, name: spec.name() };
-            (Some(id), plugin::load(&spec).map_err(|error| error.to_string()))
-        }
-        Err(error) => (None, Err(error.to_string())),
-    }
+    let spec = plugin::PluginSpec::parse(word).map_err(|error| error.to_string())?;
+    plugin::load(&spec).map_err(|error| error.to_string())
 }
 
 /// Finds subjects by name, in the collection and among the plug-ins, or says why one is not there.
-fn find(ids: &[SubjectId], plugins: &[String], status: &StatusPage) -> Vec<Result<Subject, String>> {
-    let mut loaded: Vec<_> = plugins.iter().map(|text| plugin_of(text, status)).collect();
+fn find(
+    ids: &[SubjectId],
+    plugins: &[(String, SubjectId)],
+    status: &StatusPage,
+) -> Vec<Result<Subject, String>> {
+    let mut loaded: Vec<_> = plugins
+        .iter()
+        .map(|(word, id)| (id, load_plugin(word, status).map(|plugin| plugin.named(&id.name))))
+        .collect();
     let own = supervise::own_thresholds();
     ids.iter()
         .map(|id| {
@@ -185,7 +189,7 @@ fn find(ids: &[SubjectId], plugins: &[String], status: &StatusPage) -> Vec<Resul
                 }
                 return Ok(Subject::of_variant(variant));
             }
-            match loaded.iter().position(|(known, _)| known.as_ref() == Some(id)) {
+            match loaded.iter().position(|(known, _)| *known == id) {
                 Some(place) => loaded.swap_remove(place).1,
                 None => planted::subject(id).ok_or_else(|| format!("there is no variant {id}")),
             }
@@ -194,7 +198,7 @@ fn find(ids: &[SubjectId], plugins: &[String], status: &StatusPage) -> Vec<Resul
 }
 
 /// The same for one subject.
-fn find_one(id: &SubjectId, plugins: &[String], status: &StatusPage) -> Result<Subject, String> {
+fn find_one(id: &SubjectId, plugins: &[(String, SubjectId)], status: &StatusPage) -> Result<Subject, String> {
     find(std::slice::from_ref(id), plugins, status).swap_remove(0)
 }
 
@@ -261,7 +265,7 @@ fn measure(job: &MeasureJob, answers: &Answers<'_, MeasureJob>, status: &StatusP
     if !job.limits.is_empty() {
         status.set(Now { phase: Phase::Limits as u64, subject: u64::MAX, ..Now::default() });
         let levels = &job.limits;
-        let measured = match buffers.for_limits(limits::largest_buffer(&job.caches, levels)) {
+        let measured = match buffers.for_limits(limits::largest_buffer(&job.caches, levels), status) {
             Ok(arena) => limits::measure(&job.caches, levels, arena, ticks_per_ns, status),
             Err(_) => Vec::new(),
         };
@@ -373,7 +377,8 @@ impl Replicate<'_> {
             .iter()
             .filter_map(|member| self.proved[*member].as_ref().map(|proved| (proved, *member as u64)))
             .collect();
-        let mut bench = Bench::new(situation.family, condition, &verified, buffers, &self.job.caches, seed)?;
+        let mut bench =
+            Bench::new(situation.family, condition, &verified, buffers, &self.job.caches, seed, self.status)?;
         let steady = bench.calibrate(slice, self.ticks_per_ns, self.status);
         self.answers.send(MeasureAnswer::Begin { situation: situation.index, members, steady });
 

@@ -4,7 +4,7 @@ use super::context::Context;
 use anyhow::Context as _;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
-use carryline_engine::measure::{self, Outcome};
+use carryline_engine::measure::Outcome;
 use carryline_engine::probe::{Series, Unusable};
 use carryline_engine::protocol::{Disturbed, ProbeAnswer, ProbeJob, ProcessSetup};
 use carryline_engine::supervise::End;
@@ -122,8 +122,7 @@ impl Context<'_> {
             })?;
             let ended = match end {
                 End::Done | End::Stopped => None,
-                End::Exited { panic: Some(text), .. } => Some(format!("the worker failed: {text}")),
-                lost => Some(format!("the worker process ended {}", measure::how(&lost))),
+                lost => Some(format!("the worker process ended {}", lost.how())),
             };
             if !rounds.is_empty() {
                 found.samples.push(rounds);

@@ -41,8 +41,16 @@ pub struct Wanted {
     pub quiet: bool,
 }
 
+/// What experiments found.
+pub struct Found {
+    /// The claims judged, and all that was measured.
+    pub result: RunResult,
+    /// Why not all results are saved, if so.
+    pub trouble: Option<String>,
+}
+
 /// Runs the experiments and judges their claims. What cannot be done becomes a note with the reason.
-pub fn run(wanted: &Wanted, here: &Here, supervisor: &Supervisor) -> Result<RunResult, Failure> {
+pub fn run(wanted: &Wanted, here: &Here, supervisor: &Supervisor) -> Result<Found, Failure> {
     let begin = Instant::now();
     let store = match wanted.save {
         true => Some(session::open_store(wanted.db.as_deref()).map_err(|error| usage(error.to_string()))?),
@@ -103,7 +111,7 @@ pub fn run(wanted: &Wanted, here: &Here, supervisor: &Supervisor) -> Result<RunR
     result.experiments = results;
     result.complete = !interrupted && result.experiments.len() == wanted.experiments.len();
     keeper.end(&result, interrupted);
-    Ok(result)
+    Ok(Found { result, trouble: keeper.trouble() })
 }
 
 /// Judges what an experiment found; one that could not run has its reason among the notes and in every verdict.

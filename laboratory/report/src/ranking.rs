@@ -195,6 +195,7 @@ pub const fn status_word(status: Status) -> &'static str {
         Status::Crashed => "crashed",
         Status::TimedOut => "timed out",
         Status::Wrong => "wrong",
+        Status::NotVerified => "not verified",
     }
 }
 

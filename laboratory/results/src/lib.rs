@@ -31,6 +31,8 @@ pub enum Status {
     TimedOut,
     /// Proved wrong.
     Wrong,
+    /// Not known to be right or wrong: its verification, or its timing, ended for a reason of its own.
+    NotVerified,
 }
 
 /// Where a cell's cycles come from.

@@ -20,10 +20,15 @@ impl Bench<'_> {
     /// Prepares the caches, runs a batch of one member and returns its gross ticks per call.
     pub(super) fn batch(&mut self, member: usize, multiplier: u32, status: &StatusPage) -> f64 {
         let subject = self.members[member].subject;
-        status.set(Now { subject, phase: Phase::Time as u64, len: self.layout.largest, ..Now::default() });
         let segments = self.condition.segments.len().max(1);
         let count = self.batch_calls * multiplier as usize;
         let entries = count * segments;
+        let warm = self.untimed_calls(count);
+        let turns = if self.condition.cache.batch == ColdBatch::Single { WARM_CALLS } else { 1 };
+        // What is flushed or touched before the calls is no more than what they work through.
+        let work = 2 * self.layout.largest * ((count + warm * turns) * segments) as u64;
+        let len = self.layout.largest;
+        status.set(Now { subject, phase: Phase::Time as u64, len, detail: work, ..Now::default() });
         let fixed = self.fixed_call();
         if fixed.is_none() && self.rounds == 0 && self.layout.period.is_none() {
             // Before the first round there is no list yet.
@@ -53,7 +58,6 @@ impl Bench<'_> {
         };
         let landing = self.members[member].landing;
 
-        let warm = self.untimed_calls(count);
         if warm > 0 {
             if self.condition.cache.is_hot() || self.condition.cache.mixed().is_some() {
                 self.touch(&template);
@@ -72,7 +76,6 @@ impl Bench<'_> {
                 None => self.list(entries),
             };
             let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
-            let turns = if self.condition.cache.batch == ColdBatch::Single { WARM_CALLS } else { 1 };
             for _ in 0..turns {
                 // SAFETY: as for the timed batch below.
                 unsafe { loops::time_landing(&landing, &untimed) };

@@ -6,6 +6,7 @@ use super::workload::START_PAGES;
 use carryline_machine::arena::{Arena, MapError, Pages};
 use carryline_machine::process;
 use carryline_statistics::below;
+use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -45,12 +46,18 @@ impl Buffers {
         self.cpus = (measuring, allowed);
     }
 
-    /// The arena in `place`, if it serves; else a new one instead, the old one given back first.
-    pub(super) fn hold(place: &mut Option<Held>, bytes: usize, pages: Pages) -> Result<&mut Arena, MapError> {
+    /// The arena in `place`, if it serves; else a new one instead, the old one given back first. Filling it counts as
+    /// progress.
+    pub(super) fn hold<'h>(
+        place: &'h mut Option<Held>,
+        bytes: usize,
+        pages: Pages,
+        status: &StatusPage,
+    ) -> Result<&'h mut Arena, MapError> {
         if place.as_ref().is_none_or(|held| held.arena.len() < bytes || held.pages != pages) {
             *place = None;
             let mut arena = Arena::new(bytes, pages)?;
-            arena.prefault();
+            arena.prefault_telling(&mut || status.beat());
             *place = Some(Held { arena, pages });
         }
         match place {
@@ -63,7 +70,7 @@ impl Buffers {
     ///
     /// # Errors
     /// When there is not enough.
-    pub fn for_limits(&mut self, bytes: u64) -> Result<&mut Arena, MapError> {
-        Buffers::hold(&mut self.dst, bytes as usize, Pages::Base)
+    pub fn for_limits(&mut self, bytes: u64, status: &StatusPage) -> Result<&mut Arena, MapError> {
+        Buffers::hold(&mut self.dst, bytes as usize, Pages::Base, status)
     }
 }

@@ -23,7 +23,7 @@ use carryline_results::round::Round;
 pub use loops::Call;
 pub use loops::{PLACEMENTS, place};
 pub use prepare::{flush, touch};
-pub use workload::{buffer_bytes, level_of};
+pub use workload::{least_bytes, level_of, memory_bytes};
 
 use batch::WARM_CALLS;
 use carryline_conditions::sizes::SizeSource;
@@ -34,7 +34,7 @@ use carryline_machine::counters::CycleCounter;
 use carryline_statistics::{self as statistics, below, shuffle};
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths};
-use carryline_verification::status::StatusPage;
+use carryline_verification::status::{Now, Phase, StatusPage};
 use carryline_verification::{Verified, forked};
 use company::Company;
 use rand_core::SeedableRng;
@@ -111,8 +111,8 @@ struct Member {
 }
 
 impl<'a> Bench<'a> {
-    /// Sets a comparison up. `members` are the verified subjects, each with its index in the worker's job; a subject may
-    /// stand in it twice (an A/A twin).
+    /// Sets a comparison up; `status` shows progress while its buffers are filled. `members` are the verified subjects,
+    /// each with its index in the worker's job; a subject may stand in it twice (an A/A twin).
     ///
     /// # Errors
     /// When memory is short or the machine cannot make the cache state.
@@ -123,8 +123,11 @@ impl<'a> Bench<'a> {
         buffers: &mut Buffers,
         caches: &CacheSizes,
         seed: u64,
+        status: &StatusPage,
     ) -> Result<Bench<'a>, BenchError> {
         forked::arm();
+        // What fails while buffers are filled is not a subject's fault.
+        status.set(Now { subject: u64::MAX, phase: Phase::Time as u64, ..Now::default() });
         if condition.cache.method == CacheMethod::Clflush && !cfg!(target_arch = "x86_64") {
             return Err(BenchError::Unsupported(
                 "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),
@@ -145,7 +148,7 @@ impl<'a> Bench<'a> {
         }
         let start = |held: &mut Option<buffers::Held>, operand: &Option<Operand>, page: usize| match operand {
             Some(operand) => {
-                let arena = Buffers::hold(held, operand.bytes(), condition.pages)?;
+                let arena = Buffers::hold(held, operand.bytes(), condition.pages, status)?;
                 let before = match operand.place {
                     // The last slot ends where the arena does.
                     Place::End => arena.len() - operand.stride * operand.slots,
@@ -161,12 +164,12 @@ impl<'a> Bench<'a> {
         let src_start = start(&mut buffers.src, &layout.src, buffers.start_page[1])?;
         let evict = if condition.cache.method == CacheMethod::Evict {
             let bytes = caches.eviction() as usize;
-            Some((Buffers::hold(&mut buffers.evict, bytes, Pages::Base)?.start(), bytes))
+            Some((Buffers::hold(&mut buffers.evict, bytes, Pages::Base, status)?.start(), bytes))
         } else {
             None
         };
         let victim = if let Then::Victim(bytes) = condition.then {
-            let base = Buffers::hold(&mut buffers.victim, bytes as usize, Pages::Base)?.start();
+            let base = Buffers::hold(&mut buffers.victim, bytes as usize, Pages::Base, status)?.start();
             (base.cast_const(), bytes as usize)
         } else {
             (std::ptr::null(), 0)

@@ -23,6 +23,8 @@ impl Bench<'_> {
                 subject: self.members[member].subject,
                 phase: Phase::Time as u64,
                 len: call.len,
+                // Filled, called, summed by the reference and compared.
+                detail: 4 * call.len,
                 ..Now::default()
             });
             let seed = self.members[member].lengths.seed(self.rng.next_u64() as u32);

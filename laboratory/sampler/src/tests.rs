@@ -29,7 +29,7 @@ fn a_child_does_not_outlive_the_batch() {
     let mut buffers = Buffers::new(1);
     let members = [(&verified, 0)];
     let mut bench =
-        Bench::new(Family::Zero, &condition, &members, &mut buffers, &caches, 1).expect("a bench");
+        Bench::new(Family::Zero, &condition, &members, &mut buffers, &caches, 1, &status).expect("a bench");
     CHILD.store(TIMED, Ordering::Relaxed);
     bench.round(&mut Round::of(1), None, &status);
     let child = CHILD.load(Ordering::Relaxed);

@@ -7,6 +7,7 @@
 //! for the same cache sets. A mixed operand has a hot slot, followed by those of an arena.
 
 use super::loops::Call;
+use super::{LEAST_LIST, limits};
 use carryline_conditions::sizes::SizeSource;
 use carryline_conditions::{Beside, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
 use carryline_machine::environment::{CacheSizes, Level};
@@ -220,20 +221,52 @@ impl Layout {
     pub fn hot_bytes(&self) -> u64 {
         self.dst.iter().chain(&self.src).map(|operand| operand.footprint(self.largest)).sum()
     }
-
-    /// Bytes that its buffers take.
-    pub fn bytes(&self) -> u64 {
-        self.dst.iter().chain(&self.src).map(|operand| operand.bytes() as u64).sum()
-    }
 }
 
-/// Bytes of buffers that a cell needs, for checking against memory beforehand.
+/// Bytes of the buffers that a worker has when it has measured all of these cells, and the limits of their levels: it keeps
+/// one buffer of each kind, as large as any cell needs it.
 #[must_use]
-pub fn buffer_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -> u64 {
-    let evict = if condition.cache.method == CacheMethod::Evict { caches.eviction() } else { 0 };
-    let victim = if let Then::Victim(bytes) = condition.then { bytes } else { 0 };
-    let beside = if condition.beside == Beside::Stream { caches.eviction() } else { 0 };
-    Layout::new(family, condition, caches).bytes() + evict + victim + beside
+pub fn memory_bytes<'c>(
+    cells: impl IntoIterator<Item = (Family, &'c Condition)>,
+    caches: &CacheSizes,
+) -> u64 {
+    let [mut dst, mut src, mut evict, mut victim, mut stream] = [0; 5];
+    for (family, condition) in cells {
+        let layout = Layout::new(family, condition, caches);
+        let bytes = |operand: &Option<Operand>| operand.map_or(0, |operand| operand.bytes() as u64);
+        let limit = limits::largest_buffer(caches, &[level_of(family, condition, caches)]);
+        dst = bytes(&layout.dst).max(limit).max(dst);
+        src = bytes(&layout.src).max(src);
+        if condition.cache.method == CacheMethod::Evict {
+            evict = caches.eviction();
+        }
+        if let Then::Victim(bytes) = condition.then {
+            victim = bytes.max(victim);
+        }
+        if condition.beside == Beside::Stream {
+            stream = caches.eviction();
+        }
+    }
+    dst + src + evict + victim + stream
+}
+
+/// Bytes that one member of a comparison processes at least in a worker, however little time there is: a batch to learn
+/// its speed, three rounds of which one has batches of twice the calls, and once more compared with the reference.
+#[must_use]
+pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -> u64 {
+    const BATCHES: u64 = 4;
+    const DOUBLED: u64 = 5;
+    // Filled, called, compared.
+    const RECHECK: u64 = 3;
+    let layout = Layout::new(family, condition, caches);
+    let calls = match (layout.stated, layout.uniform) {
+        (true, _) => layout.most_calls as u64,
+        (false, true) => 1,
+        (false, false) => LEAST_LIST as u64,
+    };
+    let evicted = if condition.cache.method == CacheMethod::Evict { caches.eviction() } else { 0 };
+    let batches = if layout.doubles { DOUBLED } else { BATCHES };
+    layout.largest.saturating_mul(calls * batches + RECHECK) + evicted * BATCHES
 }
 
 /// The cache level that a cell's operands come from: the nearest that holds them when hot, [`Level::Memory`] when cold,

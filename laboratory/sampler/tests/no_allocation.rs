@@ -76,7 +76,7 @@ fn a_round_allocates_nothing() {
             };
             let mut buffers = Buffers::new(3);
             let mut bench =
-                Bench::new(family, &condition, &members, &mut buffers, &caches, 5).expect("memory");
+                Bench::new(family, &condition, &members, &mut buffers, &caches, 5, &status).expect("memory");
             bench.calibrate(Duration::from_millis(20), 1.0, &status);
             let mut round = Round::of(bench.members());
             let before = ALLOCATIONS.with(Cell::get);

@@ -43,8 +43,8 @@ fn what_was_proved_and_then_corrupted_is_reported() {
         (Condition { segments: vec![1, 3, 40], ..Condition::plain(44) }, "a chain of buffers"),
     ] {
         let mut buffers = Buffers::new(1);
-        let mut bench =
-            Bench::new(Family::Checksum, &condition, &members, &mut buffers, &caches, 2).expect("memory");
+        let mut bench = Bench::new(Family::Checksum, &condition, &members, &mut buffers, &caches, 2, &status)
+            .expect("memory");
         bench.calibrate(Duration::from_millis(5), 1.0, &status);
         bench.round(&mut Round::of(bench.members()), None, &status);
         assert!(bench.recheck(&status).is_empty(), "{name}");

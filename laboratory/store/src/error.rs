@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     /// There is no location for the store.
     #[error(
-        "no location for the store: neither XDG_DATA_HOME nor HOME is an absolute path; give one with --db PATH"
+        "no location for the store: neither XDG_DATA_HOME nor HOME is an absolute path; give one with --db PATH, or measure with --no-save"
     )]
     NoDataDirectory,
     /// A folder of the default path cannot be made.
-    #[error("cannot create the folder {}: {source}; give another path with --db PATH", path.display())]
+    #[error("cannot create the folder {}: {source}; give another path with --db PATH, or measure with --no-save", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -22,12 +22,18 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// The file cannot be opened or made.
-    #[error("cannot open the store {}: {reason}; check the folder and its permissions, or give another path with --db PATH", path.display())]
+    #[error("cannot open the store {}: {reason}; check the folder and its permissions, give another path with --db PATH, or measure with --no-save", path.display())]
     Open {
         /// The file.
         path: PathBuf,
         /// Why.
         reason: String,
+    },
+    /// There is no store to read.
+    #[error("there is no store {}; 'carryline run' makes one, and --db PATH names another", path.display())]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
     },
     /// The path leads to a folder, a device or a pipe.
     #[error("{} is not a regular file, so it cannot be the store; give another path with --db PATH", path.display())]
@@ -76,7 +82,7 @@ pub enum StoreError {
         waited_s: u64,
     },
     /// The file or its folder may not be written.
-    #[error("the store {} cannot be written: the file or its folder is read-only; give another path with --db PATH", path.display())]
+    #[error("the store {} cannot be written: the file or its folder is read-only; give another path with --db PATH, or measure with --no-save", path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,

@@ -106,6 +106,20 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// The URI that makes SQLite open the file without locks and without files beside it. Bytes other than those of plain
+/// names are percent-encoded.
+pub(super) fn immutable(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri + "?immutable=1"
+}
+
 /// Big-endian, as the header has them.
 fn number_at(header: &[u8; HEADER_BYTES], offset: usize) -> u32 {
     header[offset..offset + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))

@@ -75,6 +75,59 @@ impl Store {
         }
     }
 
+    /// Opens an existing store for reading: nothing is created, and a read-only store is accepted.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] where there is none, and as [`Store::open`].
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Store, StoreError> {
+        let path = path.as_ref();
+        if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) || !path.exists() {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        match Store::open(path) {
+            Err(StoreError::ReadOnly { path } | StoreError::Open { path, .. }) => {
+                Store::open_read_only(&path)
+            }
+            other => other,
+        }
+    }
+
+    /// Opens a store in a read-only file or folder. SQLite keeps recent writes in a log, which cannot be read without files
+    /// beside it; without a log the file is complete, and nobody changes it.
+    fn open_read_only(path: &Path) -> Result<Store, StoreError> {
+        file::inspect(path)?;
+        if file::beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
+            let reason = "it is read-only, and has a log of recent writes that only a writer can read";
+            return Err(StoreError::Open { path: path.to_owned(), reason: reason.to_owned() });
+        }
+        let failed = about(path, BUSY_S);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_EXRESCODE;
+        let connection = Connection::open_with_flags(file::immutable(path), flags).map_err(failed)?;
+        Store::settle(&connection, path)?;
+        schema::check(&connection, path, BUSY_S)?;
+        Ok(Store::of(connection, path))
+    }
+
+    /// Settings of every connection.
+    fn settle(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+        let failed = about(path, BUSY_S);
+        connection.busy_timeout(Duration::from_secs(BUSY_S)).map_err(failed)?;
+        // Until the version is known, closing must not move a log into the file.
+        let config = |option, on| connection.set_db_config(option, on).map(|_| ()).map_err(failed);
+        config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        connection.pragma_update(None, "cell_size_check", true).map_err(failed)
+    }
+
+    fn of(connection: Connection, path: &Path) -> Store {
+        let identity = Identity::of(path);
+        Store { connection, path: path.to_owned(), identity, privacy: Privacy::of_environment() }
+    }
+
     fn try_open(path: &Path) -> Result<Store, StoreError> {
         file::inspect(path)?;
         let failed = about(path, BUSY_S);
@@ -83,20 +136,13 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-        connection.busy_timeout(Duration::from_secs(BUSY_S)).map_err(failed)?;
-        // Until the version is known, closing must not move a log into the file.
-        let config = |option, on| connection.set_db_config(option, on).map(|_| ()).map_err(failed);
-        config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        connection.pragma_update(None, "cell_size_check", true).map_err(failed)?;
+        Store::settle(&connection, path)?;
         schema::prepare(&connection, path, BUSY_S)?;
-        config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(failed)?;
         // Answers with the mode that it got; a file system without shared memory keeps the rollback journal.
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).map_err(failed)?;
         connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
-        let identity = Identity::of(path);
-        Ok(Store { connection, path: path.to_owned(), identity, privacy: Privacy::of_environment() })
+        Ok(Store::of(connection, path))
     }
 
     /// `carryline/carryline.sqlite` in the user's data folder, whose folders are made: `XDG_DATA_HOME`, or
@@ -106,8 +152,7 @@ impl Store {
     /// [`StoreError::NoDataDirectory`] when neither variable is an absolute path, [`StoreError::Folder`] when a
     /// folder cannot be made.
     pub fn default_path() -> Result<PathBuf, StoreError> {
-        let variable = |name| std::env::var_os(name).map(PathBuf::from);
-        let path = path_in(variable("XDG_DATA_HOME"), variable("HOME")).ok_or(StoreError::NoDataDirectory)?;
+        let path = Store::default_place()?;
         if let Some(folder) = path.parent() {
             let mut builder = std::fs::DirBuilder::new();
             builder.recursive(true);
@@ -119,6 +164,15 @@ impl Store {
                 .map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
         }
         Ok(path)
+    }
+
+    /// The same; nothing is created.
+    ///
+    /// # Errors
+    /// [`StoreError::NoDataDirectory`] when neither variable is an absolute path.
+    pub fn default_place() -> Result<PathBuf, StoreError> {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        path_in(variable("XDG_DATA_HOME"), variable("HOME")).ok_or(StoreError::NoDataDirectory)
     }
 
     /// Where the store is, absolute.

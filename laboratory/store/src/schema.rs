@@ -53,6 +53,12 @@ pub(super) fn prepare(connection: &Connection, path: &Path, waited_s: u64) -> Re
         }
         transaction.commit().map_err(failed)?;
     }
+    check(connection, path, waited_s)
+}
+
+/// Refuses a database whose tables are not exactly ours.
+pub(super) fn check(connection: &Connection, path: &Path, waited_s: u64) -> Result<(), StoreError> {
+    let failed = about(path, waited_s);
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let version = pragma("user_version").map_err(failed)?;
     known(path, version, pragma("application_id").map_err(failed)? as u32)?;

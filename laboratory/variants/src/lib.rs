@@ -243,19 +243,45 @@ impl Variant {
         carryline::internals::cpu::features().contains(self.needs)
     }
 
-    /// True if it may stand behind `memset` or `memcpy` themselves: it takes every length, is not known to be wrong,
-    /// and calls none of these functions, which would then call it. `carryline` goes through a dispatch that the
-    /// interposer replaces.
+    /// Why it may not stand behind `memset` or `memcpy` themselves, in the words of a message; `None` if it may: it takes
+    /// every length, is not known to be wrong, and calls none of these functions, which would then call it. `carryline`
+    /// goes through a dispatch that the interposer replaces.
+    #[must_use]
+    pub fn cannot_interpose(&self) -> Option<&'static str> {
+        if self.is_c_library_function() {
+            return Some("is the C library's, which is called libc there");
+        }
+        match (self.family(), self.c_library, self.role) {
+            (Family::Checksum | Family::CopyChecksum, ..) => Some("neither zeroes nor only copies"),
+            (_, Some(CLibrary::Raised(_)), _) => {
+                Some("is the C library of a process that was started with GLIBC_TUNABLES")
+            }
+            (_, Some(CLibrary::AsInstalled), _) => Some("calls the functions that it would serve"),
+            (.., Role::Ours) => {
+                Some("goes through the library's own choice, which is called carryline there")
+            }
+            (.., Role::Peer) => Some("is another library's"),
+            (.., Role::Seed | Role::Baseline) => Some("is kept for an experiment"),
+            (.., Role::Technique | Role::Reference) if self.known_bad.is_some() => {
+                Some("is known to be wrong")
+            }
+            (.., Role::Technique | Role::Reference) if self.lengths != Lengths::Any => {
+                Some("does not take every length")
+            }
+            (.., Role::Technique | Role::Reference) => None,
+        }
+    }
+
+    /// True if it may; see [`Variant::cannot_interpose`].
     #[must_use]
     pub fn can_interpose(&self) -> bool {
-        let own_code = matches!(self.role, Role::Technique | Role::Reference);
-        let calls_them = self.c_library.is_some();
-        let copies_or_zeroes = matches!(self.family(), Family::Zero | Family::Copy);
-        own_code
-            && !calls_them
-            && copies_or_zeroes
-            && self.lengths == Lengths::Any
-            && self.known_bad.is_none()
+        self.cannot_interpose().is_none()
+    }
+
+    /// True for the rows that are a function of the C library as installed, and not a way to it.
+    #[must_use]
+    pub fn is_c_library_function(&self) -> bool {
+        matches!(self.c_library, Some(CLibrary::AsInstalled)) && self.with_other_thresholds().is_some()
     }
 }
 

@@ -109,6 +109,13 @@ pub(super) mod x86_64 {
     const FLAGS_TO_CLEAR: i64 = 1 << 8 | 1 << 10 | 1 << 18;
 
     pub(super) extern "C" fn on_crash(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        // SAFETY: the kernel passes this structure to a handler installed with SA_SIGINFO; a signal that a process sends
+        // (kill, tgkill, sigqueue) has its number, and asking for the own one changes nothing.
+        let from_elsewhere = unsafe { (*info).si_code <= 0 && (*info).si_pid() != libc::getpid() };
+        if from_elsewhere {
+            // Another process sent it: the call continues.
+            return;
+        }
         let frame = CURRENT.get();
         if frame.is_null() {
             // SAFETY: the default action: the faulting instruction runs again and ends the process.

@@ -27,10 +27,20 @@ pub struct Now {
     pub src_offset: u64,
     /// The checksum's seed.
     pub seed: u64,
-    /// A number that says more, by phase: in a verification the data pattern's index.
+    /// A number that says more, by phase: in a verification the data pattern's index; in a timing the bytes that are
+    /// processed before the next beat.
     pub detail: u64,
     /// A second such number: in a verification the placement's index.
     pub placement: u64,
+}
+
+impl Now {
+    /// The bytes that are processed before the next beat, as far as the page says; 0 in a verification, which beats with
+    /// every call.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        if self.phase == Phase::Time as u64 { self.detail } else { 0 }
+    }
 }
 
 /// What a worker does with the subject it is at.
@@ -51,7 +61,9 @@ pub enum Phase {
     Probe = 5,
 }
 
-const FIELDS: usize = 9;
+const FIELDS: usize = 10;
+/// The field that says that an allocation failed.
+const OUT_OF_MEMORY: usize = 9;
 
 /// The shared page, mapped.
 #[derive(Debug)]
@@ -134,6 +146,17 @@ impl StatusPage {
         beat.store(beat.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
+    /// Notes that this process asked for memory and got none.
+    pub fn note_out_of_memory(&self) {
+        self.field(OUT_OF_MEMORY).store(1, Ordering::Relaxed);
+    }
+
+    /// Whether that was noted.
+    #[must_use]
+    pub fn is_out_of_memory(&self) -> bool {
+        self.field(OUT_OF_MEMORY).load(Ordering::Relaxed) != 0
+    }
+
     /// What the page says.
     #[must_use]
     pub fn now(&self) -> Now {
@@ -174,5 +197,8 @@ mod tests {
         assert_eq!(parent.now(), Now { beat: 1, ..now });
         child.beat();
         assert_eq!(parent.now().beat, 2);
+        assert!(!parent.is_out_of_memory());
+        child.note_out_of_memory();
+        assert!(parent.is_out_of_memory() && parent.now().beat == 2);
     }
 }

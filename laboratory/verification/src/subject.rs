@@ -75,6 +75,12 @@ impl Subject {
         Subject { lengths, ..self }
     }
 
+    /// The same under another name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Subject {
+        Subject { name: name.to_owned(), ..self }
+    }
+
     /// Unique within its family.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -69,7 +69,12 @@ fn obey_environment(routines: &mut Routines, features: Features) {
     });
     for (family, force) in [(Family::Zero, FORCE_ZERO), (Family::Copy, FORCE_COPY)] {
         let served = families.is_none_or(|list| words(list).any(|word| word == family.name()));
-        let forced = variable(force);
+        let known = |name| carryline_variants::find(family, name);
+        // The C library's function, under its name in listings.
+        let forced = variable(force).map(|name| match known(name) {
+            Some(variant) if variant.is_c_library_function() => LIBC,
+            _ => name,
+        });
         if forced.is_some_and(|name| name == LIBC) || !served {
             routines.leave(family);
         }
@@ -101,10 +106,20 @@ fn no_such_variant(family: Family, variable: &CStr, name: &str, features: Featur
         }
     }
     let variable = variable.to_str().unwrap_or_default();
-    ignore(format_args!(
-        "{variable}={name} names no variant that can serve here; usable are {CARRYLINE} {LIBC}{}",
-        Names(family, features)
-    ));
+    let names = Names(family, features);
+    let variant = carryline_variants::find(family, name);
+    match variant.map(|variant| variant.cannot_interpose().unwrap_or("needs what this CPU lacks")) {
+        Some(why) => {
+            ignore(format_args!(
+                "{variable}={name}: that variant cannot serve here, as it {why}; usable are {CARRYLINE} {LIBC}{names}"
+            ));
+        }
+        None => {
+            ignore(format_args!(
+                "{variable}={name} names no variant that can serve here; usable are {CARRYLINE} {LIBC}{names}"
+            ));
+        }
+    }
 }
 
 fn words(list: &str) -> impl Iterator<Item = &str> {

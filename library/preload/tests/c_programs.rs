@@ -7,7 +7,8 @@ use carryline_served::{Function, Served, Snapshot};
 use carryline_variants::{Family, of};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use support::{Place, SETTINGS, interposed, plain, run, succeeds, texts};
+use std::process::Command;
+use support::{Place, SETTINGS, interposed, interposer, plain, run, succeeds, texts};
 
 #[test]
 fn every_function_is_right_under_every_setting() {
@@ -159,6 +160,28 @@ fn a_page_that_is_none_is_left_alone() {
     assert_eq!(std::fs::read(&file).expect("still there"), notes);
 }
 
+/// What docs/interposer.md says about programs that are built with GCC's address sanitizer.
+#[test]
+fn a_program_with_the_address_sanitizer_wants_its_runtime_first() {
+    let place = Place::new();
+    let runtime = Command::new("gcc").arg("-print-file-name=libasan.so").output();
+    let runtime = runtime.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    // GCC repeats the name where it has no such file.
+    let Some(runtime) = runtime.ok().filter(|file| Path::new(file).is_absolute()) else { return };
+    let program = place.path().join("checked");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/overflow.c");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-O1", "-fno-builtin", "-fsanitize=address", "-o"]).arg(&program).arg(source);
+    assert!(compiler.status().is_ok_and(|status| status.success()), "{compiler:?}");
+    let output = run(interposed(&program, &["0"], &[]));
+    let (out, err) = texts(&output);
+    assert!(!output.status.success() && out.is_empty(), "{}: {out}", output.status);
+    assert!(err.contains("does not come first"), "{err}");
+    let mut both = interposed(&program, &["0"], &[]);
+    both.env("LD_PRELOAD", format!("{runtime} {}", interposer().display()));
+    succeeds(both, "went on\n");
+}
+
 #[test]
 fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
     let place = Place::new();
@@ -166,7 +189,9 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
     for (variable, value, words) in [
         ("CARRYLINE_PRELOAD", "zero,copies", &["copies", "zero copy"][..]),
         ("CARRYLINE_FORCE_ZERO", "movntpz", &["movntpz", "movntps", "carryline"]),
-        ("CARRYLINE_FORCE_ZERO", "write_bytes", &["write_bytes", "libc"]),
+        ("CARRYLINE_FORCE_ZERO", "write_bytes", &["write_bytes", "calls the functions", "libc"]),
+        ("CARRYLINE_FORCE_ZERO", "libc_memset_no_rep", &["GLIBC_TUNABLES", "libc"]),
+        ("CARRYLINE_FORCE_COPY", "rep_movsw", &["rep_movsw", "kept for an experiment", "libc"]),
         ("CARRYLINE_FORCE_COPY", "movntps", &["movntps", "rep_movsb"]),
         ("CARRYLINE_MASK", "avx9", &["avx9", "avx512f"]),
     ] {
@@ -178,6 +203,14 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
         assert_eq!((output.status.code(), out.as_str()), (Some(0), "went on\n"), "{variable}={value}: {err}");
         assert!(words.iter().all(|word| err.contains(word)) && err.contains(variable), "{err}");
         assert!(err.starts_with("libcarryline-preload: ignored: ") && err.lines().count() == 1, "{err}");
+    }
+    // The C library's functions by the names that they have in listings.
+    for (variable, value) in [
+        ("CARRYLINE_FORCE_ZERO", "libc_memset"),
+        ("CARRYLINE_FORCE_COPY", "libc_memcpy"),
+        ("CARRYLINE_FORCE_COPY", "libc_memmove"),
+    ] {
+        succeeds(interposed(&program, &["0"], &[(variable, value)]), "went on\n");
     }
     // Empty is as not set.
     let empty = [("CARRYLINE_PRELOAD", ""), ("CARRYLINE_FORCE_ZERO", ""), ("CARRYLINE_MASK", " ")];

@@ -7,6 +7,7 @@ mod reproduce;
 mod watch;
 
 use carryline_report::units::Unit;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use critical::{Critical, Drawing, Moves};
 pub use inlining::Inlining;
@@ -27,8 +28,9 @@ Examples:
   carryline run                    verify and measure everything, rank, recommend, save
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
-Exit status: 0 success, 1 failure, 2 unusable arguments or input, 3 a routine is wrong, 130
-interrupted. Results go to standard output, progress and warnings to standard error.")]
+Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
+input, 3 a routine is wrong, and was found wrong again, 130 interrupted. Results go to standard
+output, progress and warnings to standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -148,7 +150,7 @@ pub struct Subjects {
     pub variants: Vec<String>,
     /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
     /// memset's signature.
-    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
+    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
 }
 
@@ -162,7 +164,7 @@ pub struct Run {
     #[command(flatten)]
     pub subjects: Subjects,
     /// Sizes to measure in addition to the matrix's own: see 'carryline measure --help'.
-    #[arg(long, value_name = "SIZES")]
+    #[arg(long, value_name = "SIZES", value_parser = text())]
     pub sizes: Option<String>,
     #[command(flatten)]
     pub effort: Effort,
@@ -203,7 +205,7 @@ pub struct Verify {
     pub family: Vec<String>,
     /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
     /// memset's signature.
-    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY")]
+    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
     /// Seconds without progress after which a routine counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
@@ -226,7 +228,7 @@ pub struct Measure {
     #[command(flatten)]
     pub subjects: Subjects,
     /// Sizes of the calls.
-    #[arg(long, value_name = "SIZES", default_value = "1500")]
+    #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = text())]
     pub sizes: String,
     /// Offsets of the buffers: N (0 to 4095), D:S (destination:source), random (in the whole page), alias (the two 1
     /// to 63 bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
@@ -328,6 +330,13 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
+/// Arguments that are stored with a run and printed as text, file names included.
+fn text() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().try_map(|word| {
+        word.into_string().map_err(|_| "it is not UTF-8; give the file another name, or a link with one")
+    })
+}
+
 /// Reads `20s`, `2m`, `500ms`; a bare number is seconds.
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -350,6 +359,8 @@ pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carryline_conditions::{Beside, Dependence, Offsets, Then};
+    use carryline_machine::arena::Pages;
     use clap::CommandFactory;
 
     #[test]
@@ -361,6 +372,25 @@ mod tests {
             let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples = help.lines().filter(|line| line.trim_start().contains("carryline ")).count();
             assert!(examples >= 3, "{}: {examples} examples", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn the_help_of_measure_names_every_word() {
+        let command = Cli::command();
+        let measure = command.find_subcommand("measure").expect("a command");
+        for (option, words) in [
+            ("offsets", Offsets::WORDS),
+            ("dependence", Dependence::WORDS),
+            ("pages", Pages::WORDS),
+            ("then", Then::WORDS),
+            ("beside", Beside::WORDS),
+        ] {
+            let argument = measure.get_arguments().find(|argument| argument.get_id() == option);
+            let help = argument.and_then(clap::Arg::get_help).map(ToString::to_string).unwrap_or_default();
+            for (word, _) in words {
+                assert!(help.contains(word), "--{option}: no {word} in: {help}");
+            }
         }
     }
 

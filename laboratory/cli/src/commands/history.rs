@@ -7,7 +7,7 @@ use anyhow::Context;
 use carryline_conditions::Offsets;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::plan::Plan;
-use carryline_engine::session::open_store;
+use carryline_engine::session::open_kept;
 use carryline_report::listing::{RunLine, RunList, to_json};
 use carryline_report::units::Unit;
 use carryline_results::cells::{self, Summary};
@@ -17,11 +17,13 @@ use carryline_store::{RunId, RunStatus, RunSummary, Store, StoreError};
 
 /// Lists runs, or shows one.
 pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
-    let store = open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
-    if let Some(id) = args.show {
-        return show(&store, RunId(id), args.unit, common);
-    }
-    let runs = store.runs(args.most).map_err(|error| usage(error.to_string()))?;
+    let store = open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
+    let runs = match (&store, args.show) {
+        (Some(store), Some(id)) => return show(store, RunId(id), args.unit, common),
+        (None, Some(id)) => return Err(usage(format!("there is no run {id}: no run is stored"))),
+        (Some(store), None) => store.runs(args.most).map_err(|error| usage(error.to_string()))?,
+        (None, None) => Vec::new(),
+    };
     let list = RunList { runs: runs.into_iter().map(run_line).collect() };
     match common.format {
         Format::Table => output::print(&list.to_text(output::style()))?,

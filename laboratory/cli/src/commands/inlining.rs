@@ -4,6 +4,7 @@
 use crate::cli::{Common, Format, Inlining};
 use crate::inlining::{Language, Question, cache, compilers, limit, survey};
 use crate::output;
+use anyhow::anyhow;
 use carryline_engine::failure::{Failure, status};
 use carryline_engine::machine::Here;
 use carryline_engine::progress::Progress;
@@ -18,8 +19,9 @@ const EXPECTED: Duration = Duration::from_secs(40);
 /// Asks the compilers and prints what they do.
 pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     if !cfg!(target_arch = "x86_64") {
-        let note = "analysing compiler output is supported on x86-64 only; no compiler was run";
-        return print(&found(vec![], vec![], vec![note.to_owned()]), common);
+        return Err(
+            anyhow!("analysing compiler output is supported on x86-64 only; no compiler was run").into()
+        );
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let candidates = match args.compiler.is_empty() {
@@ -27,8 +29,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
         false => compilers::named(&args.compiler, &path)?,
     };
     if candidates.is_empty() {
-        let note = "no gcc, clang or rustc on PATH; name a compiler with --compiler PATH";
-        return print(&found(vec![], vec![], vec![note.to_owned()]), common);
+        return Err(anyhow!("no gcc, clang or rustc on PATH; name a compiler with --compiler PATH").into());
     }
     let kept = if args.no_cache { None } else { cache::default_folder() };
     let cache = cache::Cache::new(kept);
@@ -93,24 +94,12 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     progress.finish();
     notes.dedup();
     let rows = answers.into_iter().flat_map(|answer| answer.rows).chain(silent).collect();
-    print(&found(rows, limits, notes), common)?;
-    Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
-}
-
-fn found(
-    rows: Vec<report::InliningRow>,
-    limits: Vec<report::LimitRow>,
-    notes: Vec<String>,
-) -> report::Inlining {
-    report::Inlining { schema_version: 1, rows, limits, notes }
-}
-
-fn print(found: &report::Inlining, common: &Common) -> Result<u8, Failure> {
+    let found = report::Inlining { schema_version: 1, rows, limits, notes };
     match common.format {
         Format::Table => output::print(&found.to_text(output::style()))?,
-        Format::Json => output::print(&to_json(found)?)?,
+        Format::Json => output::print(&to_json(&found)?)?,
     }
-    Ok(0)
+    Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
 }
 
 /// What times depend on beside the compiler.

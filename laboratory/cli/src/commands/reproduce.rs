@@ -6,7 +6,7 @@ use crate::output;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::{interrupt, session};
-use carryline_experiments::run::Wanted;
+use carryline_experiments::run::{Found, Wanted};
 use carryline_experiments::{self as experiments, EXPERIMENTS, Experiment, run as reproduce};
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_report::experiments::{claims_page, experiments_text};
@@ -31,14 +31,15 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
         return list(common);
     }
     if let Some(id) = args.from {
-        let store = session::open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
+        let store = session::open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
+        let store = store.ok_or_else(|| usage(format!("there is no run {id}: no run is stored")))?;
         let result = store.load_run(RunId(id)).map_err(|error| usage(error.to_string()))?;
         if result.experiments.is_empty() {
             return Err(usage(format!(
                 "run {id} has no experiments; 'carryline history' lists the runs, and those of 'reproduce' have some"
             )));
         }
-        return print(&result, args, common);
+        return print(&result, args, common).map(|()| 0);
     }
     let experiments = selected(&args.ids)?;
     let chain = chain(args)?;
@@ -63,8 +64,8 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
         seed: common.seed,
         quiet: common.quiet,
     };
-    let result = reproduce::run(&wanted, &here, &supervisor)?;
-    let status = print(&result, args, common)?;
+    let Found { result, trouble } = reproduce::run(&wanted, &here, &supervisor)?;
+    print(&result, args, common)?;
     output::warn(&result.warnings, common);
     if let Some(id) = result.run_id {
         output::note(
@@ -72,16 +73,22 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
             common,
         );
     }
-    Ok(if interrupt::requested() { status::INTERRUPTED } else { status })
+    if let Some(trouble) = &trouble {
+        output::complain(trouble);
+    }
+    Ok(match (interrupt::requested(), trouble) {
+        (true, _) => status::INTERRUPTED,
+        (false, Some(_)) => status::FAILED,
+        (false, None) => 0,
+    })
 }
 
-fn print(result: &RunResult, args: &Reproduce, common: &Common) -> Result<u8, Failure> {
+fn print(result: &RunResult, args: &Reproduce, common: &Common) -> Result<(), Failure> {
     match (args.markdown, common.format) {
-        (true, _) => output::print(&claims_page(result))?,
-        (false, Format::Json) => output::print(&json::run_json(result)?)?,
-        (false, Format::Table) => output::print(&experiments_text(&result.experiments, output::style()))?,
+        (true, _) => output::print(&claims_page(result)),
+        (false, Format::Json) => output::print(&json::run_json(result)?),
+        (false, Format::Table) => output::print(&experiments_text(&result.experiments, output::style())),
     }
-    Ok(0)
 }
 
 /// What experiments there are.

@@ -4,14 +4,16 @@ use crate::cli::{Cli, Common, Format, Rerun};
 use crate::output;
 use carryline_conditions::Offsets;
 use carryline_engine::failure::{Failure, usage};
-use carryline_engine::session::open_store;
+use carryline_engine::session::open_kept;
 use carryline_store::RunId;
 use clap::Parser;
 use serde_json::Value;
+use std::ffi::OsString;
 
 /// Reads the run's command line and seed out of the store and makes the run again.
 pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
-    let store = open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
+    let store = open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
+    let store = store.ok_or_else(|| usage(format!("there is no run {}: no run is stored", args.id)))?;
     let header = store.header(RunId(args.id)).map_err(|error| usage(error.to_string()))?;
     drop(store);
     let mut words = vec!["carryline".to_owned()];
@@ -26,8 +28,10 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             common,
         );
     }
-    // Paths in a home folder are not stored, because they contain a user's name.
-    if let Some(word) = words.iter().find(|word| word.contains("~/") || word.contains("/home/*")) {
+    // Paths in a home folder are not stored, because they contain a user's name; of paths that are not UTF-8 a part is lost.
+    if let Some(word) =
+        words.iter().find(|word| word.contains("~/") || word.contains("/home/*") || word.contains('\u{fffd}'))
+    {
         return Err(usage(format!(
             "run {} names '{word}', which is not stored in full; repeat it manually: {} --seed {}",
             args.id,
@@ -36,21 +40,23 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
         )));
     }
     // The last of two equal options counts; what stands behind '--' is not an option.
-    let mut options = vec!["--seed".to_owned(), header.seed.to_string()];
+    let mut options: Vec<OsString> = vec!["--seed".into(), header.seed.to_string().into()];
     if let Some(db) = &common.db {
-        options.extend(["--db".to_owned(), db.display().to_string()]);
+        options.extend(["--db".into(), db.into()]);
     }
     if common.format == Format::Json {
-        options.extend(["--format".to_owned(), "json".to_owned()]);
+        options.extend(["--format".into(), "json".into()]);
     }
     if common.quiet {
-        options.push("--quiet".to_owned());
+        options.push("--quiet".into());
     }
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     words.splice(end..end, options);
     let cli = Cli::try_parse_from(&words)
         .map_err(|error| usage(format!("run {} is of another version of the command: {error}", args.id)))?;
-    output::note(&words.join(" "), common);
+    let line: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    output::note(&line.join(" "), common);
     crate::run(&cli)
 }
 

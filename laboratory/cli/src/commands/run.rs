@@ -6,7 +6,7 @@ use crate::prepared::Prepared;
 use carryline_conditions::sizes::Sizes;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
-use carryline_engine::session::Finished;
+use carryline_engine::session::{Finished, command_line};
 use carryline_engine::standard;
 use carryline_report::page::{About, page};
 use carryline_report::ranking::{legend, rankings};
@@ -30,6 +30,13 @@ pub fn run(args: &Run, common: &Common) -> Result<u8, Failure> {
     let situations =
         standard::situations(&here.caches, &prepared.selection.families, false, &sizes, &subjects)
             .map_err(|error| usage(error.to_string()))?;
+    let (situations, left_out) = here.that_fit(situations);
+    if situations.is_empty() {
+        return Err(usage(left_out.into_iter().next().unwrap_or_else(|| "nothing to measure".to_owned())));
+    }
+    for sentence in left_out {
+        output::note(&format!("left out: {sentence}"), common);
+    }
     let plan = prepared.plan(situations, &args.effort, BUDGET, common);
     let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else {
         return Ok(0);
@@ -94,19 +101,23 @@ pub fn conclude(
         output::note(&format!("saved as run {id}; 'carryline history --show {id}' prints it again"), common);
     }
     for proof in &finished.wrong {
-        eprintln!("carryline: {}", super::verify::sentence(proof));
+        output::complain(&super::verify::sentence(proof));
     }
-    Ok(match (finished.interrupted, finished.wrong.is_empty()) {
-        (true, _) => status::INTERRUPTED,
-        (false, false) => status::WRONG,
-        (false, true) => 0,
+    for sentence in &finished.undone {
+        output::complain(sentence);
+    }
+    Ok(match (finished.interrupted, finished.wrong.is_empty(), finished.undone.is_empty()) {
+        (true, ..) => status::INTERRUPTED,
+        (false, false, _) => status::WRONG,
+        (false, true, false) => status::FAILED,
+        (false, true, true) => 0,
     })
 }
 
 /// The command that makes this run again, without the seed.
 fn repeat_command() -> String {
     let mut words = vec!["carryline".to_owned()];
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = command_line().skip(1);
     while let Some(word) = arguments.next() {
         match word.as_str() {
             "--seed" => _ = arguments.next(),

@@ -3,6 +3,7 @@
 use crate::cli::{Common, Format, Verify};
 use crate::output;
 use carryline_engine::failure::{Failure, status};
+use carryline_engine::forecast::PROOF;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof, Verdict};
 use carryline_engine::session::{self, is_known_bad};
@@ -10,10 +11,6 @@ use carryline_engine::{interrupt, select};
 use carryline_report::listing::{self, ProofLine, ProofList, to_json};
 use carryline_verification::subject::SubjectId;
 use carryline_verification::{Counterexample, ProofSummary};
-use std::time::Duration;
-
-/// What verification of one subject takes, roughly, with all CPUs at work.
-const EACH: Duration = Duration::from_millis(500);
 
 /// Verifies what was requested.
 pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
@@ -30,21 +27,27 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
         .map(|variant| SubjectId { family: variant.family(), name: variant.name.to_owned() })
         .collect();
     subjects.extend(plugins.iter().map(|(_, id)| id.clone()));
-    let words: Vec<String> = plugins.into_iter().map(|(word, _)| word).collect();
 
-    let progress = Progress::new(EACH * subjects.len() as u32, common.quiet);
-    let proofs = prove::all(&supervisor, &words, &subjects, session::seed(common.seed), &progress)?;
+    let progress = Progress::new(PROOF * subjects.len() as u32, common.quiet);
+    let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
     let list = ProofList { results: proofs.iter().map(line).collect() };
     match common.format {
         Format::Table => output::print(&list.to_text(output::style()))?,
         Format::Json => output::print(&to_json(&list)?)?,
     }
-    Ok(match (interrupt::requested(), list.results.iter().all(|line| line.good)) {
-        (true, _) => status::INTERRUPTED,
-        (false, false) => status::WRONG,
-        (false, true) => 0,
+    let wrong = proofs.iter().any(|proof| is_shown_wrong(&proof.verdict) && !is_known_bad(proof));
+    Ok(match (interrupt::requested(), wrong, list.results.iter().all(|line| line.good)) {
+        (true, ..) => status::INTERRUPTED,
+        (false, true, _) => status::WRONG,
+        (false, false, false) => status::FAILED,
+        (false, false, true) => 0,
     })
+}
+
+/// True if a fault was found, and found again.
+fn is_shown_wrong(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_))
 }
 
 /// A verification as a line of the list.

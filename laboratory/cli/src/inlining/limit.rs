@@ -209,6 +209,7 @@ fn time(file: &Path, parts: &mut [Part], timing: &Timing<'_>) -> Result<(), Stri
             Ok(End::Exited { code, now, .. }) => {
                 return Err(format!("exit status {code} ended the loops, at {} bytes", now.len));
             }
+            Ok(lost @ End::Lost { .. }) => return Err(format!("the worker process ended {}", lost.how())),
             Ok(End::TimedOut { now }) => return Err(format!("the loops hung, at {} bytes", now.len)),
             Err(error) => return Err(error.to_string()),
         }

@@ -146,7 +146,7 @@ impl Feed<'_> {
             let stopped = stop();
             proofs.extend(outcome.fallen.iter().cloned());
             tell(news(&outcome, !stopped));
-            for how in &outcome.lost {
+            for how in outcome.lost.iter().chain(&outcome.restarted) {
                 tell(Event::Remark(format!("a worker process ended {how}; the next one continues")));
             }
             if kept {
@@ -186,10 +186,14 @@ impl Feed<'_> {
         let plan = Plan { budget: took, ..self.plan };
         let id = keeper.as_ref().and_then(Keeper::id);
         let result = session::assemble(&plan, self.here, self.warnings, &outcome, id, took)?;
+        let mut trouble = None;
         if let Some(mut keeper) = keeper {
             keeper.end(&result, outcome.interrupted);
+            trouble = keeper.trouble();
         }
-        Ok(session::finish(result, Vec::new(), outcome, &self.prepared.selection))
+        let mut finished = session::finish(result, Vec::new(), outcome, &self.prepared.selection);
+        finished.undone.extend(trouble);
+        Ok(finished)
     }
 }
 
@@ -215,6 +219,7 @@ fn why(status: Status, reason: &str) -> String {
         Status::Crashed => "crashed: ",
         Status::TimedOut => "hung: ",
         Status::Wrong => "wrong: ",
+        Status::NotVerified => "not verified: ",
         Status::Ok | Status::Unsupported => "",
     };
     // Of a counterexample the bytes are long, and the end says what happened.

@@ -7,6 +7,7 @@ mod commands;
 mod critical;
 mod examples;
 mod inlining;
+mod names;
 mod one_cpu;
 mod real;
 mod real_work;

@@ -165,8 +165,175 @@ fn ctrl_c_ends_cleanly_with_what_is_known() {
     assert_eq!(place.json(&["history"])["runs"][0]["status"], "interrupted");
 }
 
+/// The worker processes of a command, by their parent and their one argument.
+fn workers(command: &Child) -> Vec<i32> {
+    let parent = command.id().to_string();
+    let numbers = std::fs::read_dir("/proc").expect("processes").filter_map(|entry| {
+        let number: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        // The name, in parentheses, may hold anything; state and parent follow it.
+        let mut fields = stat.rsplit(')').next()?.split_whitespace();
+        let (state, its_parent) = (fields.next()?, fields.next()?);
+        let words = std::fs::read(format!("/proc/{number}/cmdline")).ok()?;
+        (its_parent == parent && state != "Z" && words.ends_with(b"\0worker\0")).then_some(number)
+    });
+    numbers.collect()
+}
+
+/// Sends a signal to one worker of a command, as soon as there is one; false if the command ended before.
+fn strike(command: &mut Child, signal: i32) -> bool {
+    let begin = Instant::now();
+    while command.try_wait().expect("a child").is_none() {
+        if let Some(worker) = workers(command).first() {
+            // SAFETY: a signal to a process that has a child of this test for its parent.
+            return unsafe { libc::kill(*worker, signal) } == 0;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "no worker");
+        std::thread::yield_now();
+    }
+    false
+}
+
+fn verifying(place: &Place, more: &[&str]) -> Child {
+    let arguments: Vec<&str> =
+        ["verify", "zero/avx2", "--format", "json"].iter().chain(more).copied().collect();
+    let mut command = place.command(&arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+/// The status, and the verdict with its detail, of a command that verified one subject.
+fn verdict(command: Child) -> (Option<i32>, String, String) {
+    let output = command.wait_with_output().expect("it ends");
+    let (out, err) = texts(&output);
+    let list: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}\n{out}\n{err}"));
+    let word = |field: &str| list["results"][0][field].as_str().unwrap_or_default().to_owned();
+    (output.status.code(), word("verdict"), word("detail"))
+}
+
 #[test]
-fn a_full_disk_costs_the_keeping_not_the_results() {
+fn a_worker_that_somebody_kills_once_accuses_nobody() {
+    let place = Place::new();
+    for (signal, name) in
+        [(libc::SIGKILL, "SIGKILL"), (libc::SIGTERM, "SIGTERM"), (libc::SIGSTOP, "made no progress")]
+    {
+        // Little patience where it runs out anyway.
+        let more: &[&str] = if signal == libc::SIGSTOP { &["--patience", "2"] } else { &[] };
+        let mut command = verifying(&place, more);
+        assert!(strike(&mut command, signal));
+        let (status, verdict, detail) = verdict(command);
+        assert_eq!((status, verdict.as_str()), (Some(0), "right"), "{name}: {detail}");
+        assert!(detail.contains(name), "{detail}");
+    }
+    // Signals that the CPU raises too.
+    for signal in [libc::SIGSEGV, libc::SIGABRT] {
+        let mut command = verifying(&place, &[]);
+        assert!(strike(&mut command, signal));
+        let (status, verdict, detail) = verdict(command);
+        assert!(
+            matches!((status, verdict.as_str()), (Some(0), "right") | (Some(1), "not verified")),
+            "{detail}"
+        );
+    }
+}
+
+#[test]
+fn workers_that_are_killed_every_time_leave_a_subject_unverified() {
+    let place = Place::new();
+    let mut command = verifying(&place, &[]);
+    while strike(&mut command, libc::SIGKILL) {}
+    let (status, verdict, detail) = verdict(command);
+    assert_eq!((status, verdict.as_str()), (Some(1), "not verified"), "{detail}");
+    assert!(detail.contains("two worker processes") && detail.contains("SIGKILL"), "{detail}");
+}
+
+#[test]
+fn a_worker_that_is_killed_while_it_measures_is_started_again() {
+    let place = Place::new();
+    let mut child = under_way(&place, &["--format", "json"]);
+    let rounds = || place.json(&["history"])["runs"][0]["rounds"].as_u64().unwrap_or(0);
+    assert!(strike(&mut child, libc::SIGKILL));
+    let (before, begin) = (rounds(), Instant::now());
+    while rounds() < before + 40 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "no further rounds");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // SAFETY: a signal to a child of this test that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let (out, err) = texts(&child.wait_with_output().expect("it ends"));
+    let run: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}\n{err}"));
+    assert!(run["cells"].as_array().expect("cells").iter().all(|cell| cell["status"] == "ok"), "{out}");
+    assert!(run["warnings"].to_string().contains("SIGKILL"), "{}", run["warnings"]);
+}
+
+#[test]
+fn without_memory_nobody_is_accused() {
+    let place = Place::new();
+    let binary = env!("CARGO_BIN_EXE_carryline");
+    let mut short = 0;
+    // From hardly enough for the program to hardly enough for verification.
+    for kib in (40_000..=75_000).step_by(5000) {
+        let script =
+            format!("ulimit -v {kib}; exec '{binary}' verify copy/avx2 --quiet --format json --seed 7");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script]).current_dir(place.path()).stdin(Stdio::null());
+        let output = command.output().expect("a shell");
+        let (out, err) = texts(&output);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{kib} KiB: {}\n{out}\n{err}", output.status);
+        short += i32::from(out.contains("\"not verified\"") && out.to_lowercase().contains("memory"));
+    }
+    assert!(short > 0, "memory was never short");
+}
+
+#[test]
+fn a_fault_that_is_seen_once_is_no_verdict() {
+    let place = Place::new();
+    // Fails in the first process that calls it, at its 1000th call.
+    for (name, fault) in
+        [("aborts", "abort();"), ("faults", "*(volatile int *)8 = 1;"), ("leaves", "exit(0);")]
+    {
+        let file = place.file(name);
+        let body = format!(
+            "static int n; if (++n == 1000 && access(\"{0}\", F_OK) != 0) {{ fclose(fopen(\"{0}\", \"w\")); {fault} }} \
+             return sum(data, len, seed);",
+            file.display()
+        );
+        place.shared_object(name, &stranger(name, &body));
+        let plugin = format!("./{name}.so:{name}:checksum");
+        let list = place.json_with_status(&["verify", "--plugin", &plugin], 1);
+        assert_eq!(list["results"][0]["verdict"], "not verified", "{list}");
+        let run = place.json(&short(&["measure", "--plugin", &plugin, "--variants", "checksum/avx2"]));
+        let row =
+            run["cells"].as_array().and_then(|c| c.iter().find(|c| c["variant"] == format!("plugin:{name}")));
+        assert_eq!(row.map(|row| row["status"].clone()), Some("ok".into()), "the file is there now: {run}");
+    }
+}
+
+#[test]
+fn what_could_not_be_verified_is_not_measured_and_ends_with_status_1() {
+    let place = Place::new();
+    let file = place.file("odd");
+    // Crashes in every other process.
+    let body = format!(
+        "static int n; if (++n == 1000) {{ if (access(\"{0}\", F_OK) != 0) {{ fclose(fopen(\"{0}\", \"w\")); abort(); }} \
+         unlink(\"{0}\"); }} return sum(data, len, seed);",
+        file.display()
+    );
+    place.shared_object("odd_sum", &stranger("odd_sum", &body));
+    let arguments = ["measure", "--plugin", "./odd_sum.so:odd_sum:checksum", "--variants", "checksum/avx2"];
+    let run = place.json_with_status(&short(&arguments), 1);
+    let cell = |variant: &str| {
+        run["cells"]
+            .as_array()
+            .and_then(|cells| cells.iter().find(|cell| cell["variant"] == variant).cloned())
+    };
+    let own = cell("plugin:odd_sum").unwrap_or_else(|| panic!("no row in {run}"));
+    assert_eq!(own["status"], "not_verified", "{own}");
+    assert!(own["detail"].as_str().is_some_and(|why| why.contains("signal 6")), "{own}");
+    assert_eq!(cell("avx2").map(|cell| cell["status"].clone()), Some("ok".into()), "{run}");
+}
+
+#[test]
+fn a_full_disk_costs_the_keeping_and_status_1_not_the_results() {
     let place = Place::new();
     let binary = env!("CARGO_BIN_EXE_carryline");
     // The limit (in blocks of 512 bytes) is above the 1 MiB of shared memory that a verification takes, and below the rounds'
@@ -187,7 +354,7 @@ fn a_full_disk_costs_the_keeping_not_the_results() {
     command.current_dir(place.path()).env("XDG_DATA_HOME", place.file("data")).stdin(Stdio::null());
     let output = command.output().expect("a shell");
     let (out, err) = texts(&output);
-    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("carryline.sqlite"), "the file is not named in: {err}");
     let run: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert!(run["cells"].as_array().expect("cells").iter().all(|cell| cell["status"] == "ok"), "{out}");

@@ -29,6 +29,10 @@ const TAGS: [EtherType; 4] = [
     ether_type::VLAN_DOUBLE_TAGGED_FRAME,
     EtherType(0x9200),
 ];
+/// RFC 2516: a session of PPP over Ethernet.
+const PPPOE: EtherType = EtherType(0x8864);
+/// RFC 3032 and RFC 5332: a stack of MPLS labels.
+const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
 /// Smaller values of the field are an 802.3 length.
 const ETHERTYPE_LEAST: EtherType = EtherType(0x0600);
 
@@ -108,7 +112,41 @@ fn ethertype(kind: EtherType, packet: Rest<'_>) -> Result<u64, Skip> {
     match kind {
         ether_type::IPV4 => ipv4(packet),
         ether_type::IPV6 => ipv6(packet),
+        PPPOE => pppoe(packet),
+        kind if MPLS.contains(&kind) => mpls(packet),
         _ => Err(Skip::NotIp),
+    }
+}
+
+/// RFC 2516: version and type, a code that is 0 in a session, the session's number, and the length of what follows, which is
+/// PPP without address and control bytes.
+fn pppoe(packet: Rest<'_>) -> Result<u64, Skip> {
+    let header = packet.header(6)?;
+    let payload_bytes = u64::from(be16(header, 4));
+    if header[0] != 0x11 || header[1] != 0 {
+        return Err(Skip::NotIp);
+    }
+    let rest = packet.after(6);
+    if payload_bytes > rest.original_bytes {
+        return Err(Skip::BadLength);
+    }
+    // Bytes behind it are padding of the link.
+    ppp(Rest { original_bytes: payload_bytes, ..rest })
+}
+
+/// RFC 3032: four bytes a label, of which the last has its bottom-of-stack bit set. The labels do not say what follows: the
+/// first bits tell IP, and a zero there is the control word of a pseudowire (RFC 4385), behind which a frame comes.
+fn mpls(mut packet: Rest<'_>) -> Result<u64, Skip> {
+    loop {
+        let is_last = packet.header(4)?[2] & 1 == 1;
+        packet = packet.after(4);
+        if is_last {
+            break;
+        }
+    }
+    match packet.header(1)?[0] >> 4 {
+        0 => ethernet(packet.after(4)),
+        _ => raw(packet),
     }
 }
 
@@ -137,6 +175,8 @@ fn ppp(packet: Rest<'_>) -> Result<u64, Skip> {
     match protocol {
         0x0021 => ipv4(packet),
         0x0057 => ipv6(packet),
+        // Labels over PPP (RFC 3032, section 4).
+        0x0281 | 0x0283 => mpls(packet),
         _ => Err(Skip::NotIp),
     }
 }

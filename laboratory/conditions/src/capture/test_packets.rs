@@ -93,6 +93,48 @@ fn the_same_packets_count_alike_in_every_format_link_type_and_byte_order() {
 }
 
 #[test]
+fn pppoe_and_mpls_are_stepped_over() {
+    let ethernet = |kind: u16, rest: &[u8]| [&[2; 12][..], &kind.to_be_bytes(), rest].concat();
+    let count = |frame: &[u8]| packet::checksummed_bytes(link::ETHERNET, frame, frame.len() as u64);
+    let pppoe = |protocol: u16, packet: &[u8], padding: usize| {
+        let length = (packet.len() as u16 + 2).to_be_bytes();
+        let head = [&[0x11, 0, 0, 9][..], &length, &protocol.to_be_bytes()].concat();
+        ethernet(0x8864, &[&head[..], packet, &vec![0; padding]].concat())
+    };
+    // Labels 16 and 17 of which the last is the bottom of the stack.
+    let (outer, bottom) = ([0, 1, 0, 64], [0, 1, 0x11, 64]);
+    for (version, packet, bytes) in [(4_u16, ipv4(6, 0, &tcp(100)), 100), (6, ipv6(&[], 17, &udp(60, 1)), 60)]
+    {
+        let protocol = if version == 4 { 0x0021 } else { 0x0057 };
+        for padding in [0, 7] {
+            assert_eq!(count(&pppoe(protocol, &packet, padding)), Ok(bytes), "PPPoE, IPv{version}");
+        }
+        let labelled = [&bottom[..], &packet].concat();
+        for kind in [0x8847, 0x8848] {
+            assert_eq!(count(&ethernet(kind, &labelled)), Ok(bytes), "one label");
+            let two = [&outer[..], &labelled].concat();
+            assert_eq!(count(&ethernet(kind, &two)), Ok(bytes), "two labels");
+        }
+        assert_eq!(count(&pppoe(0x0281, &labelled, 0)), Ok(bytes), "labels in PPPoE");
+        let inner = frame(link::ETHERNET, Order::Little, &packet);
+        let wire = [&bottom[..], &[0, 0, 0, 1], &inner].concat();
+        assert_eq!(count(&ethernet(0x8847, &wire)), Ok(bytes), "a pseudowire with a control word");
+        let tagged = [&[0, 7, 0x88, 0x64][..], &pppoe(protocol, &packet, 0)[14..]].concat();
+        assert_eq!(count(&ethernet(0x8100, &tagged)), Ok(bytes), "PPPoE behind a tag");
+    }
+    let session = pppoe(0x0021, &ipv4(6, 0, &tcp(20)), 0);
+    // Link control, discovery, a length beyond the frame, and headers that the snap length cut.
+    assert_eq!(count(&pppoe(0xc021, &[1; 10], 0)), Err(Skip::NotIp));
+    assert_eq!(count(&[&session[..15], &[0x09], &session[16..]].concat()), Err(Skip::NotIp));
+    assert_eq!(count(&[&session[..18], &[9, 9], &session[20..]].concat()), Err(Skip::BadLength));
+    let cut = |frame: &[u8], at| packet::checksummed_bytes(link::ETHERNET, &frame[..at], frame.len() as u64);
+    assert_eq!(cut(&session, 17), Err(Skip::HeadersCut));
+    let labels = ethernet(0x8847, &[outer, outer, bottom].concat());
+    assert_eq!(cut(&labels, 20), Err(Skip::HeadersCut));
+    assert_eq!(count(&labels[..labels.len() - 4]), Err(Skip::BadLength), "no bottom");
+}
+
+#[test]
 fn tags_and_802_2_headers_are_stepped_over() {
     let packet = ipv4(6, 0, &tcp(100));
     for tags in [&[0x8100][..], &[0x88a8, 0x8100], &[0x9100, 0x8100, 0x8100]] {

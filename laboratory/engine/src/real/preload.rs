@@ -150,15 +150,30 @@ fn variant(word: &str) -> Result<(usize, String), Failure> {
     if BESIDE_VARIANTS.contains(&name) {
         return Ok((index, name.to_owned()));
     }
+    let known = carryline_variants::find(FAMILIES[index], name);
+    if known.is_some_and(Variant::is_c_library_function) {
+        return Ok((index, "libc".to_owned()));
+    }
     let usable = || carryline_variants::of(FAMILIES[index]).iter().filter(|variant| variant.can_interpose());
     let names = || BESIDE_VARIANTS.into_iter().chain(usable().map(|variant| variant.name));
     match usable().find(|variant| variant.name == name) {
         Some(variant) if variant.runs_here() => Ok((index, name.to_owned())),
         Some(variant) => Err(usage(format!("--variant {word}: this CPU lacks {}", lacking(variant)))),
         None => {
-            let near = did_you_mean(&nearest(name, names()));
-            let known = names().collect::<Vec<_>>().join(", ");
-            Err(usage(format!("--variant: '{name}' is none that can serve {family_word}{near} ({known})")))
+            let usable = names().collect::<Vec<_>>().join(", ");
+            Err(usage(match known.and_then(Variant::cannot_interpose) {
+                Some(why) => {
+                    format!(
+                        "--variant {word}: that variant cannot serve {family_word}, as it {why} (usable: {usable})"
+                    )
+                }
+                None => {
+                    let near = did_you_mean(&nearest(name, names()));
+                    format!(
+                        "--variant: '{name}' is not a variant that can serve {family_word}{near} ({usable})"
+                    )
+                }
+            }))
         }
     }
 }
@@ -215,7 +230,8 @@ mod tests {
             ("checksum=adc", &["'checksum'", "zero, copy"]),
             ("zer=movntps", &["'zer'", "'zero'"]),
             ("zero=rep_movsb", &["'rep_movsb'", "carryline", "libc"]),
-            ("copy=libc_memmove", &["'libc_memmove'"]),
+            ("copy=libc_memmove_no_rep", &["GLIBC_TUNABLES", "libc"]),
+            ("zero=x87_fstl", &["kept for an experiment"]),
             ("zero=", &["''"]),
         ] {
             let error = variant(word).expect_err(word);
@@ -223,6 +239,7 @@ mod tests {
             assert!(parts.iter().all(|part| error.to_string().contains(part)), "{error}");
         }
         assert_eq!(variant("copy=libc").ok(), Some((1, "libc".to_owned())));
+        assert_eq!(variant("copy=libc_memmove").ok(), Some((1, "libc".to_owned())));
         assert_eq!(variant("zero=reference").ok(), Some((0, "reference".to_owned())));
     }
 

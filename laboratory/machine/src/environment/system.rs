@@ -4,7 +4,7 @@ use super::{line, number};
 use crate::arena::page_bytes;
 use crate::c_library::{self, RepThresholds};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Main memory and how it is mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +28,7 @@ impl Memory {
         let physical = info.totalram as u64 * u64::from(info.mem_unit);
         let total_bytes = kib("MemTotal").unwrap_or(physical);
         let free = kib("MemAvailable").or_else(|| kib("MemFree")).unwrap_or(total_bytes);
-        let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let within_groups = left_in_groups(&groups, Path::new("/sys/fs/cgroup")).unwrap_or(u64::MAX);
+        let within_groups = left_in_groups(&groups(), Path::new(GROUPS)).unwrap_or(u64::MAX);
         let within_space = left_in_address_space().unwrap_or(u64::MAX);
         let page_bytes = page_bytes() as u64;
         let huge = line("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -40,6 +39,14 @@ impl Memory {
             transparent_huge_pages: huge.and_then(|setting| chosen(&setting)),
         }
     }
+}
+
+/// Where control groups are mounted.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// The control groups of this process.
+fn groups() -> String {
+    std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default()
 }
 
 /// `16384 kB` in bytes.
@@ -55,30 +62,22 @@ fn chosen(setting: &str) -> Option<String> {
 /// What the memory control groups of `/proc/self/cgroup` leave, the tightest ancestor counting; `None` without a
 /// limit. Cached files count as used there, but the kernel gives them up before it refuses memory.
 fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
-    let mut least: Option<u64> = None;
-    for entry in groups.lines() {
-        let mut fields = entry.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let (root, limit, usage, cached) = if controllers.is_empty() {
-            (root.to_owned(), "memory.max", "memory.current", ["inactive_file", "active_file"])
-        } else if controllers.split(',').any(|controller| controller == "memory") {
-            let cached = ["total_inactive_file", "total_active_file"];
-            (root.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", cached)
-        } else {
-            continue;
+    let left = group_folders(groups, root, "memory").into_iter().filter_map(|(folder, version)| {
+        let (limit, usage, cached) = match version {
+            Version::Two => ("memory.max", "memory.current", ["inactive_file", "active_file"]),
+            Version::One => (
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                ["total_inactive_file", "total_active_file"],
+            ),
         };
-        let own = root.join(path.trim_start_matches('/'));
-        for folder in own.ancestors().take_while(|folder| folder.starts_with(&root)) {
-            let read = |name: &str| number(&folder.join(name).to_string_lossy());
-            if let Some(limit) = read(limit) {
-                let statistics = line(&folder.join("memory.stat").to_string_lossy()).unwrap_or_default();
-                let cached: u64 = cached.iter().filter_map(|key| statistic(&statistics, key)).sum();
-                let left = limit.saturating_sub(read(usage).unwrap_or(0).saturating_sub(cached));
-                least = Some(least.map_or(left, |least| least.min(left)));
-            }
-        }
-    }
-    least
+        let read = |name: &str| number(&folder.join(name).to_string_lossy());
+        let limit = read(limit)?;
+        let statistics = line(&folder.join("memory.stat").to_string_lossy()).unwrap_or_default();
+        let cached: u64 = cached.iter().filter_map(|key| statistic(&statistics, key)).sum();
+        Some(limit.saturating_sub(read(usage).unwrap_or(0).saturating_sub(cached)))
+    });
+    left.min()
 }
 
 /// A value in `key value` lines.
@@ -121,7 +120,7 @@ impl System {
             rep_thresholds: Some(c_library::here().clone()),
             load_average: load.and_then(|load| load.split_whitespace().next()?.parse().ok()),
             no_pinning: may_pin().err(),
-            cpu_quota: cpu_quota(),
+            cpu_quota: cpu_quota(&groups(), Path::new(GROUPS)),
         }
     }
 }
@@ -137,14 +136,53 @@ pub fn may_pin() -> Result<(), String> {
         .map_err(|error| format!("the kernel does not let a thread choose its CPU: {error}"))
 }
 
-fn cpu_quota() -> Option<f64> {
-    // Version 2 in one file, version 1 in two.
-    if let Some(text) = line("/sys/fs/cgroup/cpu.max") {
-        let (quota, period) = text.split_once(' ')?;
-        return Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?);
+/// How many CPUs' worth of time the control groups of `/proc/self/cgroup` allow, the tightest ancestor counting; `None`
+/// without a limit.
+fn cpu_quota(groups: &str, root: &Path) -> Option<f64> {
+    let quotas = group_folders(groups, root, "cpu").into_iter().filter_map(|(folder, version)| {
+        let read = |name: &str| line(&folder.join(name).to_string_lossy());
+        // Version 2 in one file, version 1 in two, where -1 is no limit.
+        let (quota, period) = match version {
+            Version::Two => {
+                let text = read("cpu.max")?;
+                let (quota, period) = text.split_once(' ')?;
+                (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?)
+            }
+            Version::One => {
+                (read("cpu.cfs_quota_us")?.parse().ok()?, read("cpu.cfs_period_us")?.parse().ok()?)
+            }
+        };
+        (quota > 0.0 && period > 0.0).then_some(quota / period)
+    });
+    quotas.reduce(f64::min)
+}
+
+/// The versions of control groups, which have files of different names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// The folders below `root` of the groups that `/proc/self/cgroup` names for a controller, each with its ancestors. A group's
+/// path may lie above what a container sees; then the mount's own folder is the group.
+fn group_folders(groups: &str, root: &Path, controller: &str) -> Vec<(PathBuf, Version)> {
+    let mut folders = Vec::new();
+    for entry in groups.lines() {
+        let mut fields = entry.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (root, version) = if controllers.is_empty() {
+            (root.to_owned(), Version::Two)
+        } else if controllers.split(',').any(|known| known == controller) {
+            (root.join(controller), Version::One)
+        } else {
+            continue;
+        };
+        let own = root.join(path.trim_start_matches('/'));
+        let within = own.ancestors().take_while(|folder| folder.starts_with(&root));
+        folders.extend(within.map(|folder| (folder.to_owned(), version)));
     }
-    let quota = number("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")?;
-    Some(quota as f64 / number("/sys/fs/cgroup/cpu/cpu.cfs_period_us").filter(|n| *n > 0)? as f64)
+    folders
 }
 
 #[cfg(target_env = "gnu")]
@@ -266,6 +304,32 @@ mod tests {
         assert_eq!(left_in_groups("0::/a/b\n", root.path()), Some(850), "cached files can go");
         write("memory/c/memory.limit_in_bytes", "500\n");
         assert_eq!(left_in_groups("4:memory:/c\n3:cpuset:/\n0::/a/b\n", root.path()), Some(500));
+    }
+
+    #[test]
+    fn the_tightest_cpu_quota_counts_in_both_versions() {
+        let root = tempfile::tempdir().expect("a folder");
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            std::fs::write(path, text).expect("written");
+        };
+        let nested = "5:cpu,cpuacct:/outer/inner\n";
+        assert_eq!(cpu_quota(nested, root.path()), None);
+        for folder in ["cpu", "cpu/outer", "cpu/outer/inner"] {
+            write(&format!("{folder}/cpu.cfs_quota_us"), "-1\n");
+            write(&format!("{folder}/cpu.cfs_period_us"), "100000\n");
+        }
+        assert_eq!(cpu_quota(nested, root.path()), None, "-1 is no limit");
+        write("cpu/outer/inner/cpu.cfs_quota_us", "150000\n");
+        assert_eq!(cpu_quota(nested, root.path()), Some(1.5));
+        write("cpu/outer/cpu.cfs_quota_us", "50000\n");
+        assert_eq!(cpu_quota(nested, root.path()), Some(0.5), "an ancestor's holds too");
+        let second = "0::/a/b\n";
+        write("a/b/cpu.max", "max 100000\n");
+        assert_eq!(cpu_quota(second, root.path()), None);
+        write("a/cpu.max", "25000 100000\n");
+        assert_eq!(cpu_quota(second, root.path()), Some(0.25));
     }
 
     #[test]

@@ -22,7 +22,8 @@ fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &C
         .map_err(|failure| failure.to_string())
         .expect("a right routine");
     let members = [(&verified, 0)];
-    let mut bench = Bench::new(case.family, condition, &members, buffers, caches, 7).expect("a bench");
+    let mut bench =
+        Bench::new(case.family, condition, &members, buffers, caches, 7, &status).expect("a bench");
     let company = bench.observed().beside_bytes;
     let whole = Instant::now();
     bench.calibrate(TIME, clock::ticks_per_ns(Duration::from_millis(5)), &status);

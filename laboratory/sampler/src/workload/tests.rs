@@ -218,3 +218,32 @@ fn what_fills_a_level_does_not_fit_into_it() {
     assert_eq!(between, [false, true, true, false, false, true, true, false]);
     assert!(caches.is_between(48 << 20) && !caches.is_between(64 << 20));
 }
+
+#[test]
+fn memory_is_counted_as_a_worker_has_it() {
+    let copy = |bytes: u64, cache: &str| condition(bytes, cache, "0");
+    let used = |cells: &[(Family, &Condition)]| memory_bytes(cells.iter().copied(), &CACHES);
+    let room = |operand: &Option<Operand>| operand.map_or(0, |operand| operand.bytes() as u64);
+    let large = copy(256 << 20, "hot");
+    let layout = Layout::new(Family::Copy, &large, &CACHES);
+    assert_eq!(used(&[(Family::Copy, &large)]), room(&layout.dst) + room(&layout.src));
+    // The buffer of the limits is the destination's, and may be the larger one.
+    let in_memory = copy(CACHES.l3 + (1 << 20), "hot");
+    let layout = Layout::new(Family::Copy, &in_memory, &CACHES);
+    assert!(room(&layout.dst) < CACHES.too_large());
+    assert_eq!(used(&[(Family::Copy, &in_memory)]), CACHES.too_large() + room(&layout.src));
+    // Buffers are kept from cell to cell, each as large as any cell needs it.
+    let evicting = copy(4096, "cold:evict");
+    let together = used(&[(Family::Copy, &large), (Family::Copy, &evicting), (Family::Zero, &in_memory)]);
+    assert_eq!(together, used(&[(Family::Copy, &large)]) + CACHES.eviction());
+}
+
+#[test]
+fn a_member_works_through_some_calls_however_little_time_there_is() {
+    let least = |condition: &Condition| least_bytes(Family::Zero, condition, &CACHES);
+    assert_eq!(least(&condition(8 << 30, "hot", "0")), 8 * (8 << 30));
+    let (hot, cold) = (condition(4096, "hot", "0"), condition(4096, "cold:clflush", "0"));
+    assert!(least(&cold) > least(&hot), "a cold batch has a stated number of calls");
+    let evicting = least(&condition(4096, "cold:evict", "0"));
+    assert!(evicting > least(&cold) + CACHES.eviction());
+}

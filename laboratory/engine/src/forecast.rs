@@ -1,0 +1,171 @@
+//! What a plan needs at least, known before it starts, so that a budget that is too small is announced.
+
+use crate::machine::Here;
+use crate::plan::Plan;
+use crate::prove;
+use crate::thresholds::{self, Needs, Schedule, id_in};
+use carryline_machine::arena::{Arena, Pages};
+use carryline_results::gather::Situation;
+use carryline_sampler::least_bytes;
+use std::time::{Duration, Instant};
+
+/// What verification of one subject takes, roughly, with all CPUs at work.
+pub const PROOF: Duration = Duration::from_millis(500);
+/// Buffers so large that filling them takes noticeable time.
+const LARGE: u64 = 64 << 20;
+/// By how much a budget may be exceeded without a word.
+const TOLERANCE: f64 = 1.33;
+
+/// What a worker process spends before it measures, roughly.
+pub(crate) fn overhead(subjects: usize) -> Duration {
+    Duration::from_millis(300 + 25 * subjects as u64)
+}
+
+/// Bytes that the members of a situation process in a worker at least, averaged over the `kinds` of worker processes:
+/// those that end in the C library are members in one kind alone.
+fn passed(situation: &Situation, here: &Here, kinds: f64) -> f64 {
+    let share = |place: usize| {
+        let subject =
+            situation.twins.get(place.wrapping_sub(situation.subjects.len())).copied().unwrap_or(place);
+        match thresholds::of_variant(&id_in(situation, &situation.subjects[subject])) {
+            Some(_) => 1.0 / kinds,
+            None => 1.0,
+        }
+    };
+    let members: f64 = (0..situation.places()).map(share).sum();
+    least_bytes(situation.family, &situation.condition, &here.caches) as f64 * members
+}
+
+/// What a plan needs at least.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// Verification of all subjects.
+    pub proof: Duration,
+    /// Worker processes, one after the other.
+    pub processes: u32,
+    /// What each of them takes.
+    pub each: Duration,
+    /// Bytes that each of them fills first.
+    pub filled_bytes: u64,
+}
+
+/// How fast this machine processes large buffers, in bytes per second.
+#[derive(Clone, Copy, Debug)]
+pub struct Speed {
+    /// New memory, filled for the first time.
+    pub filling: f64,
+    /// Memory that was written before.
+    pub passing: f64,
+}
+
+impl Speed {
+    /// Fills 64 MiB as buffers are filled, and then as routines write. `None` if they cannot be allocated.
+    pub fn here() -> Option<Speed> {
+        const BYTES: usize = 64 << 20;
+        let mut arena = Arena::new(BYTES, Pages::Base).ok()?;
+        let rate = |begin: Instant| BYTES as f64 / begin.elapsed().as_secs_f64().max(1e-6);
+        let begin = Instant::now();
+        arena.prefault();
+        let filling = rate(begin);
+        let begin = Instant::now();
+        // SAFETY: the arena's own bytes, which nobody else has.
+        unsafe { arena.start().write_bytes(1, BYTES) };
+        std::hint::black_box(&mut arena);
+        Some(Speed { filling, passing: rate(begin) })
+    }
+}
+
+impl Forecast {
+    /// For a plan on this machine; `speed` is asked where buffers are large.
+    pub fn of(plan: &Plan, here: &Here, speed: impl FnOnce() -> Option<Speed>) -> Forecast {
+        let subjects = plan.subjects();
+        let runs = |id: &_| prove::unsupported(id).is_none();
+        let proved = subjects.iter().filter(|id| runs(id)).count();
+        let processes = Schedule::of(plan, &Needs::of(plan), runs).processes(plan.replicates);
+        let filled_bytes = here.memory_needed(&plan.situations);
+        let kinds = f64::from((processes / plan.replicates.max(1)).max(1));
+        let passed: f64 = plan.situations.iter().map(|situation| passed(situation, here, kinds)).sum();
+        let mut each = overhead(proved);
+        if passed.max(filled_bytes as f64) > LARGE as f64
+            && let Some(speed) = speed()
+        {
+            let seconds = filled_bytes as f64 / speed.filling + passed / speed.passing;
+            each += Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4096);
+        }
+        Forecast { proof: PROOF.saturating_mul(proved as u32), processes, each, filled_bytes }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.proof.saturating_add(self.each.saturating_mul(self.processes))
+    }
+
+    /// Why a budget is too small, if so.
+    #[must_use]
+    pub fn against(&self, budget: Duration) -> Option<String> {
+        let total = self.total();
+        (total > budget.mul_f64(TOLERANCE)).then(|| {
+            let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+            let filling = match self.filled_bytes > LARGE {
+                true => format!(" and fills {} MiB of memory", self.filled_bytes >> 20),
+                false => String::new(),
+            };
+            format!(
+                "the budget of {} will not hold: verification takes about {}, and each of {} worker processes {}{filling}, \
+                 {} together; take fewer or smaller cells, fewer --replicates, or --budget {:.0}s",
+                seconds(budget),
+                seconds(self.proof),
+                self.processes,
+                seconds(self.each),
+                seconds(total),
+                total.as_secs_f64().ceil()
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::standard;
+    use carryline_conditions::Condition;
+    use carryline_machine::environment::CacheSizes;
+    use carryline_variants::Family;
+
+    fn forecast(bytes: u64, replicates: u32) -> Forecast {
+        let mut here = Here::look();
+        here.caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20 };
+        let situation =
+            standard::situation(Family::Zero, Condition::plain(bytes), 1.0, &|_| (vec!["sse2".into()], None));
+        let plan = Plan {
+            situations: vec![situation],
+            plugins: Vec::new(),
+            replicates,
+            most_replicates: replicates,
+            budget: Duration::from_secs(3),
+            seed: 1,
+            patience: Duration::from_secs(10),
+        };
+        Forecast::of(&plan, &here, || Some(Speed { filling: 1e9, passing: 10e9 }))
+    }
+
+    #[test]
+    fn large_buffers_and_many_processes_take_their_time() {
+        let small = forecast(4096, 5);
+        assert_eq!(small.processes, 5);
+        assert_eq!(small.total(), PROOF + overhead(1) * 5);
+        assert_eq!(small.against(Duration::from_secs(3)), None);
+        // 8 GiB filled once and processed eight times by each member.
+        let large = forecast(8 << 30, 5);
+        let gib = (8_u64 << 30) as f64 / 1e9;
+        assert!(large.each.as_secs_f64() > gib + 8.0 * gib / 10.0, "{large:?}");
+        let said = large.against(Duration::from_secs(3)).expect("far too little");
+        for word in ["3.0 s", "5 worker processes", "8208 MiB", "--replicates"] {
+            assert!(said.contains(word), "{word} in {said}");
+        }
+        let once = forecast(8 << 30, 1);
+        assert_eq!(once.against(once.total()), None);
+        assert!(once.against(once.total().div_f64(1.4)).is_some());
+    }
+}
