@@ -10,9 +10,11 @@
 
 use super::bench::{Mismatch, ill_mismatch};
 use super::call::{Call, Caller, Ill};
-use super::counterexample::{Kind, Stage};
+use super::counterexample::Kind;
 use super::ground::{Stop, caught_around};
 use super::memory::Region;
+use super::note::Stage;
+use super::other_thread::{look, this_thread};
 use super::places::note;
 use super::signals::SignalStack;
 use super::sweep::Proof;
@@ -22,8 +24,10 @@ use std::ptr::{without_provenance, without_provenance_mut};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// A call ends in the middle within microseconds.
+/// A call ends in the middle within microseconds: CPU time that it may take, and time on the clock where the system does not
+/// tell that.
 const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_IN_THE_DARK: u32 = 30;
 const EDGE_BYTES: usize = 64 << 10;
 
 impl Proof<'_> {
@@ -56,26 +60,32 @@ impl Proof<'_> {
         };
         let note = note(Stage::BeyondMemory);
         self.bench.announce(&call, note);
+        self.bench.tally.count(self.family, &call, note);
         let (sender, receiver) = channel();
         let thread = std::thread::spawn(move || {
             let _stack = SignalStack::install(64 << 10);
             let _memory = (dst, src);
-            // SAFETY: no call; the number of this thread.
-            let number = unsafe { libc::gettid() };
             // The receiver may have lost its patience, which is its own affair.
-            let _ = sender.send(Err(number));
+            let _ = sender.send(Err(this_thread()));
             let whole = call;
             // SAFETY: memory of this thread's own, to which there is no reference.
             let outcome = unsafe { Caller::new(routine).call(&whole, false) };
             let _ = sender.send(Ok(outcome));
         });
         let mut number = None;
+        let mut waited = 0;
         let outcome = loop {
             match receiver.recv_timeout(PATIENCE) {
                 Ok(Err(thread)) => number = Some(thread),
                 Ok(Ok(outcome)) => break Some(outcome),
-                Err(RecvTimeoutError::Timeout) if number.is_some_and(sleeps) => break None,
                 Err(RecvTimeoutError::Timeout) => {
+                    waited += 1;
+                    match number.and_then(look) {
+                        Some(seen) if seen.asleep => break None,
+                        Some(seen) if seen.cpu < PATIENCE => continue,
+                        None if waited < PATIENCE_IN_THE_DARK => continue,
+                        _ => {}
+                    }
                     let mismatch = Mismatch::new(Kind::TimedOut, "a return", "no return in time");
                     return Err(caught_around(mismatch, call, note));
                 }
@@ -105,11 +115,4 @@ impl Proof<'_> {
         };
         Err(caught_around(mismatch, call, note))
     }
-}
-
-/// True if that thread of this process sleeps, rather than runs.
-fn sleeps(thread: i32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
-    // The name, in parentheses, may hold anything; the state follows it.
-    status.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
 }

@@ -23,6 +23,13 @@ impl Random {
         word ^ (word >> 31)
     }
 
+    /// Fills the bytes.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        words.iter_mut().for_each(|word| *word = self.next().to_ne_bytes());
+        rest.fill_with(|| self.next() as u8);
+    }
+
     /// Below `bound`, near enough to uniform.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
