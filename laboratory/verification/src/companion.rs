@@ -42,7 +42,7 @@ const ASKED: u32 = 1;
 const DONE: u32 = 2;
 const OVER: u32 = 3;
 /// A call that takes that much CPU time while another one is stopped waits for it in a loop.
-const SPINS: Duration = Duration::from_millis(400);
+const SPINS: Duration = Duration::from_millis(100);
 /// A routine that locks needs no more visits than that to show it.
 const MOST_WAITS: u32 = 6;
 
@@ -182,6 +182,10 @@ impl<'m> Companion<'m> {
                 }
             }
         });
+        // Who asks looks at the thread by its number.
+        while meeting.thread.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
         Companion(meeting)
     }
 

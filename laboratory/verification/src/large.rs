@@ -22,6 +22,7 @@ use super::images::Album;
 use super::note::{PAGE, Place, Spot, Stage, room_for};
 use super::patterns::{Random, index};
 use super::sweep::{Proof, SMALL, fields};
+use carryline_variants::Family;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -121,6 +122,28 @@ fn lengths(random: &mut Random) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// What the buffers hold: first what destinations hold too.
+pub(super) const fn patterns(family: Family, full: bool) -> &'static [usize] {
+    const ALL: [usize; 11] = [
+        index::RANDOM,
+        index::ONES,
+        index::PARTLY_ZERO,
+        index::CANCELLING_SUMS,
+        index::CANCELLING_XOR,
+        index::BOUNDARIES,
+        index::SIGNALING_NAN,
+        index::LANES_64,
+        index::LANES_OF_8,
+        index::NEARLY_ONES,
+        index::BOUNDARIES_AMONG_ONES,
+    ];
+    match (full, family.reads()) {
+        (true, true) => &ALL,
+        (true, false) => ALL.split_at(5).0,
+        (false, _) => ALL.split_at(2).0,
+    }
 }
 
 impl Proof<'_> {
@@ -230,7 +253,7 @@ impl Proof<'_> {
 mod tests {
     use super::*;
     use crate::bench::Bench;
-    use carryline_variants::{Family, Lengths, find};
+    use carryline_variants::{Lengths, find};
     use std::collections::BTreeSet;
 
     #[test]

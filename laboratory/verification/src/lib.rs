@@ -10,9 +10,9 @@
 //! with their input; for all else the proof belongs into a worker process, notes each call on the [`StatusPage`]
 //! before it makes it, and [`describe`] turns the page of a dead worker into a counterexample.
 //!
-//! What it cannot see: reads outside a buffer that stay within its first or last page, as long as the result does not
-//! depend on them (an aligned word that contains the buffer's last byte never crosses a page, and is harmless);
-//! dependence on more state than one process has; and malice that recognises the proof.
+//! What was tried is counted ([`tally`]), and what it cannot see is in [`tally::CANNOT_SEE`]. First of all that is reads
+//! outside a buffer that stay within its first or last page, as long as the result does not depend on them: an aligned
+//! word that contains the buffer's last byte never crosses a page, and is harmless.
 //!
 //! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
 
@@ -78,10 +78,10 @@ use tally::Tried;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
-    /// Everything, for `carryline verify`: about half a second.
+    /// Everything, for `carryline verify`: about a second.
     Full,
     /// Before timing, in each worker process: every length and every offset, kinds of data, seeds and places drawn
-    /// by the seed; no threads, no signals. Some milliseconds.
+    /// by the seed; no threads, no stopped calls. Some milliseconds.
     Replicate,
 }
 
@@ -298,9 +298,9 @@ fn stages(proof: &mut Proof<'_>, code: Landing) -> Result<(), Stop> {
         proof.unless_memory_lacks("memory shared through a file", outcome)?;
     }
 
-    let few = [index::RANDOM, index::ONES, index::BOUNDARIES, 2, 22];
-    let large = Album::new(large::LARGE_ROOM, few.into_iter().take(if full { 5 } else { 2 }), false, seed)?;
-    let large_fields = fields(family, &large, 2)?;
+    let patterns = large::patterns(family, full);
+    let large = Album::new(large::LARGE_ROOM, patterns.iter().copied(), false, seed)?;
+    let large_fields = fields(family, &large, 5)?;
     proof.large(&large, &large_fields, 0..=large::LARGE)?;
     if most > sweep::MIDDLING {
         proof.declared(&large, &large_fields)?;

@@ -256,6 +256,16 @@ pub fn add(sum: &mut Vec<Tried>, more: &[Tried]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_methodology_says_the_same() {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../METHODOLOGY.md");
+        let page = words(&std::fs::read_to_string(page).expect("METHODOLOGY.md"));
+        for sentence in CANNOT_SEE {
+            assert!(page.contains(&words(sentence)), "{sentence}");
+        }
+    }
     use std::ptr::{without_provenance, without_provenance_mut};
 
     fn call(dst: usize, src: usize, len: usize) -> Call {
