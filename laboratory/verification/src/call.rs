@@ -1,11 +1,11 @@
 //! One call of the routine under test, and what it did to the state around it.
 
 use super::counterexample::Kind;
+use super::other_thread::waited_for_a_cpu;
 use crate::forked::{Watch, tell_and_exit_if_child};
 #[cfg(not(target_arch = "x86_64"))]
 use carryline_variants::Routine;
 use carryline_variants::landing::Landing;
-use super::other_thread::waited_for_a_cpu;
 use std::time::Instant;
 
 /// What a routine got to work on.

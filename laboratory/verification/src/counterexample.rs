@@ -140,11 +140,12 @@ pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counter
     };
     let data_offset = if family.reads() { now.src_offset } else { now.dst_offset } as usize;
     let pattern = if family.reads() { note.pattern } else { note.prefill };
-    let bytes = (note.stage == super::note::Stage::Sweep && data_offset + now.len as usize <= 4096).then(|| {
-        let mut page = vec![0; 4096];
-        patterns::fill(&mut page, pattern, note.shift, seed);
-        hex(&page[data_offset..data_offset + now.len as usize])
-    });
+    let bytes =
+        (note.stage == super::note::Stage::Sweep && data_offset + now.len as usize <= 4096).then(|| {
+            let mut page = vec![0; 4096];
+            patterns::fill(&mut page, pattern, note.shift, seed);
+            hex(&page[data_offset..data_offset + now.len as usize])
+        });
     let mismatch = Mismatch::new(kind, "a return", got);
     Counterexample {
         seed: sums(family).then_some(now.seed as u32),

@@ -91,13 +91,7 @@ pub(super) struct Pick<'g> {
 impl<'g> Source<'g> {
     /// A buffer of `len` bytes in the album's image of a pattern. `follow` asks for the image whose words begin with
     /// the buffer.
-    pub fn in_album(
-        album: &'g Album,
-        pattern: usize,
-        follow: bool,
-        place: Place,
-        len: usize,
-    ) -> Source<'g> {
+    pub fn in_album(album: &'g Album, pattern: usize, follow: bool, place: Place, len: usize) -> Source<'g> {
         let Place { spot, offset, .. } = place;
         let image = if follow { album.following(pattern, offset) } else { album.of(pattern) };
         let shift = if std::ptr::eq(image, album.of(pattern)) { 0 } else { offset % 8 };
@@ -106,12 +100,7 @@ impl<'g> Source<'g> {
 }
 
 impl<'g> Destination<'g> {
-    pub fn in_field(
-        field: &'g Field<'g>,
-        prefill: Prefill,
-        place: Place,
-        len: usize,
-    ) -> Destination<'g> {
+    pub fn in_field(field: &'g Field<'g>, prefill: Prefill, place: Place, len: usize) -> Destination<'g> {
         Destination { field, at: place.within(field.len(), len), spot: place.spot, prefill }
     }
 }

@@ -57,7 +57,8 @@ impl Proof<'_> {
                 }
                 let starts = [0, PAGE - REACH, PAGE - len % PAGE + REACH, self.random.below(PAGE)];
                 let start = starts[(turn + round) % starts.len()] % PAGE;
-                steps += self.interrupt(&mut desk, companion, len, start, (turn + round).is_multiple_of(2))?;
+                steps +=
+                    self.interrupt(&mut desk, companion, len, start, (turn + round).is_multiple_of(2))?;
             }
         }
         Ok(())

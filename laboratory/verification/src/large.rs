@@ -202,7 +202,14 @@ impl Proof<'_> {
         };
         for distance in (first..64).step_by(every) {
             for distance in [distance as isize, -(distance as isize)] {
-                self.paired(album, fields, len, Pair::Apart(distance), turn + distance.unsigned_abs(), random)?;
+                self.paired(
+                    album,
+                    fields,
+                    len,
+                    Pair::Apart(distance),
+                    turn + distance.unsigned_abs(),
+                    random,
+                )?;
             }
         }
         Ok(())

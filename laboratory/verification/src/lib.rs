@@ -18,6 +18,8 @@
 
 mod bench;
 mod beyond;
+#[cfg(target_arch = "x86_64")]
+mod blame;
 mod bounds;
 mod call;
 #[cfg(target_arch = "x86_64")]
@@ -239,11 +241,7 @@ fn prove_within<'s>(
     Ok((Verified { subject }, summary))
 }
 
-fn prove_code(
-    mut proof: Proof<'_>,
-    code: Landing,
-    fresh: Option<&Fresh>,
-) -> Result<ProofSummary, Failure> {
+fn prove_code(mut proof: Proof<'_>, code: Landing, fresh: Option<&Fresh>) -> Result<ProofSummary, Failure> {
     let start = Instant::now();
     let watch = Watch::begin();
     match stages(&mut proof, code).and_then(|()| proof.quiet()) {

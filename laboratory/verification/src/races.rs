@@ -84,12 +84,16 @@ impl Proof<'_> {
         fields: &[Field<'_>],
         len: usize,
     ) -> Result<(), Stop> {
-        let src = self
-            .family
-            .reads()
-            .then(|| Source::in_album(album, album.patterns()[0], false, Place::in_line(Spot::Middle, 9), len));
+        let src = self.family.reads().then(|| {
+            Source::in_album(album, album.patterns()[0], false, Place::in_line(Spot::Middle, 9), len)
+        });
         let offset = self.random.below(64);
-        let dst = Some(Destination::in_field(&fields[0], Prefill::Plain, Place::in_line(Spot::Middle, offset), len));
+        let dst = Some(Destination::in_field(
+            &fields[0],
+            Prefill::Plain,
+            Place::in_line(Spot::Middle, offset),
+            len,
+        ));
         let seed = self.checksum_seed();
         let trial = Pick { stage: Stage::NeighbourRace, len, seed, src, dst }.trial(self.family);
         let (before, after) = (trial.call.dst.wrapping_sub(1), trial.call.dst.wrapping_add(len));
@@ -104,7 +108,9 @@ impl Proof<'_> {
         let mut calls = 0;
         while calls < 400 || neighbour.written.load(Ordering::Relaxed) < 2000 {
             if start.elapsed() > PATIENCE {
-                self.note("not tried to the end: a thread that writes next to the destination, which got no CPU");
+                self.note(
+                    "not tried to the end: a thread that writes next to the destination, which got no CPU",
+                );
                 break;
             }
             calls += 1;

@@ -375,7 +375,9 @@ impl Reducer<'_, '_> {
             seed: sums(family).then_some(input.seed),
             pattern,
             bytes: Some(hex(held)),
-            in_page: [input.dst, input.src].iter().any(|place| place.grain == PAGE && place.spot != Spot::None),
+            in_page: [input.dst, input.src]
+                .iter()
+                .any(|place| place.grain == PAGE && place.spot != Spot::None),
             every_time,
             earlier: input.earlier.clone(),
             ..Counterexample::plain(mismatch.clone(), family, input.len, dst, src, note)

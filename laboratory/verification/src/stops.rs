@@ -13,9 +13,8 @@
 //!   that calls share is overwritten in the middle of one.
 
 use super::bench::{Mismatch, Trial, ill_mismatch};
-use super::companion::{Companion, Meeting};
+use super::companion::Meeting;
 use super::counterexample::Kind;
-use super::ground::{Caught, Stop};
 use super::memory::Region;
 use super::note::PAGE;
 use super::signals::{Saved, scribble, x86_64::on_crash};
@@ -42,11 +41,11 @@ pub(super) struct Plan<'m> {
 
 /// Pages of a region that stop a call.
 #[derive(Debug)]
-struct Closed<'w> {
-    region: &'w Region,
-    read_only: bool,
+pub(super) struct Closed<'w> {
+    pub region: &'w Region,
+    pub read_only: bool,
     /// For each page: after how many instructions the call stops once it has reached it; 0 where it does not stop there.
-    windows: &'w mut [u32],
+    pub windows: &'w mut [u32],
 }
 
 /// Bytes on one side of the destination.
@@ -169,7 +168,7 @@ impl Drop for KeptErrno {
     }
 }
 
-extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+pub(super) extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     use super::call::x86_64::CURRENT;
     use super::trampoline::{carryline_proof_after, carryline_proof_call, carryline_proof_end};
     // SAFETY: the kernel passes it to a handler installed with SA_SIGINFO.
@@ -210,7 +209,9 @@ extern "C" fn on_touch(signal: i32, info: *mut libc::siginfo_t, context: *mut li
             steps.left = steps.left.max(window);
             steps.meet();
             // SAFETY: as in `on_step`.
-            unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_EFL as usize] |= TRAP };
+            unsafe {
+                (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_EFL as usize] |= TRAP
+            };
             return;
         }
     }
@@ -267,7 +268,7 @@ fn stops_here() -> bool {
 impl Proof<'_> {
     /// The call with the plan's stops; how many there were, or what is wrong. The trial's window shows its picture
     /// again afterwards. An error where pages cannot be closed one by one, for which the system may lack memory.
-    fn stopped(
+    pub fn stopped(
         &mut self,
         trial: &Trial,
         plan: Plan<'_>,
@@ -275,8 +276,11 @@ impl Proof<'_> {
     ) -> Result<Result<u32, Mismatch>, MapError> {
         let to = trial.call.dst;
         let sides = match trial.window {
-            Some(_) => [to.wrapping_sub(NEIGHBOURS), to.wrapping_add(trial.call.len)]
-                .map(|start| Side { start, len: NEIGHBOURS, held: 0 }),
+            Some(_) => [to.wrapping_sub(NEIGHBOURS), to.wrapping_add(trial.call.len)].map(|start| Side {
+                start,
+                len: NEIGHBOURS,
+                held: 0,
+            }),
             None => [Side { start: null_mut(), len: 0, held: 0 }; 2],
         };
         let (pages, access) = closed.as_ref().map_or((null_mut(), 0), |closed| {
@@ -338,70 +342,6 @@ impl Proof<'_> {
         }
         Ok(compared.map(|()| steps.count))
     }
-
-    /// The same, judged: what is wrong, and what in the stops it comes from.
-    pub fn judged(
-        &mut self,
-        trial: &Trial,
-        companion: &Companion<'_>,
-        plan: Plan<'_>,
-        pages: Option<(&Region, bool, &[u32])>,
-    ) -> Result<u32, Stop> {
-        let again = |proof: &mut Self, plan, with_stops| {
-            let mut windows = pages.map_or(Vec::new(), |(.., windows)| windows.to_vec());
-            let closed =
-                pages.map(|(region, read_only, _)| Closed { region, read_only, windows: &mut windows });
-            proof.stopped(trial, plan, closed.filter(|_| with_stops))
-        };
-        let outcome = again(self, plan, true)?;
-        let met = plan.meeting.met();
-        if !plan.meeting.settle() {
-            self.note("not tried to the end: calls on another thread in the middle of one, which do not return");
-        }
-        let family = self.family;
-        let caught = |mismatch: Mismatch, reducible: bool| {
-            let mut caught = Caught::new(mismatch, trial, family, true);
-            caught.reducible = reducible;
-            Stop::Caught(Box::new(caught))
-        };
-        companion.verdict().map_err(|mismatch| caught(mismatch, false))?;
-        let mismatch = match outcome {
-            Ok(steps) => return Ok(steps),
-            Err(mismatch) if mismatch.kind == Kind::NeighbourRace => return Err(caught(mismatch, false)),
-            Err(mismatch) => mismatch,
-        };
-        let blame = |kind, who: &str| {
-            let about = format!("{who}: {}", mismatch.what());
-            let kind = if is_data(mismatch.kind) { kind } else { mismatch.kind };
-            Err(caught(Mismatch { kind, about, ..mismatch.clone() }, false))
-        };
-        let alone = Plan { meet_every: 0, ..plan };
-        if met && again(self, alone, true)?.is_ok() {
-            let who = "a call on another thread in the middle of this one changes what this one does";
-            return blame(Kind::Threads, who);
-        }
-        let quietly = {
-            let _elsewhere = Saved::install(libc::SIGTRAP, on_step, libc::SA_ONSTACK);
-            again(self, Plan { quiet: true, ..alone }, true)?
-        };
-        if quietly.is_ok() {
-            let who = "a signal in the middle of the call changes what it does (the stack below the red zone?)";
-            return blame(Kind::Signals, who);
-        }
-        match again(self, Plan { first: 0, quiet: true, ..alone }, false)? {
-            Err(plain) => Err(caught(plain, true)),
-            Ok(_) => {
-                // Such as a system call, which fails where a page cannot be accessed.
-                self.note("not tried to the end: stopped calls, since this routine does not bear pages that open late");
-                Ok(0)
-            }
-        }
-    }
-}
-
-/// True where the bytes or the sum are wrong, rather than something around the call.
-fn is_data(kind: Kind) -> bool {
-    matches!(kind, Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten | Kind::WroteOutside)
 }
 
 impl Closed<'_> {

@@ -232,14 +232,16 @@ impl<'s> Proof<'s> {
                 for (turn, spot) in Spot::ALL.into_iter().enumerate() {
                     self.turns += 1;
                     let follow = (turn + offset).is_multiple_of(2);
-                    let src = Some(Source::in_album(album, pattern, follow, Place::in_line(spot, offset), len));
+                    let src =
+                        Some(Source::in_album(album, pattern, follow, Place::in_line(spot, offset), len));
                     let seed = self.checksum_seed();
                     self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
                 }
             }
             for seed in SEEDS.map(|seed| self.lengths.seed(seed)) {
                 let pattern = self.random.below(PATTERNS.len());
-                let src = Some(Source::in_album(album, pattern, true, Place::in_line(Spot::Middle, offset), len));
+                let src =
+                    Some(Source::in_album(album, pattern, true, Place::in_line(Spot::Middle, offset), len));
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
             }
         }
@@ -250,7 +252,8 @@ impl<'s> Proof<'s> {
         for offset in 0..64 {
             for field in fields {
                 for spot in Spot::ALL {
-                    let dst = Some(Destination::in_field(field, Prefill::Plain, Place::in_line(spot, offset), len));
+                    let dst =
+                        Some(Destination::in_field(field, Prefill::Plain, Place::in_line(spot, offset), len));
                     self.run(&Pick { stage: Stage::Sweep, len, seed: 0, src: None, dst })?;
                 }
             }
@@ -268,8 +271,7 @@ impl<'s> Proof<'s> {
                 let dst_place = Place::in_line(Spot::ALL[(turn / 3 + src_offset) % 3], dst_offset);
                 let field = &fields[(len + src_offset) % fields.len()];
                 let prefill = self.prefill();
-                let src =
-                    Some(Source::in_album(album, pattern, turn.is_multiple_of(2), src_place, len));
+                let src = Some(Source::in_album(album, pattern, turn.is_multiple_of(2), src_place, len));
                 let dst = Some(Destination::in_field(field, prefill, dst_place, len));
                 let seed = self.checksum_seed();
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst })?;

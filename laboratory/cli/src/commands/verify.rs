@@ -109,7 +109,10 @@ fn coverage(proofs: &[Proof]) -> Coverage {
     }
     let not_tried = |(what, variants): (&str, u64)| NotTried { what: what.to_owned(), variants };
     Coverage {
-        tried: families.iter().flat_map(|(family, tried)| tried.iter().map(|one| words(family, one))).collect(),
+        tried: families
+            .iter()
+            .flat_map(|(family, tried)| tried.iter().map(|one| words(family, one)))
+            .collect(),
         not_tried: lacks.into_iter().map(not_tried).collect(),
         cannot_see: CANNOT_SEE.iter().map(|&what| what.to_owned()).collect(),
     }

@@ -34,8 +34,10 @@ fn kernels(source: &str, object: &Path) -> Vec<Kernel> {
     let mut found = Vec::new();
     let mut lines = source.lines();
     while let Some(line) = lines.next() {
-        let marks = [("// wrong: ", true, false), ("// right: ", false, false), ("// wrong at sizes: ", true, true)];
-        let mark = marks.into_iter().find_map(|(mark, wrong, sizes)| Some((line.strip_prefix(mark)?, wrong, sizes)));
+        let marks =
+            [("// wrong: ", true, false), ("// right: ", false, false), ("// wrong at sizes: ", true, true)];
+        let mark =
+            marks.into_iter().find_map(|(mark, wrong, sizes)| Some((line.strip_prefix(mark)?, wrong, sizes)));
         let Some((rest, wrong, at_sizes)) = mark else { continue };
         let mut parts = rest.split(": ");
         let family = parts.next().expect("a family");
@@ -101,7 +103,9 @@ fn complaint(kernel: &Kernel, outcome: &Outcome) -> Option<String> {
             Some(format!("should fail at {} bytes: {example}", kernel.smallest.unwrap_or(0)))
         }
         // What depends on earlier calls is shown with them, and fails again.
-        Err(example) if example.kind == Kind::History && (example.earlier.is_empty() || !example.every_time) => {
+        Err(example)
+            if example.kind == Kind::History && (example.earlier.is_empty() || !example.every_time) =>
+        {
             Some(format!("does not say after which calls: {example}"))
         }
         Err(_) => None,
@@ -109,7 +113,12 @@ fn complaint(kernel: &Kernel, outcome: &Outcome) -> Option<String> {
 }
 
 /// Proves every kernel with that seed; what is to complain of. Counts by size go into `table`.
-fn prove_all(all: &[Kernel], objects: &Path, seed: u64, table: &mut BTreeMap<String, [u32; 2]>) -> Vec<String> {
+fn prove_all(
+    all: &[Kernel],
+    objects: &Path,
+    seed: u64,
+    table: &mut BTreeMap<String, [u32; 2]>,
+) -> Vec<String> {
     let (next, complaints) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let table = Mutex::new(table);
     std::thread::scope(|scope| {
