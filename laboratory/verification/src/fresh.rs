@@ -12,7 +12,7 @@ use super::replay::Input;
 use super::signals::SignalStack;
 use crate::forked;
 use carryline_variants::landing::Landing;
-use rustix::process::{Resource, Rlimit, WaitOptions, setrlimit, waitpid};
+use rustix::process::{Pid, Resource, Rlimit, WaitOptions, setrlimit, waitpid};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
@@ -100,7 +100,7 @@ fn keep(code: Landing, inbox: &Receiver<Input>, outbox: &Sender<Answer>) -> io::
         }
     }
     drop((ours, reader));
-    waitpid(rustix::process::Pid::from_raw(child), WaitOptions::empty())?;
+    reap(child);
     Ok(())
 }
 
@@ -124,7 +124,9 @@ fn serve(code: Landing, socket: &UnixStream) -> io::Result<()> {
         for standard in (0..3).filter(|standard| *standard != own.cast_signed()) {
             libc::dup2(nowhere.as_raw_fd(), standard);
         }
-        libc::syscall(libc::SYS_close_range, 3, own.saturating_sub(1).max(3), 0);
+        if own > 3 {
+            libc::syscall(libc::SYS_close_range, 3, own - 1, 0);
+        }
         libc::syscall(libc::SYS_close_range, own.max(2) + 1, u32::MAX, 0);
     }
     // Closed by now.
@@ -164,9 +166,14 @@ fn in_a_child(code: Landing, input: &Input) -> io::Result<Answer> {
     }
     let mut json = String::new();
     let read = from.read_to_string(&mut json);
-    waitpid(rustix::process::Pid::from_raw(child), WaitOptions::empty())?;
+    reap(child);
     read?;
     Ok(serde_json::from_str(&json)?)
+}
+
+/// Waits for the end of a child. Where its signal is ignored, the kernel reaps it, and there is an error that means that.
+fn reap(child: i32) {
+    let _ = waitpid(Pid::from_raw(child), WaitOptions::empty());
 }
 
 fn answer(code: Landing, input: &Input) -> Answer {

@@ -63,6 +63,7 @@ impl Proof<'_> {
             (len, Change::Byte(0)),
             (len, Change::Byte(len as u64 - 1)),
             (len, Change::Byte(any)),
+            (len, Change::Byte(any / 2)),
             (shorter, Change::Byte(any / 2)),
             (len, Change::Nothing),
             (longer, Change::Byte(any)),

@@ -303,12 +303,14 @@ fn stages(proof: &mut Proof<'_>, code: Landing) -> Result<(), Stop> {
     if most > sweep::MIDDLING {
         proof.declared(&large, &large_fields)?;
     }
+    if full {
+        let outcome = proof.repeated_at_large();
+        proof.unless_memory_lacks("calls after calls at sizes up to 1 MiB", outcome)?;
+    }
     proof.overflows()?;
     if !full {
         return Ok(());
     }
-    let outcome = proof.repeated_at_large();
-    proof.unless_memory_lacks("calls after calls at sizes up to 1 MiB", outcome)?;
     let outcome = proof.largest();
     proof.unless_memory_lacks("buffers of 2 and 4 MiB", outcome)?;
     let outcome = proof.beyond_caches();

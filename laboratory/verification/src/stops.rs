@@ -287,7 +287,6 @@ impl Proof<'_> {
             let write = if closed.read_only { 0 } else { libc::PROT_WRITE };
             (closed.region.start(), libc::PROT_READ | write)
         });
-        let windows: *mut [u32] = closed.as_mut().map_or(&mut [], |closed| &mut *closed.windows);
         let mut steps = Steps {
             count: 0,
             left: plan.first,
@@ -298,19 +297,22 @@ impl Proof<'_> {
             meeting: if plan.meet_every == 0 { null() } else { plan.meeting },
             quiet: plan.quiet,
             pages,
-            windows,
+            windows: &mut [],
             access,
         };
         steps.write();
         if let Some(closed) = &closed {
             closed.close()?;
         }
+        steps.windows = closed.as_mut().map_or(&mut [], |closed| &mut *closed.windows);
         STEPS.store(&raw mut steps, Ordering::Relaxed);
         let outcome = self.bench.call(&trial.call, trial.note, plan.first > 0);
         STEPS.store(null_mut(), Ordering::Relaxed);
         if let Some(closed) = &closed {
             closed.region.set_read_only(closed.read_only)?;
         }
+        // All pages are open again, those too that the call never reached.
+        steps.windows = &mut [];
         if !plan.quiet {
             steps.look();
         }
