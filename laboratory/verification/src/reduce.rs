@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// What is spent on reducing: a byte that a call or a comparison works through is one, and a call, a mapping and a process
 /// are as many as they take.
-const BUDGET: u64 = 2 << 30;
+const BUDGET: u64 = 1 << 30;
 const COST_OF_A_CALL: u64 = 256;
 const COST_OF_AN_ATTEMPT: u64 = 64 << 10;
 const COST_OF_A_PROCESS: u64 = 4 << 20;

@@ -63,10 +63,7 @@ impl Around {
         match self {
             Around::Zeros => bytes.fill(0),
             Around::Ones => bytes.fill(0xff),
-            Around::Random => {
-                let mut random = Random::new(0x6172_6f75_6e64);
-                bytes.fill_with(|| random.next() as u8);
-            }
+            Around::Random => Random::new(0x6172_6f75_6e64).fill(bytes),
         }
     }
 }
