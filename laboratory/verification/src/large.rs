@@ -279,6 +279,8 @@ mod tests {
     #[test]
     fn page_aligned_whole_pages_meet_every_placement() {
         let copy = find(Family::Copy, "libc_memcpy").expect("in the collection");
+        let _alone = crate::signals::Handlers::install();
+        crate::forked::arm();
         for seed in [0, 7] {
             let album = Album::new(LARGE_ROOM, [index::RANDOM], false, seed).expect("memory");
             let fields = fields(Family::Copy, &album, 1).expect("memory");
