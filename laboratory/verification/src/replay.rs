@@ -36,9 +36,10 @@ pub struct Earlier {
 
 impl std::fmt::Display for Earlier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = if self.len == 1 { "1 byte".to_owned() } else { format!("{} bytes", self.len) };
         match self.times {
-            1 => write!(f, "a call of {} bytes", self.len)?,
-            times => write!(f, "{times} calls of {} bytes", self.len)?,
+            1 => write!(f, "a call of {bytes}")?,
+            times => write!(f, "{times} calls of {bytes}")?,
         }
         match self.then {
             Change::Nothing => Ok(()),
