@@ -224,7 +224,7 @@ impl Proof<'_> {
         turn: usize,
         random: &mut Random,
     ) -> Result<(), Stop> {
-        if len > 64 * KIB && !(len.is_power_of_two() || turn.is_multiple_of(4)) {
+        if len > 64 * KIB + 2 && !(len.is_power_of_two() || turn.is_multiple_of(4)) {
             return Ok(());
         }
         let (reads, writes) = (self.family.reads(), self.family.writes());

@@ -141,7 +141,7 @@ impl Offsets {
             Offsets::PageAligned
         } else if two && apart == 0 {
             Offsets::Equal
-        } else if two && (apart < 64 || apart > PAGE - 64) {
+        } else if two && !(64..=PAGE - 64).contains(&apart) {
             Offsets::Near
         } else if dst % 64 == 0 && src % 64 == 0 {
             Offsets::LineAligned
