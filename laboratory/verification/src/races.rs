@@ -114,6 +114,10 @@ impl Proof<'_> {
                 break;
             }
             calls += 1;
+            if calls > 400 && calls % 64 == 0 {
+                // The other thread may be waiting for this CPU.
+                yield_now();
+            }
             if let Err(found) = self.bench.call(&trial.call, trial.note, false) {
                 ill = Some(super::bench::ill_mismatch(found, &trial.call, self.family));
                 break;
