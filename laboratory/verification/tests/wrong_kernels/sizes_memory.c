@@ -165,8 +165,8 @@ AT_SIZES(COPY, copy_the_end_by_way_of_the_stack_below, {
     store64(dst + len - 8, by_way_of_the_stack_below(load64(src + len - 8)));
 })
 
-// wrong at sizes: copy: neighbour_race
-// Overwrites the byte before the buffer and puts it back, where it does not lie in another page.
+// wrong at sizes: copy: neighbour_race|wrong_bytes|left_bytes_unwritten
+// Overwrites the byte before the buffer and puts it back, where it does not lie in another page. That byte may be the source's.
 AT_SIZES(COPY, copy_restores_its_neighbour, {
     volatile uint8_t *before = dst - 1;
     if ((uintptr_t)dst % 4096) {
