@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What the proof of one subject takes, roughly, with all CPUs at work.
-const EACH: Duration = Duration::from_millis(500);
+const EACH: Duration = Duration::from_millis(900);
 
 /// Proves what was asked for.
 pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
