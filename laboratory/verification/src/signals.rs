@@ -108,7 +108,7 @@ pub(super) mod x86_64 {
     const WRITE: i64 = 2;
     const FLAGS_TO_CLEAR: i64 = 1 << 8 | 1 << 10 | 1 << 18;
 
-    pub(super) extern "C" fn on_crash(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    pub(crate) extern "C" fn on_crash(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
         let frame = CURRENT.get();
         if frame.is_null() {
             // SAFETY: the default action: the faulting instruction runs again and ends the process.
