@@ -145,6 +145,7 @@ impl Region {
     }
 
     /// Makes `len` bytes from `from` on inaccessible, until access is set again.
+    #[cfg(target_arch = "x86_64")]
     pub fn close(&self, from: usize, len: usize) -> Result<(), MapError> {
         self.protect(from, len, MprotectFlags::empty())
     }

@@ -6,6 +6,7 @@
 //!
 //! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one proof at a time.
 
+#[cfg(target_arch = "x86_64")]
 use std::hint::black_box;
 use std::mem::zeroed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -67,11 +68,13 @@ impl Drop for SignalStack {
 pub(crate) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// What the signal's action was before.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only x86-64 has handlers"))]
 pub(crate) struct Saved {
     signal: i32,
     old: libc::sigaction,
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only x86-64 has handlers"))]
 impl Saved {
     pub fn install(signal: i32, handler: Handler, flags: i32) -> Saved {
         // SAFETY: all-zero is a valid value of these C structures.
@@ -92,6 +95,7 @@ impl Drop for Saved {
 }
 
 /// Overwrites that much stack.
+#[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub(super) fn scribble<const BYTES: usize>() {
     let mut stack = [0xcc_u8; BYTES];
