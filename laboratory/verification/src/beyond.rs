@@ -5,7 +5,7 @@
 //! returns has cut the length. 2^40 + 37 shows a length, or its number of words, lines or blocks of 256 bytes,
 //! cut to 32 bits; 2^31 more shows one taken for a negative number.
 //!
-//! The calls are left by force, and a routine that holds a lock meanwhile holds it for ever. So they come last, in a
+//! The calls are left by force, and a routine that holds a lock meanwhile holds it forever. So they come last, in a
 //! thread that may be left behind.
 
 use super::bench::{Mismatch, ill_mismatch};
@@ -37,7 +37,7 @@ impl Proof<'_> {
             return Ok(());
         }
         let Some(huge) = 1_usize.checked_shl(40) else { return Ok(()) };
-        // A call that was left by force may still hold a lock, for which the next would wait for ever.
+        // A call that was aborted may still hold a lock, for which the next would wait forever.
         match self.hollow(routine, huge + 37, false)? {
             true => self.hollow(routine, huge + (1 << 31) + 37, true).map(|_| ()),
             false => Ok(()),

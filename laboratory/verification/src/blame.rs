@@ -1,8 +1,8 @@
-//! A stopped call that goes wrong: whether it is the other thread's calls, the signals, the stops as such, or the call itself.
+//! A stopped call that goes wrong: whether the cause is the other thread's calls, the signals, the stops as such, or the call itself.
 //!
 //! The call is made again with less and less around it. What still goes wrong without the other thread is not its doing; what
 //! is right as soon as handlers leave the routine's stack alone is the signals'; and a routine that is right as a plain call, and
-//! wrong whenever it is stopped, however little is done then, is not accused: a system call, for example, fails where a page
+//! wrong whenever it is stopped, however little is done then, is not to blame: a system call, for example, fails where a page
 //! is closed.
 
 use super::bench::{Mismatch, Trial};
@@ -34,7 +34,7 @@ impl Proof<'_> {
         let met = plan.meeting.met();
         if !plan.meeting.settle() {
             self.note(
-                "not tried to the end: calls on another thread in the middle of one, which do not return",
+                "not tried to the end: calls on another thread in the middle of one, which did not return",
             );
         }
         let family = self.family;
@@ -72,7 +72,9 @@ impl Proof<'_> {
             Err(plain) => Err(caught(plain, true)),
             Ok(_) => {
                 // Such as a system call, which fails where a page cannot be accessed.
-                self.note("not tried to the end: stopped calls, since this routine does not bear pages that open late");
+                self.note(
+                    "not tried to the end: stopped calls, since this routine fails where pages open late",
+                );
                 Ok(0)
             }
         }

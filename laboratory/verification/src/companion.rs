@@ -2,7 +2,7 @@
 //!
 //! Two threads that merely run at the same time meet inside a routine by luck. Here one thread is stopped between two
 //! instructions and waits, in the handler, until the other has made a few whole calls: a schedule that two
-//! cores might produce any day, made certain. It needs no second CPU, and how busy the machine is decides only how long
+//! cores might produce, made certain. It needs no second CPU, and how busy the machine is decides only how long
 //! it takes.
 
 use super::bench::Mismatch;
@@ -114,7 +114,7 @@ impl Meeting {
     }
 
     fn wake(&self) {
-        // Fails for no reason that matters: nobody waits, or the value has changed.
+        // Its errors do not matter: no thread waits, or the value has changed.
         let _ = futex::wake(&self.turn, futex::Flags::PRIVATE, 1);
     }
 
@@ -176,7 +176,7 @@ impl<'m> Companion<'m> {
                         meeting.wake();
                     }
                     idle => {
-                        // Returns at once where the turn is another by now.
+                        // Returns immediately if the turn has changed.
                         let _ = futex::wait(&meeting.turn, futex::Flags::PRIVATE, idle, None);
                     }
                 }

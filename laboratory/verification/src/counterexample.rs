@@ -162,7 +162,7 @@ pub(super) const fn sums(family: Family) -> bool {
 }
 
 impl Counterexample {
-    /// What a mismatch says, and where its call was; what the buffers held is still to be told.
+    /// What a mismatch says, and where its call was; what the buffers held is added later.
     pub(super) fn plain(
         mismatch: Mismatch,
         family: Family,

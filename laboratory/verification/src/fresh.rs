@@ -1,10 +1,10 @@
 //! A process in which the routine was never called.
 //!
 //! A fault that depends on earlier calls cannot be made again where there have been a million of them. So before the first
-//! call the process is split: the second one waits, and whenever an input is to be tried it splits off a third one that
+//! call the process forks: the child waits, and forks a process of its own for each input that is to be tried, which
 //! makes the calls and ends. What it finds is what a program that does just that would see.
 //!
-//! The waiting process belongs to a thread of its own, so that it is not taken for one that the routine has left behind.
+//! The waiting process belongs to a thread of its own, so that it is not mistaken for one that the routine has left behind.
 
 use super::bench::{Bench, Mismatch};
 use super::desk::Desk;
@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 
 /// CPU time that a process gets for one input.
 const MOST_SECONDS: u64 = 3;
-/// Time on the clock, for routines that sleep.
+/// Elapsed time, for routines that sleep.
 const MOST_SECONDS_ON_THE_CLOCK: u32 = 30;
 
 /// The answer for an input.
@@ -43,7 +43,7 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    /// Splits the process; to be called before the routine is.
+    /// Forks; to be called before the routine is.
     pub fn split(code: Landing) -> Fresh {
         let (requests, inbox) = channel::<Input>();
         let (outbox, answers) = channel();
@@ -52,12 +52,12 @@ impl Fresh {
             let _ = keep(code, &inbox, &outbox);
         });
         let fresh = Fresh { requests: Some(requests), answers, keeper: Some(keeper) };
-        // Not before the process is split may the routine be called.
+        // The routine must not be called before the process has forked.
         let _ = fresh.answers.recv();
         fresh
     }
 
-    /// What becomes of that input in a process in which nothing was called before.
+    /// The outcome of that input in a process in which nothing was called before.
     pub fn try_on(&self, input: &Input) -> Answer {
         let sent = self.requests.as_ref().is_some_and(|requests| requests.send(input.clone()).is_ok());
         if sent { self.answers.recv().unwrap_or(Answer::Nothing) } else { Answer::Nothing }
@@ -67,7 +67,7 @@ impl Fresh {
 impl Drop for Fresh {
     fn drop(&mut self) {
         self.requests = None;
-        // It has nothing to tell.
+        // It has nothing to report.
         let _ = self.keeper.take().map(JoinHandle::join);
     }
 }
@@ -82,15 +82,15 @@ fn keep(code: Landing, inbox: &Receiver<Input>, outbox: &Sender<Answer>) -> io::
         -1 => return Err(io::Error::last_os_error()),
         0 => {
             drop(ours);
-            // An error is an end too: nobody is left to tell it to.
+            // An error is an end too: there is no one to report it to.
             let _ = serve(code, &theirs);
-            // SAFETY: ends this process at once, without handlers that belong to its parent.
+            // SAFETY: ends this process immediately, without handlers that belong to its parent.
             unsafe { libc::_exit(0) };
         }
         _ => {}
     }
     drop(theirs);
-    // Tells that the process is split.
+    // Reports that the process has forked.
     let _ = outbox.send(Answer::Nothing);
     let mut reader = BufReader::new(ours.try_clone()?);
     for input in inbox {

@@ -1,4 +1,4 @@
-//! Calls after calls: a routine may remember nothing.
+//! Sequences of calls: a routine may remember nothing.
 //!
 //! A routine that caches results by address and length is right as long as the data does not change. So calls are made
 //! again at the same addresses with one byte changed, first, last or any; with a shorter call and a longer one between;
@@ -32,7 +32,7 @@ const LARGE: [usize; 13] = [
 ];
 
 impl Proof<'_> {
-    /// Courses of calls for the lengths up to 300.
+    /// Sequences of calls for the lengths up to 300.
     pub fn repeated(&mut self) -> Result<(), Stop> {
         let every = if self.depth == Depth::Full { 1 } else { 7 };
         let first = 1 + self.random.below(every);

@@ -1,6 +1,6 @@
 //! Large calls, stopped where they reach chosen pages.
 //!
-//! Single steps through a whole call of a mebibyte would take seconds, and a signal that comes by the clock meets another
+//! Single steps through a whole call of a mebibyte would take seconds, and a signal from a timer meets another
 //! instruction every time. So pages of the source or of the destination are made inaccessible, some all over the
 //! buffer and always its first and its last: wherever the routine reaches one of them it is stopped, another thread makes
 //! a call of the same size, the page opens, and the routine goes on for a while by single instructions, as
@@ -16,7 +16,7 @@ use super::stops::Plan;
 use super::sweep::Proof;
 use std::ops::Range;
 
-/// Stops in one proof.
+/// Stops in one verification.
 const MOST_STEPS: u32 = 24_000;
 /// Single steps from the beginning of a call, and in its first and last page.
 const EDGE_STEPS: u32 = 500;

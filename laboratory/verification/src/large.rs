@@ -1,4 +1,4 @@
-//! Large buffers as programs have them: from 300 bytes to 4 MiB, a stated product.
+//! Typical large buffers: from 300 bytes to 4 MiB, a stated product.
 //!
 //! Programs copy whole pages between page-aligned buffers, packets of the usual sizes, and blocks whose lengths are
 //! powers of two. None of that occurs among lengths and offsets that are drawn. So the product is written down here, and a
@@ -38,7 +38,7 @@ const LARGEST_ROOM: usize = room_for(LARGEST);
 
 /// What Ethernet, TCP and jumbo frames carry.
 const PACKETS: [usize; 8] = [512, 576, 1280, 1448, 1460, 1500, 8960, 9000];
-/// Lengths at which known implementations change their way, powers of two and their halves aside: string instructions, loops
+/// Lengths at which known implementations change their method, powers of two and their halves aside: string instructions, loops
 /// and non-temporal stores in C libraries and kernels.
 const THRESHOLDS: [usize; 8] = [320, 448, 640, 800, 896, 2112, 2560, 5000];
 

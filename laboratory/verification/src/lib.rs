@@ -305,7 +305,7 @@ fn stages(proof: &mut Proof<'_>, code: Landing) -> Result<(), Stop> {
     }
     if full {
         let outcome = proof.repeated_at_large();
-        proof.unless_memory_lacks("calls after calls at sizes up to 1 MiB", outcome)?;
+        proof.unless_memory_lacks("sequences of calls at sizes up to 1 MiB", outcome)?;
     }
     proof.overflows()?;
     if !full {
@@ -319,7 +319,7 @@ fn stages(proof: &mut Proof<'_>, code: Landing) -> Result<(), Stop> {
     #[cfg(target_arch = "x86_64")]
     stopped_stages(proof, code, &middling, &large)?;
     #[cfg(not(target_arch = "x86_64"))]
-    proof.note("not tried: stopped calls, for which there is code on x86-64 alone");
+    proof.note("not tried: stopped calls, which need x86-64");
     proof.neighbour_race(&middling, &middling_fields)?;
     proof.threads(&middling, &middling_fields, code)?;
     proof.beyond_memory(code)
@@ -336,7 +336,7 @@ fn stopped_stages(proof: &mut Proof<'_>, code: Landing, small: &Album, large: &A
     let large_others = fields(proof.family, large, 1)?;
     let meeting = companion::Meeting::default();
     std::thread::scope(|scope| {
-        // What the companion is at is not what the watcher should read.
+        // The companion's calls are not what the watcher should read.
         let bench = Bench::new(code, None, 0);
         let mut other = Proof::new(bench, proof.lengths, Depth::Replicate, !proof.seed);
         other.bench.caller.deadline = proof.bench.caller.deadline;

@@ -68,7 +68,7 @@ impl Region {
     /// Puts fresh, zeroed private memory in the place of this region's.
     pub fn renew(&mut self) -> Result<(), MapError> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: replaces pages of this region's own mapping; `&mut self`, so nobody borrows its bytes.
+        // SAFETY: replaces pages of this region's own mapping; `&mut self`, so its bytes are not borrowed.
         unsafe { mmap_anonymous(self.start().cast(), self.len, access, MapFlags::PRIVATE | MapFlags::FIXED) }
             .map(drop)
             .map_err(|source| MapError { bytes: self.len, source })

@@ -1,4 +1,4 @@
-//! What is noted of a call before it is made: what goes on, what the data are, where the buffers lie.
+//! What is noted about a call before it is made: the check, the data, where the buffers lie.
 
 use super::patterns::PATTERNS;
 use crate::status::Now;
@@ -26,7 +26,7 @@ pub enum Stage {
     AddressLine,
     /// Memory shared through a file.
     SharedMemory,
-    /// Calls after calls: with other data, another size between, another buffer at the address.
+    /// Sequences of calls: with other data, another size between, another buffer at the address.
     Repeated,
     /// Small calls, stopped after every instruction.
     Stepped,
@@ -34,7 +34,7 @@ pub enum Stage {
     Interrupted,
     /// A thread on another CPU counts in the bytes next to the destination.
     NeighbourRace,
-    /// Two threads in the routine at once.
+    /// Two threads in the routine concurrently.
     Threads,
     /// A buffer of more bytes than there is memory.
     BeyondMemory,
@@ -46,17 +46,17 @@ impl Stage {
     /// How many there are.
     pub(super) const COUNT: usize = Stage::ALL.len();
 
-    /// Each with what a counterexample says of it, and what a count of its calls does.
+    /// Each with the words for it in a counterexample, and in a count of its calls.
     const ALL: [(Stage, &'static str, &'static str); 15] = [
         (Stage::Sweep, "", "lengths to 300 at every offset"),
         (Stage::Lengths, "", "lengths to 8 KiB"),
-        (Stage::Large, "", "large buffers as programs have them"),
+        (Stage::Large, "", "typical large buffers"),
         (Stage::Bounds, "a large buffer", "accumulators' limits, beyond the caches"),
         (Stage::EmptyBuffer, "pointers that must not be followed", "length 0, invalid pointers"),
         (Stage::OneMapping, "source and destination in one mapping", "both buffers in one mapping"),
         (Stage::AddressLine, "across a line of 2 or 4 GiB of addresses", "across lines of 2 and 4 GiB"),
         (Stage::SharedMemory, "memory shared through a file", "memory shared through a file"),
-        (Stage::Repeated, "after other calls", "calls after calls"),
+        (Stage::Repeated, "after other calls", "sequences of calls"),
         (
             Stage::Stepped,
             "one instruction at a time, with signal frames below the stack and changing neighbours",
@@ -72,7 +72,7 @@ impl Stage {
             "another thread writes next to the destination",
             "a thread that writes next to the buffer",
         ),
-        (Stage::Threads, "two threads with buffers of their own", "two threads at once"),
+        (Stage::Threads, "two threads with buffers of their own", "two concurrent threads"),
         (
             Stage::BeyondMemory,
             "a buffer of which only the edges can be accessed",
@@ -171,7 +171,7 @@ impl Place {
     }
 }
 
-/// What the status page holds in its two free fields during a proof.
+/// What the status page holds in its two free fields during a verification.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
     pub stage: Stage,

@@ -1,7 +1,7 @@
-//! What a thread of this process is at: asleep, or how long it has had a CPU, or waited for one.
+//! The state of a thread of this process: asleep, or how long it has had a CPU, or waited for one.
 //!
-//! Time on the clock says nothing on a machine that is busy. A thread that computes for too long, or one that sleeps where
-//! it should compute, is told by what the kernel counts for it.
+//! Elapsed time says nothing on a busy machine. A thread that computes for too long, or one that sleeps where
+//! it should compute, is recognised by what the kernel counts for it.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) fn this_thread() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Looks at a thread of this process; `None` where the system does not tell. Neither allocates nor locks, so that signal
+/// Looks at a thread of this process; `None` where the system does not report it. Neither allocates nor locks, so that signal
 /// handlers may call it; it may change `errno`.
 pub(super) fn look(thread: i32) -> Option<Seen> {
     let mut path = *b"/proc/self/task/0000000000/stat\0";
@@ -47,7 +47,7 @@ pub(super) fn look(thread: i32) -> Option<Seen> {
     parse(text.get(..usize::try_from(read).ok()?)?)
 }
 
-/// How long this thread has been ready to run and did not get a CPU; 0 where the system does not tell.
+/// How long this thread has been ready to run and did not get a CPU; 0 where the system does not report it.
 pub(super) fn waited_for_a_cpu() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(text.split(' ').nth(1).and_then(|nanoseconds| nanoseconds.parse().ok()).unwrap_or(0))

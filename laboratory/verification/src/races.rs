@@ -1,7 +1,7 @@
 //! The routine while other threads run.
 //!
-//! What a call does between two of its instructions is found without luck, in calls that are stopped there. What is left
-//! to luck is what needs two CPUs at once: a byte that is read and written back by a single instruction. How much is tried is
+//! What a call does between two of its instructions is found with certainty, in calls that are stopped there. What is left
+//! to chance is what needs two CPUs: a byte that is read and written back by a single instruction. How much is tried is
 //! counted in calls and writes, never in time, so a busy machine tries as much and takes longer.
 
 use super::Depth;
@@ -165,7 +165,7 @@ impl Proof<'_> {
     pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Landing) -> Result<(), Stop> {
         const CALLS: u32 = 1500;
         if !two_cpus() {
-            self.note("not tried: two threads in the routine at once, since there is only one CPU");
+            self.note("not tried: two concurrent threads, since there is only one CPU");
             return Ok(());
         }
         let (lengths, seed, deadline) = (self.lengths, self.seed, self.bench.caller.deadline);

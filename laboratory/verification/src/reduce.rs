@@ -153,7 +153,7 @@ impl Reducer<'_, '_> {
         Some((input, mismatch))
     }
 
-    /// True if the input fails in a new process too, or there is none to be had.
+    /// True if the input fails in a new process too, or no new process is available.
     fn confirmed(&self, input: &Input) -> bool {
         let Some(fresh) = self.fresh else { return true };
         match fresh.try_on(input) {

@@ -8,7 +8,7 @@ use super::note::{Place, Spot, Stage};
 use super::stops::Plan;
 use super::sweep::Proof;
 
-/// Stops in one proof; each costs a signal.
+/// Stops in one verification; each costs a signal.
 const MOST_STEPS: u32 = 9000;
 const MOST_STEPS_OF_A_CALL: u32 = 3000;
 const MOST_VISITS_IN_A_CALL: u32 = 12;

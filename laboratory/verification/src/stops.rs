@@ -6,7 +6,7 @@
 //! makes likely. At each stop the handler
 //!
 //! - has, by being there, overwritten the stack below the red zone;
-//! - looks at the bytes next to the destination: a routine that writes there, if only to restore them, is seen
+//! - looks at the bytes next to the destination: a routine that writes there, if only to restore them, is caught
 //!   in the act, and one that reads them and writes them back later loses what the handler wrote meanwhile, as it would
 //!   lose what another thread writes;
 //! - now and then lets another thread make whole calls of the same routine on buffers of its own, so that state
@@ -144,7 +144,7 @@ impl Steps {
         // SAFETY: the windows outlive the stopped call, and only this handler uses them meanwhile.
         let window = unsafe { &mut *self.windows }.get_mut(page).filter(|window| **window > 0)?;
         let count = std::mem::take(window);
-        // SAFETY: a page of the region that the plan closed, whose contents are the proof's own.
+        // SAFETY: a page of the region that the plan closed, whose contents are verification's own.
         let opened =
             unsafe { libc::mprotect(self.pages.wrapping_add(page * PAGE).cast(), PAGE, self.access) } == 0;
         opened.then_some(count)

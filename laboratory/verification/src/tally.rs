@@ -1,6 +1,6 @@
 //! What was tried: how many calls, by check, length, offsets and placement.
 //!
-//! A verdict of "right" is worth what was tried for it, so every call is counted where it is made.
+//! A verdict of "right" is worth as much as what was tried, so every call is counted where it is made.
 
 use super::call::Call;
 use super::note::{Note, PAGE, Spot, Stage};
@@ -32,7 +32,7 @@ pub enum LengthClass {
     /// To 64 MiB.
     #[serde(rename = "to_64_mib")]
     To64Mib,
-    /// Beyond: buffers of which only the edges are there.
+    /// Beyond: buffers of which only the edges are accessible.
     Beyond,
 }
 
@@ -118,7 +118,7 @@ impl fmt::Display for LengthClass {
             LengthClass::To64Kib => "to 64 KiB",
             LengthClass::To1Mib => "to 1 MiB",
             LengthClass::To64Mib => "to 64 MiB",
-            LengthClass::Beyond => "1 TiB (only the edges are there)",
+            LengthClass::Beyond => "1 TiB (only the edges are accessible)",
         })
     }
 }
@@ -190,17 +190,17 @@ impl fmt::Display for Placement {
     }
 }
 
-/// What no check sees, in sentences; METHODOLOGY.md has the same.
+/// What no check can see, in sentences; METHODOLOGY.md has the same.
 pub const CANNOT_SEE: &[&str] = &[
     "Reads outside a buffer that stay within its first or last page, as long as the result does not depend on them.",
     "Writes more than a page away from a large destination, unless they hit a guard.",
-    "A byte next to the destination that a single instruction reads and writes back: only chance shows it, and two CPUs.",
+    "A byte next to the destination that a single instruction reads and writes back: it is caught only by chance, and with two CPUs.",
     "What a call of more than 300 bytes does between its stops. Single steps cover its first 500 instructions, 500 from \
      where it reaches its first page and its last, and 12 to 51 from where it reaches each of up to 24 others.",
     "Lengths above 8 KiB that are not in the product of large lengths and not drawn by this seed, and lengths above 4 MiB but \
      for accumulators' limits (64 MiB), one write of 33 MiB and the edges of buffers of 1 TiB.",
-    "A dependence on more earlier calls than were made, or on state that more than one process has.",
-    "A child process that shares its parent's memory, or is gone before anybody looks.",
+    "A dependence on more earlier calls than were made, or on state that processes share.",
+    "A child process that shares its parent's memory, or has ended before it is looked for.",
     "Code that recognises that it is being verified.",
 ];
 
@@ -208,7 +208,7 @@ const LENGTHS: usize = LengthClass::ALL.len();
 const OFFSETS: usize = Offsets::ALL.len();
 const PLACEMENTS: usize = Placement::ALL.len();
 
-/// The counts of one proof.
+/// The counts of one verification.
 #[derive(Debug)]
 pub(super) struct Tally(Box<[u64; Stage::COUNT * LENGTHS * OFFSETS * PLACEMENTS]>);
 

@@ -23,14 +23,14 @@ pub struct Tried {
     pub calls: u64,
 }
 
-/// What was tried, and what none of it can see.
+/// What was tried, and what no check can see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// Each class in which calls were made: families, and within them classes, in the order of their tables.
     pub tried: Vec<Tried>,
     /// Checks that could not be made here, each with its reason and how many variants it concerns.
     pub not_tried: Vec<NotTried>,
-    /// What no check sees, in sentences.
+    /// What no check can see, in sentences.
     pub cannot_see: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl Coverage {
         };
         let of = |lacks: &NotTried| format!("{} ({} variants)", lacks.what, lacks.variants);
         list("Not tried here:", self.not_tried.iter().map(of).collect());
-        list("What none of this can see:", self.cannot_see.clone());
+        list("What no check can see:", self.cannot_see.clone());
         out
     }
 }
@@ -117,7 +117,7 @@ mod tests {
                 tried(Family::Zero, "to 64", 120),
                 tried(Family::Copy, "to 64", 5),
             ],
-            not_tried: vec![NotTried { what: "two threads at once: one CPU".to_owned(), variants: 2 }],
+            not_tried: vec![NotTried { what: "two concurrent threads: one CPU".to_owned(), variants: 2 }],
             cannot_see: vec!["Malice.".to_owned()],
         };
         let text = coverage.to_text(Style { colour: false, width: Some(60) });
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(row("0"), "0 3 0");
         assert_eq!(row("to 64"), "to 64 120 5");
         assert_eq!(row("every length"), "every length 123 5");
-        assert_eq!(row("- two threads"), "- two threads at once: one CPU (2 variants)");
-        assert!(text.ends_with("What none of this can see:\n- Malice.\n"), "{text}");
+        assert_eq!(row("- two concurrent"), "- two concurrent threads: one CPU (2 variants)");
+        assert!(text.ends_with("What no check can see:\n- Malice.\n"), "{text}");
     }
 }

@@ -112,7 +112,7 @@ fn complaint(kernel: &Kernel, outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// Proves every kernel with that seed; what is to complain of. Counts by size go into `table`.
+/// Verifies every kernel with that seed; returns the complaints. Counts by size go into `table`.
 fn prove_all(
     all: &[Kernel],
     objects: &Path,
