@@ -118,6 +118,13 @@ impl<'s> Bench<'s> {
         }
     }
 
+    /// Tells whoever watches that something goes on.
+    pub fn beat(&self) {
+        if let Some(status) = self.status {
+            status.beat();
+        }
+    }
+
     /// Notes the call for whoever watches.
     pub fn announce(&self, call: &Call, note: Note) {
         let Some(status) = self.status else { return };
