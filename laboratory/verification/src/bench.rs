@@ -118,6 +118,13 @@ impl<'s> Bench<'s> {
         }
     }
 
+    /// Shows the supervisor that verification goes on.
+    pub fn beat(&self) {
+        if let Some(status) = self.status {
+            status.beat();
+        }
+    }
+
     /// Notes the call for the supervisor.
     pub fn announce(&self, call: &Call, note: Note) {
         let Some(status) = self.status else { return };

@@ -79,6 +79,7 @@ impl Proof<'_> {
                 Ok(Ok(outcome)) => break Some(outcome),
                 Err(RecvTimeoutError::Timeout) => {
                     waited += 1;
+                    self.bench.beat();
                     match number.and_then(look) {
                         Some(seen) if seen.asleep => break None,
                         Some(seen) if seen.cpu < PATIENCE => continue,

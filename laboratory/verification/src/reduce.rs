@@ -48,6 +48,8 @@ struct Reducer<'b, 's> {
     lengths: Lengths,
     spent: u64,
     start: Instant,
+    /// The number of the last call that failed.
+    count: u64,
 }
 
 /// The smallest failing input that can be found from `caught`, as it is to be reported.
@@ -63,9 +65,9 @@ pub(super) fn reduce(
     // Neither becomes plainer when it is done again and again.
     let once = matches!(kind, Kind::Forked | Kind::TimedOut);
     let caught = Caught { reducible: caught.reducible && !once, ..caught };
-    let start = Instant::now();
+    let (start, count) = (Instant::now(), bench.caller.calls);
     let mut reducer =
-        Reducer { bench, fresh, place: Where::Here, desk: None, kind, lengths, spent: 0, start };
+        Reducer { bench, fresh, place: Where::Here, desk: None, kind, lengths, spent: 0, start, count };
     if caught.reducible
         && let Some(example) = reducer.run(&caught)
     {
@@ -156,7 +158,7 @@ impl Reducer<'_, '_> {
     /// True if the input fails in a new process too, or no new process is available.
     fn confirmed(&self, input: &Input) -> bool {
         let Some(fresh) = self.fresh else { return true };
-        match fresh.try_on(input) {
+        match fresh.try_on(input, self.count) {
             Answer::Wrong(mismatch) => alike(mismatch.kind, self.kind),
             Answer::Nothing => true,
             Answer::Right => false,
@@ -338,11 +340,15 @@ impl Reducer<'_, '_> {
                 let found = input.make(self.bench, desk, calls).ok()?;
                 let made = self.bench.caller.calls - before;
                 self.spent += made * (3 * input.len as u64 + COST_OF_A_CALL);
+                if found.as_ref().is_some_and(|mismatch| alike(mismatch.kind, self.kind)) {
+                    self.count = self.bench.caller.calls;
+                }
                 found
             }
             Where::Elsewhere => {
                 self.spent += 3 * input.bytes() + COST_OF_A_PROCESS;
-                match self.fresh?.try_on(input) {
+                self.bench.beat();
+                match self.fresh?.try_on(input, self.count) {
                     Answer::Wrong(mismatch) => Some(mismatch),
                     Answer::Right | Answer::Nothing => None,
                 }
@@ -406,6 +412,7 @@ fn exact(caught: &Caught) -> Input {
         dst: Place::in_page(note.dst, call.dst.addr() % PAGE),
         src: Place::in_page(note.src, call.src.addr() % PAGE),
         around: Around::Random,
+        count: 0,
         earlier: Vec::new(),
     }
 }

@@ -82,6 +82,8 @@ pub(super) struct Input {
     pub dst: Place,
     pub src: Place,
     pub around: Around,
+    /// The number of the call that fails: it decides what garbage registers and flags hold.
+    pub count: u64,
     pub earlier: Vec<Earlier>,
 }
 
@@ -100,6 +102,11 @@ impl Input {
     pub fn bytes(&self) -> u64 {
         let earlier = |earlier: &Earlier| (earlier.len + 64) * u64::from(earlier.times);
         self.len as u64 + self.earlier.iter().map(earlier).sum::<u64>()
+    }
+
+    /// How many calls come before the one that fails.
+    pub fn before(&self) -> u64 {
+        self.earlier.iter().map(|earlier| u64::from(earlier.times)).sum()
     }
 
     fn spread(&self, len: usize) -> Spread {
