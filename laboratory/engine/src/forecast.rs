@@ -10,7 +10,7 @@ use carryline_sampler::least_bytes;
 use std::time::{Duration, Instant};
 
 /// What verification of one subject takes, roughly, with all CPUs at work.
-pub const PROOF: Duration = Duration::from_millis(500);
+pub const PROOF: Duration = Duration::from_millis(900);
 /// Buffers so large that filling them takes noticeable time.
 const LARGE: u64 = 64 << 20;
 /// By how much a budget may be exceeded without a word.

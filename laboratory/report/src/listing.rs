@@ -1,5 +1,9 @@
 //! The lists of `carryline list`, `machine`, `verify` and `history`, as tables and as JSON.
 
+mod tried;
+
+pub use tried::{Coverage, NotTried, Tried};
+
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
 use carryline_variants::Family;
@@ -51,6 +55,8 @@ pub struct Counterexample {
     pub expected: String,
     /// What came.
     pub got: String,
+    /// The calls that must come before it, in words; none for most.
+    pub earlier: Vec<String>,
     /// All of it, and where the buffers lay, in one sentence.
     pub sentence: String,
 }
@@ -77,6 +83,8 @@ pub struct ProofLine {
 pub struct ProofList {
     /// The results, family by family.
     pub results: Vec<ProofLine>,
+    /// What was tried of the variants that are right.
+    pub coverage: Coverage,
 }
 
 /// A line of `carryline history`.
@@ -197,6 +205,11 @@ impl ProofList {
                 out.push_str(&wrap(&text, style.width, 2));
                 out.push('\n');
             }
+        }
+        if !self.coverage.tried.is_empty() {
+            out.push('\n');
+            out.push_str(&self.coverage.to_text(style));
+            out.push('\n');
         }
         let failed = self.results.iter().filter(|line| !line.good).count();
         let failed = if failed == 0 { "no failures".to_owned() } else { format!("{failed} failed") };

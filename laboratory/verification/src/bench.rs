@@ -1,12 +1,15 @@
 //! One trial: fill, note, call, compare.
 
 use super::call::{Call, Caller, Ill};
-use super::counterexample::{Kind, Note, signal_name, sums};
+use super::counterexample::{Kind, signal_name, sums};
 use super::images::fold;
 use super::memory::GUARD_BYTES;
+use super::note::Note;
+use super::tally::Tally;
 use crate::status::{Now, Phase, StatusPage};
 use carryline_variants::Family;
 use carryline_variants::landing::Landing;
+use serde::{Deserialize, Serialize};
 
 /// The memory around a destination, and a picture of what it holds between calls.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +61,7 @@ pub(super) struct Trial {
 }
 
 /// How the outcome of a trial differs from the right one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mismatch {
     pub kind: Kind,
     pub expected: String,
@@ -97,13 +100,29 @@ pub(super) struct Bench<'s> {
     /// Where the calls are noted; nowhere for threads that are not watched.
     status: Option<&'s StatusPage>,
     subject_index: u64,
+    /// What was called so far.
+    pub tally: Tally,
     /// The last call, for what is only seen after it.
     pub last: Option<(Call, Note)>,
 }
 
 impl<'s> Bench<'s> {
     pub fn new(routine: Landing, status: Option<&'s StatusPage>, subject_index: u64) -> Bench<'s> {
-        Bench { family: routine.family(), caller: Caller::new(routine), status, subject_index, last: None }
+        Bench {
+            family: routine.family(),
+            caller: Caller::new(routine),
+            status,
+            subject_index,
+            tally: Tally::new(),
+            last: None,
+        }
+    }
+
+    /// Shows the supervisor that verification goes on.
+    pub fn beat(&self) {
+        if let Some(status) = self.status {
+            status.beat();
+        }
     }
 
     /// Notes the call for the supervisor.
@@ -125,6 +144,7 @@ impl<'s> Bench<'s> {
     /// Notes the call, and makes it.
     pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, Ill> {
         self.announce(call, note);
+        self.tally.count(self.family, call, note);
         self.last = Some((*call, note));
         // SAFETY: stages pass memory of their own regions, and hold no reference into it.
         unsafe { self.caller.call(call, step) }

@@ -5,14 +5,16 @@
 //! returns has cut the length. 2^40 + 37 shows a length, or its number of words, lines or blocks of 256 bytes,
 //! cut to 32 bits; 2^31 more shows one taken for a negative number.
 //!
-//! The calls are left by force, and a routine that holds a lock meanwhile holds it for ever. So they come last, in a
+//! The calls are left by force, and a routine that holds a lock meanwhile holds it forever. So they come last, in a
 //! thread that may be left behind.
 
 use super::bench::{Mismatch, ill_mismatch};
 use super::call::{Call, Caller, Ill};
-use super::counterexample::{Kind, Stage};
+use super::counterexample::Kind;
 use super::ground::{Stop, caught_around};
 use super::memory::Region;
+use super::note::Stage;
+use super::other_thread::{look, this_thread};
 use super::places::note;
 use super::signals::SignalStack;
 use super::sweep::Proof;
@@ -22,8 +24,10 @@ use std::ptr::{without_provenance, without_provenance_mut};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// A call ends in the middle within microseconds.
+/// A call ends in the middle within microseconds: CPU time that it may take, and time on the clock where the system does not
+/// tell that.
 const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_IN_THE_DARK: u32 = 30;
 const EDGE_BYTES: usize = 64 << 10;
 
 impl Proof<'_> {
@@ -33,16 +37,15 @@ impl Proof<'_> {
             return Ok(());
         }
         let Some(huge) = 1_usize.checked_shl(40) else { return Ok(()) };
-        for len in [huge + 37, huge + (1 << 31) + 37] {
-            if !self.hollow(routine, len)? {
-                break;
-            }
+        // A call that was aborted may still hold a lock, for which the next would wait forever.
+        match self.hollow(routine, huge + 37, false)? {
+            true => self.hollow(routine, huge + (1 << 31) + 37, true).map(|_| ()),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// False if a further call makes no sense.
-    fn hollow(&mut self, routine: Landing, len: usize) -> Result<bool, Stop> {
+    fn hollow(&mut self, routine: Landing, len: usize, was_left: bool) -> Result<bool, Stop> {
         let map = || Region::hollow(len, EDGE_BYTES);
         let (Ok(dst), Ok(src)) = (map(), map()) else {
             self.notes.push(format!("not tried: a buffer of {len} bytes, for which there are no addresses"));
@@ -56,26 +59,34 @@ impl Proof<'_> {
         };
         let note = note(Stage::BeyondMemory);
         self.bench.announce(&call, note);
+        self.bench.tally.count(self.family, &call, note);
         let (sender, receiver) = channel();
         let thread = std::thread::spawn(move || {
             let _stack = SignalStack::install(64 << 10);
             let _memory = (dst, src);
-            // SAFETY: no call; the number of this thread.
-            let number = unsafe { libc::gettid() };
             // The receiver may have lost its patience, which is its own affair.
-            let _ = sender.send(Err(number));
+            let _ = sender.send(Err(this_thread()));
             let whole = call;
             // SAFETY: memory of this thread's own, to which there is no reference.
             let outcome = unsafe { Caller::new(routine).call(&whole, false) };
             let _ = sender.send(Ok(outcome));
         });
         let mut number = None;
+        let mut waited = 0;
         let outcome = loop {
             match receiver.recv_timeout(PATIENCE) {
                 Ok(Err(thread)) => number = Some(thread),
                 Ok(Ok(outcome)) => break Some(outcome),
-                Err(RecvTimeoutError::Timeout) if number.is_some_and(sleeps) => break None,
                 Err(RecvTimeoutError::Timeout) => {
+                    waited += 1;
+                    self.bench.beat();
+                    match number.and_then(look) {
+                        Some(seen) if seen.asleep => break None,
+                        Some(seen) if seen.cpu < PATIENCE => continue,
+                        None if waited < PATIENCE_IN_THE_DARK => continue,
+                        _ if was_left => break None,
+                        _ => {}
+                    }
                     let mismatch = Mismatch::new(Kind::TimedOut, "a return", "no return in time");
                     return Err(caught_around(mismatch, call, note));
                 }
@@ -105,11 +116,4 @@ impl Proof<'_> {
         };
         Err(caught_around(mismatch, call, note))
     }
-}
-
-/// True if that thread of this process sleeps, rather than runs.
-fn sleeps(thread: i32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
-    // The name, in parentheses, may hold anything; the state follows it.
-    status.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
 }

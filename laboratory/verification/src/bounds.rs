@@ -6,10 +6,11 @@
 use super::Depth;
 use super::bench::{Mismatch, ill_mismatch};
 use super::call::Call;
-use super::counterexample::{Kind, Note, Spot, Stage, sums};
+use super::counterexample::{Kind, sums};
 use super::ground::{Stop, caught_around};
 use super::images::{checksum_of, fold};
 use super::memory::Region;
+use super::note::{Note, Spot, Stage};
 use super::patterns::{self, index};
 use super::sweep::Proof;
 use carryline_variants::Family;
@@ -79,7 +80,7 @@ impl Proof<'_> {
         let dst = sink.map_or(std::ptr::dangling_mut(), |sink| sink.start());
         let call = Call { dst, src: data.region.start(), len, seed };
         let note = Note {
-            stage: Stage::Large,
+            stage: Stage::Bounds,
             pattern: data.pattern,
             shift: 0,
             prefill: 0,
@@ -117,7 +118,7 @@ impl Proof<'_> {
         dst.bytes_mut().fill(0xa5);
         let call = Call { dst: dst.start().wrapping_add(AT), src: source.region.start(), len: LEN, seed: 1 };
         let note = Note {
-            stage: Stage::Large,
+            stage: Stage::Bounds,
             pattern: index::RANDOM,
             shift: 0,
             prefill: index::CONSTANT,

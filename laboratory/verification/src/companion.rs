@@ -2,28 +2,38 @@
 //!
 //! Two threads that merely run at the same time meet inside a routine by luck. Here one thread is stopped between two
 //! instructions and waits, in the handler, until the other has made a few whole calls: a schedule that two
-//! cores might produce any day, made certain.
+//! cores might produce, made certain. It needs no second CPU, and how busy the machine is decides only how long
+//! it takes.
 
 use super::bench::Mismatch;
-use super::counterexample::{Kind, Stage};
+use super::counterexample::Kind;
 use super::ground::{Field, Stop};
 use super::images::Album;
+use super::note::Stage;
+use super::other_thread::{Seen, look, this_thread};
 use super::signals::SignalStack;
-use super::sweep::Proof;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use super::sweep::{MIDDLING, Proof};
+use rustix::thread::futex;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{Scope, yield_now};
-use std::time::{Duration, Instant};
+use std::thread::Scope;
+use std::time::Duration;
 
 /// Where a stopped call lets another thread's calls happen.
 #[derive(Debug, Default)]
 pub(super) struct Meeting {
     /// See the constants.
     turn: AtomicU32,
+    /// The other thread's number.
+    thread: AtomicI32,
+    /// The length of the stopped call.
+    len: AtomicUsize,
     met: AtomicBool,
-    /// How often the other thread was let in, and whether it ever failed to come back.
+    /// How often the other thread may still be let in.
     visits: AtomicU32,
-    lost: AtomicBool,
+    /// The other thread has not come back: it waits for what the stopped call holds.
+    waits: AtomicBool,
+    waited: AtomicU32,
     failure: Mutex<Option<Mismatch>>,
 }
 
@@ -31,30 +41,81 @@ const NOBODY: u32 = 0;
 const ASKED: u32 = 1;
 const DONE: u32 = 2;
 const OVER: u32 = 3;
-const MOST_VISITS: u32 = 150;
-const PATIENCE: Duration = Duration::from_millis(50);
+/// A call that takes that much CPU time while another one is stopped waits for it in a loop.
+const SPINS: Duration = Duration::from_millis(100);
+/// A routine that locks needs no more visits than that to show it.
+const MOST_WAITS: u32 = 6;
 
 impl Meeting {
-    /// Called in a signal handler: waits until the other thread has made a few calls. A routine that holds a lock would keep it
-    /// from that for ever, so the patience ends, and then it is not asked again.
+    /// Lets the other thread in at most that often from now on, beside a stopped call of `len` bytes.
+    pub fn begin(&self, visits: u32, len: usize) {
+        self.visits.store(visits, Ordering::Relaxed);
+        self.len.store(len, Ordering::Relaxed);
+    }
+
+    /// Called in a signal handler: waits until the other thread has made a few calls. A routine that holds a lock keeps it
+    /// from that as long as its own call is stopped, so the call goes on when the other thread sleeps, or spins.
     pub fn let_the_other_run(&self) {
-        let asked = self.turn.compare_exchange(NOBODY, ASKED, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-        if !asked
-            || self.lost.load(Ordering::Relaxed)
-            || self.visits.fetch_add(1, Ordering::Relaxed) >= MOST_VISITS
+        if self.waits.load(Ordering::Relaxed)
+            || self.waited.load(Ordering::Relaxed) >= MOST_WAITS
+            || self.visits.load(Ordering::Relaxed) == 0
+            || self.turn.compare_exchange(NOBODY, ASKED, Ordering::AcqRel, Ordering::Relaxed).is_err()
         {
             return;
         }
-        let start = Instant::now();
-        while self.turn.load(Ordering::Acquire) == ASKED {
-            if start.elapsed() > PATIENCE {
-                self.lost.store(true, Ordering::Relaxed);
-                return;
-            }
-            yield_now();
+        self.visits.fetch_sub(1, Ordering::Relaxed);
+        self.wake();
+        if self.other_is_done() {
+            self.met.store(true, Ordering::Relaxed);
+            let _ = self.turn.compare_exchange(DONE, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+        } else {
+            self.waits.store(true, Ordering::Relaxed);
+            self.waited.fetch_add(1, Ordering::Relaxed);
         }
-        self.met.store(true, Ordering::Relaxed);
-        let _ = self.turn.compare_exchange(DONE, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// After a stopped call: lets the other thread finish what that call kept it from. False if it still does not.
+    pub fn settle(&self) -> bool {
+        if !self.waits.load(Ordering::Relaxed) {
+            return true;
+        }
+        // The lock is free again; it takes a moment to be woken.
+        let back = (0..1000).any(|_| self.other_is_done());
+        if back {
+            let _ = self.turn.compare_exchange(DONE, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+            self.waits.store(false, Ordering::Relaxed);
+        }
+        back
+    }
+
+    /// Waits for the other thread; false once it is asleep, or has computed for too long.
+    fn other_is_done(&self) -> bool {
+        let thread = self.thread.load(Ordering::Relaxed);
+        let begin = look(thread);
+        let mut asleep = 0;
+        while self.turn.load(Ordering::Acquire) == ASKED {
+            let moment = futex::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+            let woken = futex::wait(&self.turn, futex::Flags::PRIVATE, ASKED, Some(&moment));
+            if woken.is_ok() {
+                continue;
+            }
+            match (begin, look(thread)) {
+                (Some(begin), Some(now)) => {
+                    asleep = if now.asleep { asleep + 1 } else { 0 };
+                    if asleep >= 2 || used(begin, now) > SPINS {
+                        return self.turn.load(Ordering::Acquire) != ASKED;
+                    }
+                }
+                // Nothing is known of it, as where /proc is missing.
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    fn wake(&self) {
+        // Its errors do not matter: no thread waits, or the value has changed.
+        let _ = futex::wake(&self.turn, futex::Flags::PRIVATE, 1);
     }
 
     /// True if the other thread ran since this was last asked.
@@ -67,42 +128,64 @@ impl Meeting {
     }
 }
 
+fn used(begin: Seen, now: Seen) -> Duration {
+    now.cpu.saturating_sub(begin.cpu)
+}
+
+/// The companion's own memory: an album that is never written, and fields.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ground<'m> {
+    pub album: &'m Album,
+    pub fields: &'m [Field<'m>],
+}
+
 /// A thread that calls the same routine on its own buffers whenever it is allowed to run.
 #[derive(Debug)]
 pub(super) struct Companion<'m>(&'m Meeting);
 
 impl<'m> Companion<'m> {
-    /// Starts the thread, which makes the calls of another `proof` on fields of its `own`; it ends when the
+    /// Starts the thread, which makes the calls of another `proof`, on `small` ground or on `large`; it ends when the
     /// companion is dropped.
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
         meeting: &'m Meeting,
         mut proof: Proof<'m>,
-        album: &'m Album,
-        own: &'m [Field<'m>],
+        small: Ground<'m>,
+        large: Ground<'m>,
     ) -> Companion<'m>
     where
         'm: 'scope,
     {
         scope.spawn(move || {
             let _stack = SignalStack::install(64 << 10);
+            meeting.thread.store(this_thread(), Ordering::Relaxed);
             loop {
                 match meeting.turn.load(Ordering::Acquire) {
                     OVER => return,
                     ASKED => {
-                        for _ in 0..2 {
-                            let len = proof.some_length(300);
-                            if let Err(Stop::Caught(caught)) = proof.drawn(Stage::Threads, album, own, len) {
+                        let len = meeting.len.load(Ordering::Relaxed);
+                        for len in [len, proof.some_length(len.max(300))] {
+                            let ground = if len <= MIDDLING { small } else { large };
+                            let outcome = proof.drawn(Stage::Threads, ground.album, ground.fields, len);
+                            if let Err(Stop::Caught(caught)) = outcome {
                                 meeting.fail(caught.mismatch);
                             }
                         }
                         let _ =
                             meeting.turn.compare_exchange(ASKED, DONE, Ordering::AcqRel, Ordering::Relaxed);
+                        meeting.wake();
                     }
-                    _ => yield_now(),
+                    idle => {
+                        // Returns immediately if the turn has changed.
+                        let _ = futex::wait(&meeting.turn, futex::Flags::PRIVATE, idle, None);
+                    }
                 }
             }
         });
+        // Who asks looks at the thread by its number.
+        while meeting.thread.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
         Companion(meeting)
     }
 
@@ -129,5 +212,6 @@ impl<'m> Companion<'m> {
 impl Drop for Companion<'_> {
     fn drop(&mut self) {
         self.0.turn.store(OVER, Ordering::Release);
+        self.0.wake();
     }
 }

@@ -1,6 +1,9 @@
 //! What is said about a routine that is wrong: the input, what came out, and a sentence.
 
+use super::bench::Mismatch;
+use super::note::Note;
 use super::patterns::{self, PATTERNS};
+use super::replay::Earlier;
 use crate::status::Now;
 use carryline_machine::arena::MapError;
 use carryline_variants::Family;
@@ -84,7 +87,11 @@ pub struct Counterexample {
     pub first_difference: Option<i64>,
     /// Where the buffers lie and what else goes on.
     pub place: String,
-    /// False if the same call alone does not fail again: then what came before it matters.
+    /// The calls that must come before it, in a process in which the routine was not called before; none for most.
+    pub earlier: Vec<Earlier>,
+    /// True if offsets matter modulo 4096, not only modulo 64.
+    pub in_page: bool,
+    /// False if the call, after the earlier ones, does not fail again: then more matters than is known.
     pub every_time: bool,
     /// All of it in one sentence.
     pub sentence: String,
@@ -110,143 +117,6 @@ pub enum Failure {
     NoMemory(#[from] MapError),
 }
 
-/// What is going on when a call is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Stage {
-    Sweep,
-    Lengths,
-    Large,
-    EmptyBuffer,
-    OneMapping,
-    AddressLine,
-    SharedMemory,
-    Repeated,
-    BeyondMemory,
-    Stepped,
-    NeighbourRace,
-    Threads,
-    Signals,
-    Reduced,
-}
-
-impl Stage {
-    const ALL: [(Stage, &'static str); 14] = [
-        (Stage::Sweep, ""),
-        (Stage::Lengths, ""),
-        (Stage::Large, "a large buffer"),
-        (Stage::EmptyBuffer, "pointers that must not be followed"),
-        (Stage::OneMapping, "source and destination in one mapping"),
-        (Stage::AddressLine, "across a line of 2 or 4 GiB of addresses"),
-        (Stage::SharedMemory, "memory shared through a file"),
-        (Stage::Repeated, "the same call again with other data"),
-        (Stage::BeyondMemory, "a buffer of which only the edges can be accessed"),
-        (
-            Stage::Stepped,
-            "one instruction at a time, with signal frames below the stack and changing neighbours",
-        ),
-        (Stage::NeighbourRace, "another thread writes next to the destination"),
-        (Stage::Threads, "two threads with buffers of their own"),
-        (Stage::Signals, "signals arrive during the call"),
-        (Stage::Reduced, ""),
-    ];
-
-    pub fn words(self) -> &'static str {
-        Stage::ALL[self as usize].1
-    }
-}
-
-/// Where a buffer lies in its memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Spot {
-    /// There is no such buffer.
-    None,
-    /// As near behind an inaccessible page as its offset allows.
-    AfterGuard,
-    /// As near before an inaccessible page as its offset allows.
-    BeforeGuard,
-    /// Away from both.
-    Middle,
-}
-
-impl Spot {
-    pub const ALL: [Spot; 3] = [Spot::AfterGuard, Spot::BeforeGuard, Spot::Middle];
-
-    fn from_code(code: u64) -> Spot {
-        Spot::ALL.into_iter().find(|spot| *spot as u64 == code & 0xff).unwrap_or(Spot::None)
-    }
-
-    /// Where in `size` bytes of memory (a multiple of 64) a buffer of `len` bytes begins, so that its address
-    /// is `offset` modulo 64.
-    pub fn place(self, size: usize, len: usize, offset: usize) -> usize {
-        match self {
-            Spot::BeforeGuard => {
-                let latest = size - len;
-                latest - (latest + 64 - offset) % 64
-            }
-            Spot::Middle => (size - len - offset) / 128 * 64 + offset,
-            Spot::AfterGuard | Spot::None => offset,
-        }
-    }
-
-    pub fn words(self, buffer: &str, offset: u64, len: u64) -> String {
-        let slack = (4096 - (offset + len) % 4096) % 4096;
-        match self {
-            Spot::None | Spot::Middle => String::new(),
-            Spot::AfterGuard if offset == 0 => format!("the {buffer} begins behind a guard page"),
-            Spot::AfterGuard => format!("the {buffer} begins {offset} bytes behind a guard page"),
-            Spot::BeforeGuard if slack == 0 => format!("the {buffer} ends at a guard page"),
-            Spot::BeforeGuard => format!("the {buffer} ends {slack} bytes before a guard page"),
-        }
-    }
-}
-
-/// What the status page holds in its two free fields during a verification.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Note {
-    pub stage: Stage,
-    pub pattern: usize,
-    pub shift: usize,
-    pub prefill: usize,
-    pub dst: Spot,
-    pub src: Spot,
-}
-
-impl Note {
-    pub fn detail(self) -> u64 {
-        self.pattern as u64
-            | (self.prefill as u64) << 8
-            | (self.stage as u64) << 16
-            | (self.shift as u64) << 24
-    }
-
-    pub fn placement(self) -> u64 {
-        self.dst as u64 | (self.src as u64) << 8
-    }
-
-    fn read(now: &Now) -> Note {
-        let stage = (now.detail >> 16 & 0xff) as usize;
-        Note {
-            stage: Stage::ALL.get(stage).map_or(Stage::Sweep, |(stage, _)| *stage),
-            pattern: (now.detail & 0xff) as usize % PATTERNS.len(),
-            prefill: (now.detail >> 8 & 0xff) as usize % PATTERNS.len(),
-            shift: (now.detail >> 24 & 7) as usize,
-            dst: Spot::from_code(now.placement),
-            src: Spot::from_code(now.placement >> 8),
-        }
-    }
-
-    pub fn place(self, dst_offset: u64, src_offset: u64, len: u64) -> String {
-        let parts = [
-            self.stage.words().to_owned(),
-            self.src.words("source", src_offset, len),
-            self.dst.words("destination", dst_offset, len),
-        ];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
-    }
-}
-
 /// How a worker ended that was proving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -270,29 +140,20 @@ pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counter
     };
     let data_offset = if family.reads() { now.src_offset } else { now.dst_offset } as usize;
     let pattern = if family.reads() { note.pattern } else { note.prefill };
-    let bytes = (note.stage == Stage::Sweep && data_offset + now.len as usize <= 4096).then(|| {
-        let mut page = vec![0; 4096];
-        patterns::fill(&mut page, pattern, note.shift, seed);
-        hex(&page[data_offset..data_offset + now.len as usize])
-    });
-    let mut example = Counterexample {
-        kind,
-        family,
-        len: now.len,
-        dst_offset: family.writes().then_some(now.dst_offset),
-        src_offset: family.reads().then_some(now.src_offset),
+    let bytes =
+        (note.stage == super::note::Stage::Sweep && data_offset + now.len as usize <= 4096).then(|| {
+            let mut page = vec![0; 4096];
+            patterns::fill(&mut page, pattern, note.shift, seed);
+            hex(&page[data_offset..data_offset + now.len as usize])
+        });
+    let mismatch = Mismatch::new(kind, "a return", got);
+    Counterexample {
         seed: sums(family).then_some(now.seed as u32),
         pattern: PATTERNS[pattern].name.to_owned(),
         bytes,
-        expected: "a return".to_owned(),
-        got,
-        first_difference: None,
-        place: note.place(now.dst_offset, now.src_offset, now.len),
-        every_time: true,
-        sentence: String::new(),
-    };
-    example.sentence = example.compose("");
-    example
+        ..Counterexample::plain(mismatch, family, now.len as usize, now.dst_offset, now.src_offset, note)
+    }
+    .with_sentence("")
 }
 
 /// True if routines of the family return a checksum.
@@ -301,12 +162,49 @@ pub(super) const fn sums(family: Family) -> bool {
 }
 
 impl Counterexample {
-    /// The sentence; `about` says more than `expected` and `got` do.
-    pub(super) fn compose(&self, about: &str) -> String {
+    /// What a mismatch says, and where its call was; what the buffers held is added later.
+    pub(super) fn plain(
+        mismatch: Mismatch,
+        family: Family,
+        len: usize,
+        dst_offset: u64,
+        src_offset: u64,
+        note: Note,
+    ) -> Counterexample {
+        Counterexample {
+            kind: mismatch.kind,
+            family,
+            len: len as u64,
+            dst_offset: family.writes().then_some(dst_offset),
+            src_offset: family.reads().then_some(src_offset),
+            seed: None,
+            pattern: String::new(),
+            bytes: None,
+            expected: mismatch.expected,
+            got: mismatch.got,
+            first_difference: mismatch.first_difference,
+            place: note.place(dst_offset, src_offset, len as u64),
+            earlier: Vec::new(),
+            in_page: false,
+            every_time: true,
+            sentence: String::new(),
+        }
+    }
+
+    /// The same with its sentence; `about` says more than `expected` and `got` do.
+    pub(super) fn with_sentence(self, about: &str) -> Counterexample {
+        let sentence = self.compose(about);
+        Counterexample { sentence, ..self }
+    }
+
+    fn compose(&self, about: &str) -> String {
         let mut input = format!("{} byte{}", self.len, if self.len == 1 { "" } else { "s" });
+        let (modulo, of) = if self.in_page { (4096, " in a page") } else { (64, "") };
         match (self.dst_offset, self.src_offset) {
-            (Some(dst), Some(src)) => input += &format!(" from offset {} to offset {}", src % 64, dst % 64),
-            (Some(at), None) | (None, Some(at)) => input += &format!(" at offset {}", at % 64),
+            (Some(dst), Some(src)) => {
+                input += &format!(" from offset {} to offset {}{of}", src % modulo, dst % modulo);
+            }
+            (Some(at), None) | (None, Some(at)) => input += &format!(" at offset {}{of}", at % modulo),
             (None, None) => {}
         }
         if let Some(seed) = self.seed {
@@ -325,7 +223,7 @@ impl Counterexample {
         } else {
             about.to_owned()
         };
-        let once = if self.every_time { "" } else { "; the same call alone does not fail again" };
+        let once = if self.every_time { "" } else { "; it does not fail again" };
         format!("{input}: {what}{once}")
     }
 }
@@ -357,13 +255,7 @@ pub(super) fn signal_name(signal: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stages_are_where_their_numbers_say() {
-        for (number, (stage, _)) in Stage::ALL.iter().enumerate() {
-            assert_eq!(*stage as usize, number);
-        }
-    }
+    use crate::note::{Spot, Stage};
 
     #[test]
     fn a_dead_worker_is_described() {
@@ -392,23 +284,6 @@ mod tests {
             )
         );
         assert_eq!((example.dst_offset, example.src_offset, example.seed), (None, Some(4063), Some(7)));
-    }
-
-    #[test]
-    fn buffers_lie_where_their_spot_says() {
-        for len in 0..=300 {
-            for offset in 0..64 {
-                for spot in Spot::ALL {
-                    let at = spot.place(4096, len, offset);
-                    assert_eq!(at % 64, offset);
-                    assert!(at + len <= 4096);
-                    if spot == Spot::BeforeGuard {
-                        assert!(at + len + 64 > 4096);
-                    }
-                }
-            }
-        }
-        assert_eq!(Spot::BeforeGuard.place(4096, 33, 31), 4063);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use super::bench::{Mismatch, Prefill, Trial, Window};
 use super::call::Call;
-use super::counterexample::{Note, Spot, Stage, sums};
+use super::counterexample::sums;
 use super::images::{Album, Image};
 use super::memory::Region;
+use super::note::{Note, Place, Spot, Stage};
+use super::replay::Earlier;
 use carryline_machine::arena::MapError;
 use carryline_variants::Family;
 
@@ -87,31 +89,19 @@ pub(super) struct Pick<'g> {
 }
 
 impl<'g> Source<'g> {
-    /// A buffer of `len` bytes at an offset modulo 64 in the album's image of a pattern. `follow` asks for the
-    /// image whose words begin with the buffer.
-    pub fn in_album(
-        album: &'g Album,
-        pattern: usize,
-        follow: bool,
-        spot: Spot,
-        len: usize,
-        offset: usize,
-    ) -> Source<'g> {
+    /// A buffer of `len` bytes in the album's image of a pattern. `follow` asks for the image whose words begin with
+    /// the buffer.
+    pub fn in_album(album: &'g Album, pattern: usize, follow: bool, place: Place, len: usize) -> Source<'g> {
+        let Place { spot, offset, .. } = place;
         let image = if follow { album.following(pattern, offset) } else { album.of(pattern) };
         let shift = if std::ptr::eq(image, album.of(pattern)) { 0 } else { offset % 8 };
-        Source { image, at: spot.place(image.len(), len, offset), spot, shift }
+        Source { image, at: place.within(image.len(), len), spot, shift }
     }
 }
 
 impl<'g> Destination<'g> {
-    pub fn in_field(
-        field: &'g Field<'g>,
-        prefill: Prefill,
-        spot: Spot,
-        len: usize,
-        offset: usize,
-    ) -> Destination<'g> {
-        Destination { field, at: spot.place(field.len(), len, offset), spot, prefill }
+    pub fn in_field(field: &'g Field<'g>, prefill: Prefill, place: Place, len: usize) -> Destination<'g> {
+        Destination { field, at: place.within(field.len(), len), spot: place.spot, prefill }
     }
 }
 
@@ -159,6 +149,8 @@ pub(super) struct Caught {
     pub data: Vec<u8>,
     /// The destination's bytes before the call; as `data`.
     pub prefill: Vec<u8>,
+    /// The calls before it on the same buffers, if they may matter.
+    pub earlier: Vec<Earlier>,
     /// False where the failure lies in what goes on around the call, so that the call alone says nothing.
     pub reducible: bool,
 }
@@ -179,7 +171,8 @@ impl Caught {
             },
             _ => Vec::new(),
         };
-        Caught { mismatch, call: trial.call, note: trial.note, data, prefill, reducible }
+        let (call, note) = (trial.call, trial.note);
+        Caught { mismatch, call, note, data, prefill, earlier: Vec::new(), reducible }
     }
 }
 
@@ -194,8 +187,8 @@ pub(super) enum Stop {
 
 /// A failure that cannot be made again by a plain call on a buffer.
 pub(super) fn caught_around(mismatch: Mismatch, call: Call, note: Note) -> Stop {
-    let (data, prefill) = (Vec::new(), Vec::new());
-    Stop::Caught(Box::new(Caught { mismatch, call, note, data, prefill, reducible: false }))
+    let (data, prefill, earlier) = (Vec::new(), Vec::new(), Vec::new());
+    Stop::Caught(Box::new(Caught { mismatch, call, note, data, prefill, earlier, reducible: false }))
 }
 
 impl From<MapError> for Stop {

@@ -1,107 +1,117 @@
-//! The same call again: a routine may remember nothing.
-//! A routine that caches results by address and length is right as long as the data does not change. So each call is
-//! made again with one byte of the source changed, with the destination soiled again, and with other bytes around the
-//! source; a checksum that follows those reads what is not its own.
+//! Sequences of calls: a routine may remember nothing.
+//!
+//! A routine that caches results by address and length is right as long as the data does not change. So calls are made
+//! again at the same addresses with one byte changed, first, last or any; with a shorter call and a longer one between;
+//! with other buffers at the same addresses; and with other bytes around the source, since a checksum that follows those
+//! reads what is not its own. What came before is kept, so that a failure that needs it can be shown with it.
 
 use super::Depth;
-use super::bench::{Prefill, Trial, Window};
-use super::call::Call;
-use super::counterexample::{Kind, Stage, sums};
+use super::desk::{Desk, Spread};
 use super::ground::{Caught, Stop};
-use super::images::checksum_of;
-use super::memory::Region;
-use super::patterns::Random;
-use super::places::note;
-use super::sweep::Proof;
+use super::note::{Note, PAGE, Place, Spot, Stage, room_for};
+use super::patterns::{Random, index};
+use super::replay::{Change, Earlier};
+use super::sweep::{Proof, SMALL};
 
-/// Two pages whose contents change between calls: the source, and the destination with its picture.
-struct Desk {
-    source: Region,
-    target: Region,
-    picture: Vec<u8>,
-    data: Vec<u8>,
-}
+const LONGEST: usize = 1 << 20;
+/// Lengths beyond those of the sweep.
+const LARGE: [usize; 13] = [
+    512,
+    1024,
+    1500,
+    2048,
+    4096,
+    9000,
+    16 << 10,
+    32 << 10,
+    64 << 10,
+    (128 << 10) + 1,
+    256 << 10,
+    (512 << 10) - 1,
+    LONGEST,
+];
 
 impl Proof<'_> {
-    /// Calls repeated for lengths up to 300.
+    /// Sequences of calls for the lengths up to 300.
     pub fn repeated(&mut self) -> Result<(), Stop> {
         let every = if self.depth == Depth::Full { 1 } else { 7 };
         let first = 1 + self.random.below(every);
-        let mut desk = Desk {
-            source: Region::new(3 * 4096)?,
-            target: Region::new(3 * 4096)?,
-            picture: Vec::new(),
-            data: Vec::new(),
-        };
         let mut random = Random::new(self.seed ^ 0x6869_7374_6f72_7921);
-        for len in self.supported((first..=300).step_by(every)) {
-            self.repeat(&mut desk, len, &mut random)?;
+        let mut desk = Desk::new(room_for(2 * SMALL + 1))?;
+        for len in self.supported((first..=SMALL).step_by(every)) {
+            self.course(&mut desk, len, &mut random)?;
         }
         Ok(())
     }
 
-    fn repeat(&mut self, desk: &mut Desk, len: usize, random: &mut Random) -> Result<(), Stop> {
-        let (dst_at, src_at) = (512 + random.below(64), 512 + random.below(64));
-        desk.source.bytes_mut().fill_with(|| random.next() as u8);
-        desk.target.bytes_mut().fill_with(|| random.next() as u8);
-        let seed = self.checksum_seed();
-        self.again(desk, dst_at, src_at, len, seed, "")?;
-        for place in [0, len - 1, random.below(len)] {
-            desk.source.bytes_mut()[src_at + place] ^= 1 << random.below(8);
-            desk.target.bytes_mut()[dst_at + place] |= 0x40;
-            let about = format!(
-                "an earlier call with the same arguments still decides, after byte {place} was changed"
-            );
-            self.again(desk, dst_at, src_at, len, seed, &about)?;
+    /// The same for lengths up to 1 MiB.
+    pub fn repeated_at_large(&mut self) -> Result<(), Stop> {
+        let mut random = Random::new(self.seed ^ 0x6869_7374_6f72_7922);
+        let lengths = self.lengths;
+        for len in LARGE.into_iter().filter(|len| lengths.contains(*len)) {
+            let mut desk = Desk::new(room_for(longer(len)))?;
+            self.course(&mut desk, len, &mut random)?;
         }
-        let source = desk.source.bytes_mut();
-        source[..src_at].fill_with(|| random.next() as u8);
-        source[src_at + len..].fill_with(|| random.next() as u8);
-        self.again(desk, dst_at, src_at, len, seed, "bytes outside the source decide")
+        Ok(())
     }
 
-    fn again(
-        &mut self,
-        desk: &mut Desk,
-        dst_at: usize,
-        src_at: usize,
-        len: usize,
-        seed: u32,
-        about: &str,
-    ) -> Result<(), Stop> {
-        desk.data.clear();
-        desk.data.extend_from_slice(&desk.source.bytes()[src_at..src_at + len]);
-        desk.picture.clear();
-        desk.picture.extend_from_slice(desk.target.bytes());
-        let (reads, writes) = (self.family.reads(), self.family.writes());
-        let base = desk.target.start();
-        let trial = Trial {
-            call: Call {
-                dst: if writes { base.wrapping_add(dst_at) } else { std::ptr::dangling_mut() },
-                src: if reads { desk.source.start().wrapping_add(src_at) } else { std::ptr::dangling() },
-                len,
-                seed,
-            },
-            window: writes.then(|| Window { base, shadow: desk.picture.as_ptr(), size: desk.target.len() }),
-            prefill: Prefill::Plain,
-            content: desk.data.as_ptr(),
-            sum: if sums(self.family) { checksum_of(&desk.data, seed) } else { 0 },
-            note: note(Stage::Repeated),
-            step: false,
+    fn course(&mut self, desk: &mut Desk, len: usize, random: &mut Random) -> Result<(), Stop> {
+        let supported = |other: usize| if self.lengths.contains(other) { other } else { len };
+        let (shorter, longer) = (supported(len / 2), supported(longer(len)));
+        let any = random.below(len) as u64;
+        let course = [
+            (len, Change::Byte(0)),
+            (len, Change::Byte(len as u64 - 1)),
+            (len, Change::Byte(any)),
+            (len, Change::Byte(any / 2)),
+            (shorter, Change::Byte(any / 2)),
+            (len, Change::Nothing),
+            (longer, Change::Byte(any)),
+            (len, Change::Buffers),
+            (len, Change::Surroundings),
+            (len, Change::Nothing),
+        ];
+        let course = course.map(|(len, then)| Earlier { len: len as u64, times: 1, then });
+        let seed = self.checksum_seed();
+        let place = |offset| Place::in_page(Spot::Middle, offset).within(desk.target.len(), longer);
+        let offsets = if random.below(3) == 0 { [0; 2] } else { [random.below(PAGE), random.below(PAGE)] };
+        let [dst_at, src_at] = offsets.map(place);
+        let initial = random.clone();
+        desk.fill(random);
+        let spot = |has: bool| if has { Spot::Middle } else { Spot::None };
+        let note = Note {
+            stage: Stage::Repeated,
+            pattern: index::RANDOM,
+            shift: 0,
+            prefill: index::RANDOM,
+            dst: spot(self.family.writes()),
+            src: spot(self.family.reads()),
         };
-        self.bench.check(&trial).map_err(|mismatch| {
-            let mut caught = Caught::new(*mismatch, &trial, self.family, true);
-            let data = matches!(
-                caught.mismatch.kind,
-                Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten
-            );
-            if data && !about.is_empty() {
-                caught.reducible = false;
-                caught.mismatch.kind =
-                    if about.starts_with("bytes outside") { Kind::ReadDependence } else { Kind::History };
-                caught.mismatch.about = format!("{about}: {}", caught.mismatch.what());
+        for (number, step) in course.iter().enumerate() {
+            let spread = Spread { dst_at, src_at, len: step.len as usize, seed };
+            let trial = desk.trial(self.family, spread, note);
+            if let Err(mismatch) = self.bench.check(&trial) {
+                // As they were at the beginning, which is where a replay begins.
+                desk.fill(&mut initial.clone());
+                let data = &desk.source.bytes()[src_at..src_at + spread.len];
+                let prefill = &desk.target.bytes()[dst_at..dst_at + spread.len];
+                return Err(Stop::Caught(Box::new(Caught {
+                    mismatch: *mismatch,
+                    call: trial.call,
+                    note,
+                    data: if self.family.reads() { data.to_vec() } else { Vec::new() },
+                    prefill: if self.family.writes() { prefill.to_vec() } else { Vec::new() },
+                    earlier: course[..number].to_vec(),
+                    reducible: true,
+                })));
             }
-            Stop::Caught(Box::new(caught))
-        })
+            desk.change(step.then, Spread { len, ..spread }, number as u64)?;
+        }
+        Ok(())
     }
+}
+
+/// The length of the longer call between calls of `len` bytes.
+const fn longer(len: usize) -> usize {
+    if len < LONGEST / 2 { 2 * len + 1 } else { len + PAGE }
 }

@@ -7,7 +7,9 @@ use super::memory::Region;
 use super::patterns::{self, PATTERNS};
 use carryline_machine::arena::MapError;
 
-const STEP: usize = 8;
+/// A sum is kept for every so many bytes: of small images, which millions of calls read, more of them.
+const SHORT_STEP: usize = 8;
+const LONG_STEP: usize = 64;
 
 /// A read-only region with a pattern in it.
 #[derive(Debug)]
@@ -15,8 +17,9 @@ pub(super) struct Image {
     region: Region,
     /// Which pattern, for the status page.
     pub pattern: usize,
-    /// Sums of the bytes at even and at odd places before each multiple of `STEP`.
+    /// Sums of the bytes at even and at odd places before each multiple of `step`.
     sums: Vec<(u64, u64)>,
+    step: usize,
 }
 
 impl Image {
@@ -25,15 +28,16 @@ impl Image {
         let mut region = Region::new(len)?;
         patterns::fill(region.bytes_mut(), pattern, shift, seed);
         region.set_read_only(true)?;
-        let mut sums = Vec::with_capacity(region.len() / STEP + 1);
+        let step = if len <= 64 << 10 { SHORT_STEP } else { LONG_STEP };
+        let mut sums = Vec::with_capacity(region.len() / step + 1);
         let (mut even, mut odd) = (0, 0);
-        for part in region.bytes().chunks(STEP) {
+        for part in region.bytes().chunks(step) {
             sums.push((even, odd));
             let (more_even, more_odd) = sum_bytes(part);
             (even, odd) = (even + more_even, odd + more_odd);
         }
         sums.push((even, odd));
-        Ok(Image { region, pattern, sums })
+        Ok(Image { region, pattern, sums, step })
     }
 
     /// The first byte.
@@ -52,8 +56,8 @@ impl Image {
     }
 
     fn sums_before(&self, at: usize) -> (u64, u64) {
-        let whole = at / STEP * STEP;
-        let (even, odd) = self.sums[at / STEP];
+        let whole = at / self.step * self.step;
+        let (even, odd) = self.sums[at / self.step];
         let (more_even, more_odd) = sum_bytes(&self.bytes()[whole..at]);
         (even + more_even, odd + more_odd)
     }

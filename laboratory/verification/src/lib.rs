@@ -10,42 +10,58 @@
 //! with their input; otherwise verification belongs in a worker process, notes each call on the [`StatusPage`] before
 //! it makes it, and [`describe`] turns the page of a dead worker into a counterexample.
 //!
-//! What it cannot see: reads outside a buffer that stay within its first or last page, as long as the result does not
-//! depend on them (an aligned word that contains the buffer's last byte never crosses a page, and is harmless);
-//! dependence on more state than one process has; and malice that recognises verification.
+//! What was tried is counted ([`tally`]), and what verification cannot see is in [`tally::CANNOT_SEE`]. First of all that
+//! is reads outside a buffer that stay within its first or last page, as long as the result does not depend on them: an
+//! aligned word that contains the buffer's last byte never crosses a page, and is harmless.
 //!
 //! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
 
 mod bench;
 mod beyond;
+#[cfg(target_arch = "x86_64")]
+mod blame;
 mod bounds;
 mod call;
 #[cfg(target_arch = "x86_64")]
 mod companion;
 mod counterexample;
+mod desk;
 pub mod forked;
+mod fresh;
 mod ground;
 mod history;
 mod images;
+#[cfg(target_arch = "x86_64")]
+mod interrupted;
+mod large;
 mod memory;
+mod note;
+mod other_thread;
 mod patterns;
 mod places;
 pub mod plugin;
 mod races;
 mod reduce;
+mod replay;
 mod signals;
 pub mod status;
 #[cfg(target_arch = "x86_64")]
 mod stepping;
+#[cfg(target_arch = "x86_64")]
+mod stops;
 pub mod subject;
 mod sweep;
+pub mod tally;
 pub mod trace;
 #[cfg(target_arch = "x86_64")]
 mod trampoline;
 
 pub use counterexample::{Counterexample, Ending, Failure, Kind, describe};
+pub use note::Stage;
+pub use replay::{Change, Earlier};
 
 use crate::forked::Watch;
+use crate::fresh::Fresh;
 use crate::status::StatusPage;
 use crate::subject::Subject;
 use bench::Bench;
@@ -58,15 +74,16 @@ use serde::{Deserialize, Serialize};
 use signals::Handlers;
 use std::time::{Duration, Instant};
 use sweep::{Proof, fields};
+use tally::Tried;
 
 /// How thorough a verification is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
-    /// Everything, for `carryline verify`: about half a second.
+    /// Everything, for `carryline verify`: about a second.
     Full,
     /// Before timing, in each worker process: every length and every offset, kinds of data, seeds and places drawn
-    /// by the seed; no threads, no signals. Some milliseconds.
+    /// by the seed; no threads, no stopped calls. Some milliseconds.
     Replicate,
 }
 
@@ -162,6 +179,8 @@ pub struct ProofSummary {
     pub depth: Depth,
     /// How many calls it made, those of other threads aside.
     pub calls: u64,
+    /// The same by check, length, offsets and placement.
+    pub tried: Vec<Tried>,
     /// How long it took.
     pub elapsed_ns: u64,
     /// Observations that are not faults, and what could not be tried on this machine and why.
@@ -202,16 +221,19 @@ fn prove_within<'s>(
     let _handlers = Handlers::install();
     let deadline = Instant::now().checked_add(patience);
     let of = |code: Landing, depth: Depth| {
+        // Before the first call.
+        let fresh = (depth == Depth::Full).then(|| Fresh::split(code));
         let bench = Bench::new(code, Some(status), subject_index);
         let mut proof = Proof::new(bench, subject.lengths, depth, seed);
         proof.bench.caller.deadline = deadline;
-        prove_code(proof, code)
+        prove_code(proof, code, fresh.as_ref())
     };
     let mut summary = of(subject.routine, depth)?;
     // A timed loop enters the code that the routine hands on to: that is verified as it is called there.
     if subject.landing.address() != subject.routine.address() {
         let landing = of(subject.landing, Depth::Replicate)?;
         summary.calls += landing.calls;
+        tally::add(&mut summary.tried, &landing.tried);
         summary.elapsed_ns += landing.elapsed_ns;
         let new = landing.notes.into_iter().filter(|note| !summary.notes.contains(note)).collect::<Vec<_>>();
         summary.notes.extend(new);
@@ -219,14 +241,14 @@ fn prove_within<'s>(
     Ok((Verified { subject }, summary))
 }
 
-fn prove_code(mut proof: Proof<'_>, code: Landing) -> Result<ProofSummary, Failure> {
+fn prove_code(mut proof: Proof<'_>, code: Landing, fresh: Option<&Fresh>) -> Result<ProofSummary, Failure> {
     let start = Instant::now();
     let watch = Watch::begin();
     match stages(&mut proof, code).and_then(|()| proof.quiet()) {
         Ok(()) => {}
         Err(Stop::Memory(error)) => return Err(Failure::NoMemory(error)),
         Err(Stop::Caught(caught)) => {
-            let example = reduce::reduce(&mut proof.bench, proof.lengths, *caught);
+            let example = reduce::reduce(&mut proof.bench, proof.lengths, *caught, fresh);
             watch.settle();
             return Err(Failure::Wrong(Box::new(example)));
         }
@@ -237,6 +259,7 @@ fn prove_code(mut proof: Proof<'_>, code: Landing) -> Result<ProofSummary, Failu
     Ok(ProofSummary {
         depth: proof.depth,
         calls: proof.bench.caller.calls,
+        tried: proof.bench.tally.cells(),
         elapsed_ns: start.elapsed().as_nanos() as u64,
         notes: proof.notes,
     })
@@ -273,37 +296,57 @@ fn stages(proof: &mut Proof<'_>, code: Landing) -> Result<(), Stop> {
         proof.unless_memory_lacks("memory shared through a file", outcome)?;
     }
 
-    let few = [index::RANDOM, index::ONES, index::BOUNDARIES, 2, 22];
-    let large = Album::new((1 << 20) + 8192, few.into_iter().take(if full { 5 } else { 2 }), false, seed)?;
-    let large_fields = fields(family, &large, 2)?;
-    proof.large(&large, &large_fields)?;
+    let patterns = large::patterns(family, full);
+    let large = Album::new(large::LARGE_ROOM, patterns.iter().copied(), false, seed)?;
+    let large_fields = fields(family, &large, 5)?;
+    proof.large(&large, &large_fields, 0..=large::LARGE)?;
     if most > sweep::MIDDLING {
         proof.declared(&large, &large_fields)?;
+    }
+    if full {
+        let outcome = proof.repeated_at_large();
+        proof.unless_memory_lacks("sequences of calls at sizes up to 1 MiB", outcome)?;
     }
     proof.overflows()?;
     if !full {
         return Ok(());
     }
+    let outcome = proof.largest();
+    proof.unless_memory_lacks("buffers of 2 and 4 MiB", outcome)?;
     let outcome = proof.beyond_caches();
     proof.unless_memory_lacks("a write of 33 MiB", outcome)?;
 
     #[cfg(target_arch = "x86_64")]
-    {
-        let others = fields(family, &middling, 4)?;
-        let meeting = companion::Meeting::default();
-        std::thread::scope(|scope| {
-            // What the companion is at is not what the watcher should read.
-            let bench = Bench::new(code, None, 0);
-            let mut other = Proof::new(bench, proof.lengths, Depth::Replicate, !seed);
-            other.bench.caller.deadline = proof.bench.caller.deadline;
-            let companion = companion::Companion::start(scope, &meeting, other, &middling, &others);
-            proof.stepped(&middling, &middling_fields, &companion)
-        })?;
-    }
+    stopped_stages(proof, code, &middling, &large)?;
+    #[cfg(not(target_arch = "x86_64"))]
+    proof.note("not tried: stopped calls, which need x86-64");
     proof.neighbour_race(&middling, &middling_fields)?;
     proof.threads(&middling, &middling_fields, code)?;
-    proof.signal_storm(&large, &large_fields)?;
     proof.beyond_memory(code)
+}
+
+/// The stages in which calls are stopped and another thread makes calls meanwhile.
+#[cfg(target_arch = "x86_64")]
+fn stopped_stages(proof: &mut Proof<'_>, code: Landing, small: &Album, large: &Album) -> Result<(), Stop> {
+    let Some(_stopping) = stops::Stopping::install() else {
+        proof.note("not tried: calls stopped between two instructions, which this machine does not offer");
+        return Ok(());
+    };
+    let (own, others) = (fields(proof.family, small, 4)?, fields(proof.family, small, 4)?);
+    let large_others = fields(proof.family, large, 1)?;
+    let meeting = companion::Meeting::default();
+    std::thread::scope(|scope| {
+        // The companion's calls are not what the watcher should read.
+        let bench = Bench::new(code, None, 0);
+        let mut other = Proof::new(bench, proof.lengths, Depth::Replicate, !proof.seed);
+        other.bench.caller.deadline = proof.bench.caller.deadline;
+        let ground = |album, fields| companion::Ground { album, fields };
+        let (on_small, on_large) = (ground(small, &others), ground(large, &large_others));
+        let companion = companion::Companion::start(scope, &meeting, other, on_small, on_large);
+        proof.stepped(small, &own, &companion)?;
+        let outcome = proof.interrupted(&companion);
+        proof.unless_memory_lacks("large calls stopped at chosen pages", outcome)
+    })
 }
 
 #[cfg(test)]

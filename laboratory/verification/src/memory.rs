@@ -65,6 +65,15 @@ impl Region {
         Ok(region)
     }
 
+    /// Puts fresh, zeroed private memory in the place of this region's.
+    pub fn renew(&mut self) -> Result<(), MapError> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: replaces pages of this region's own mapping; `&mut self`, so its bytes are not borrowed.
+        unsafe { mmap_anonymous(self.start().cast(), self.len, access, MapFlags::PRIVATE | MapFlags::FIXED) }
+            .map(drop)
+            .map_err(|source| MapError { bytes: self.len, source })
+    }
+
     /// Private memory whose first byte is at `address`.
     pub fn at(address: usize, len: usize) -> Result<Region, MapError> {
         let region = Region::reserve(len, Some(address))?;
@@ -133,6 +142,12 @@ impl Region {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and &mut self.
         unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) }
+    }
+
+    /// Makes `len` bytes from `from` on inaccessible, until access is set again.
+    #[cfg(target_arch = "x86_64")]
+    pub fn close(&self, from: usize, len: usize) -> Result<(), MapError> {
+        self.protect(from, len, MprotectFlags::empty())
     }
 
     /// Forbids writing, or allows it again.

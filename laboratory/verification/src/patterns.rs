@@ -23,6 +23,13 @@ impl Random {
         word ^ (word >> 31)
     }
 
+    /// Fills the bytes.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        words.iter_mut().for_each(|word| *word = self.next().to_ne_bytes());
+        rest.fill_with(|| self.next() as u8);
+    }
+
     /// Below `bound`, near enough to uniform.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
@@ -50,8 +57,15 @@ pub(super) struct Pattern {
 pub(super) mod index {
     pub const ZEROS: usize = 0;
     pub const ONES: usize = 1;
+    pub const NEARLY_ONES: usize = 2;
     pub const CONSTANT: usize = 4;
     pub const RANDOM: usize = 6;
+    pub const SIGNALING_NAN: usize = 11;
+    pub const CANCELLING_SUMS: usize = 12;
+    pub const CANCELLING_XOR: usize = 13;
+    pub const LANES_64: usize = 16;
+    pub const LANES_OF_8: usize = 20;
+    pub const BOUNDARIES_AMONG_ONES: usize = 22;
     pub const BOUNDARIES: usize = 23;
     pub const PARTLY_ZERO: usize = 26;
 }

@@ -7,10 +7,11 @@
 use super::Depth;
 use super::bench::{Mismatch, Prefill, Trial, ill_mismatch};
 use super::call::Call;
-use super::counterexample::{Kind, Note, Spot, Stage, sums};
+use super::counterexample::{Kind, sums};
 use super::ground::{Caught, Field, Stop, caught_around};
 use super::images::{Image, fold};
 use super::memory::Region;
+use super::note::{Note, Spot, Stage};
 use super::patterns::{SEEDS, index};
 use super::sweep::Proof;
 use std::ptr::{null, null_mut, without_provenance_mut};

@@ -1,17 +1,29 @@
-//! The routine while other threads run and signals arrive.
+//! The routine while other threads run.
+//!
+//! What a call does between two of its instructions is found with certainty, in calls that are stopped there. What is left
+//! to chance is what needs two CPUs: a byte that is read and written back by a single instruction. How much is tried is
+//! counted in calls and writes, never in time, so a busy machine tries as much and takes longer.
 
 use super::Depth;
 use super::bench::{Bench, Mismatch, Prefill};
-use super::counterexample::{Kind, Spot, Stage};
+use super::counterexample::Kind;
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
-use super::signals::{Saved, SignalStack, scribble};
+use super::note::{Place, Spot, Stage};
+use super::signals::SignalStack;
 use super::sweep::{Proof, fields};
 use carryline_variants::landing::Landing;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
+
+/// How long a thread that counts is waited for, if it gets no CPU.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn two_cpus() -> bool {
+    std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1)
+}
 
 /// What the thread that writes next to a destination is to do.
 #[derive(Default)]
@@ -46,7 +58,11 @@ impl Neighbour {
 impl Proof<'_> {
     /// Another thread counts in the bytes next to the destination; none of its counts may be lost.
     pub fn neighbour_race(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
-        if !self.family.writes() || std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
+        if !self.family.writes() {
+            return Ok(());
+        }
+        if !two_cpus() {
+            self.note("not tried: a thread that writes next to the destination, since there is only one CPU");
             return Ok(());
         }
         let neighbour = Neighbour::default();
@@ -68,12 +84,16 @@ impl Proof<'_> {
         fields: &[Field<'_>],
         len: usize,
     ) -> Result<(), Stop> {
-        let src = self
-            .family
-            .reads()
-            .then(|| Source::in_album(album, album.patterns()[0], false, Spot::Middle, len, 9));
+        let src = self.family.reads().then(|| {
+            Source::in_album(album, album.patterns()[0], false, Place::in_line(Spot::Middle, 9), len)
+        });
         let offset = self.random.below(64);
-        let dst = Some(Destination::in_field(&fields[0], Prefill::Plain, Spot::Middle, len, offset));
+        let dst = Some(Destination::in_field(
+            &fields[0],
+            Prefill::Plain,
+            Place::in_line(Spot::Middle, offset),
+            len,
+        ));
         let seed = self.checksum_seed();
         let trial = Pick { stage: Stage::NeighbourRace, len, seed, src, dst }.trial(self.family);
         let (before, after) = (trial.call.dst.wrapping_sub(1), trial.call.dst.wrapping_add(len));
@@ -84,14 +104,20 @@ impl Proof<'_> {
         let initial = unsafe { [before, after].map(|byte| byte.read()) };
         neighbour.running.store(true, Ordering::SeqCst);
         let mut ill = None;
-        // Until the other thread has had its chance, or cannot get one.
         let start = Instant::now();
         let mut calls = 0;
-        while calls < 400
-            || (neighbour.written.load(Ordering::Relaxed) < 2000
-                && start.elapsed() < Duration::from_millis(5))
-        {
+        while calls < 400 || neighbour.written.load(Ordering::Relaxed) < 2000 {
+            if start.elapsed() > PATIENCE {
+                self.note(
+                    "not tried to the end: a thread that writes next to the destination, which got no CPU",
+                );
+                break;
+            }
             calls += 1;
+            if calls > 400 && calls % 64 == 0 {
+                // The other thread may be waiting for this CPU.
+                yield_now();
+            }
             if let Err(found) = self.bench.call(&trial.call, trial.note, false) {
                 ill = Some(super::bench::ill_mismatch(found, &trial.call, self.family));
                 break;
@@ -137,24 +163,20 @@ impl Proof<'_> {
 
     /// Two threads call the routine concurrently.
     pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Landing) -> Result<(), Stop> {
-        const LEAST_CALLS: u32 = 1500;
+        const CALLS: u32 = 1500;
+        if !two_cpus() {
+            self.note("not tried: two concurrent threads, since there is only one CPU");
+            return Ok(());
+        }
         let (lengths, seed, deadline) = (self.lengths, self.seed, self.bench.caller.deadline);
         let others = fields(self.family, album, 4)?;
         let ready = Barrier::new(2);
-        let calls = [AtomicU32::new(0), AtomicU32::new(0)];
-        // Each goes on until the other has made its calls too, unless that one gets no processor.
-        let run = |proof: &mut Proof<'_>, own: &[Field<'_>], me: usize| {
+        let run = |proof: &mut Proof<'_>, own: &[Field<'_>]| {
             ready.wait();
-            let start = Instant::now();
-            while calls.iter().any(|made| made.load(Ordering::Relaxed) < LEAST_CALLS)
-                && (calls[me].load(Ordering::Relaxed) < LEAST_CALLS
-                    || start.elapsed() < Duration::from_millis(20))
-            {
+            (0..CALLS).try_for_each(|_| {
                 let len = proof.some_length(3000);
-                proof.drawn(Stage::Threads, album, own, len)?;
-                calls[me].fetch_add(1, Ordering::Relaxed);
-            }
-            Ok(())
+                proof.drawn(Stage::Threads, album, own, len)
+            })
         };
         let (here, there) = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
@@ -162,9 +184,9 @@ impl Proof<'_> {
                 // What this thread is at is not what the watcher should read.
                 let mut proof = Proof::new(Bench::new(routine, None, 0), lengths, Depth::Replicate, !seed);
                 proof.bench.caller.deadline = deadline;
-                run(&mut proof, &others, 1)
+                run(&mut proof, &others)
             });
-            (run(self, own, 0), other.join())
+            (run(self, own), other.join())
         });
         let blame = |stop: Stop| match stop {
             Stop::Caught(mut caught) => {
@@ -183,60 +205,5 @@ impl Proof<'_> {
         };
         here.map_err(blame)?;
         there.unwrap_or(Ok(())).map_err(blame)
-    }
-
-    /// Signals in quick succession, whose handler overwrites the stack below; then on a small stack of its own.
-    pub fn signal_storm(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
-        extern "C" fn handler(_: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
-            scribble::<40_000>();
-        }
-        extern "C" fn small_handler(_: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
-            scribble::<256>();
-        }
-        // SAFETY: no preconditions.
-        let me = unsafe { libc::pthread_self() };
-        for own_stack in [false, true] {
-            let _stack = own_stack.then(|| SignalStack::install(0));
-            let (handler, flags): (super::signals::Handler, i32) =
-                if own_stack { (small_handler, libc::SA_ONSTACK) } else { (handler, 0) };
-            // Ignored by default: one that arrives late does no harm.
-            let _saved = Saved::install(libc::SIGURG, handler, flags);
-            let over = AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    while !over.load(Ordering::Acquire) {
-                        // SAFETY: the thread that it names waits for this one.
-                        unsafe { libc::pthread_kill(me, libc::SIGURG) };
-                        std::thread::sleep(Duration::from_micros(20));
-                    }
-                });
-                let largest =
-                    fields.first().map_or_else(|| album.of(album.patterns()[0]).len(), |field| field.len());
-                let outcome = (0..10).try_for_each(|turn| {
-                    let len = largest - 4200 - turn * 64 - self.random.below(64);
-                    self.drawn(Stage::Signals, album, fields, len)?;
-                    (0..40).try_for_each(|_| {
-                        let len = self.some_length(4000);
-                        self.drawn(Stage::Signals, album, fields, len)
-                    })
-                });
-                over.store(true, Ordering::Release);
-                outcome
-            })
-            .map_err(|stop| match stop {
-                Stop::Caught(mut caught) => {
-                    caught.reducible = false;
-                    if matches!(
-                        caught.mismatch.kind,
-                        Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten
-                    ) {
-                        caught.mismatch.kind = Kind::Signals;
-                    }
-                    Stop::Caught(caught)
-                }
-                memory => memory,
-            })?;
-        }
-        Ok(())
     }
 }

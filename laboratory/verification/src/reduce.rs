@@ -2,63 +2,76 @@
 //!
 //! The failing call is made again in fresh memory, alone. If it fails there too, one thing after the other is
 //! made smaller or plainer, as long as it goes on failing in the same way: the length, the offsets, the seed,
-//! what the destination held, the data. A call that does not fail alone is reported as it was.
+//! what the destination held, the data. Then it is tried in a process in which the routine was never called ([`fresh`]
+//! (super::fresh)): what fails there fails whenever it is replayed. What does not needs calls before it, so these are looked
+//! for, and become fewer and shorter as the rest does. A call that does not fail again is reported as it was.
+//!
+//! How long it goes on is counted in bytes and calls, not in time, so that a busy machine finds the same example.
 
-use super::bench::{Bench, Mismatch, Prefill, Trial, Window};
-use super::call::Call;
-use super::counterexample::{Counterexample, Kind, Note, Spot, Stage, hex, sums};
+use super::bench::{Bench, Mismatch};
+use super::counterexample::{Counterexample, Kind, hex, sums};
+use super::desk::Desk;
+use super::fresh::{Answer, Fresh};
 use super::ground::Caught;
-use super::images::checksum_of;
-use super::memory::Region;
-use super::patterns::{PATTERNS, Random};
-use carryline_variants::{Family, Lengths};
+use super::note::{LINE, Note, PAGE, Place, Spot, Stage};
+use super::patterns::PATTERNS;
+use super::replay::{Around, Change, Earlier, Input};
+use super::sweep::SMALL;
+use carryline_variants::Lengths;
 use std::time::{Duration, Instant};
 
-/// Reducing ends after this time, with what it has by then.
-const PATIENCE: Duration = Duration::from_millis(700);
-/// Room for canaries beside a buffer.
-const ROOM: usize = 1024;
+/// What is spent on reducing: a byte that a call or a comparison works through is one, and a call, a mapping and a process
+/// are as many as they take.
+const BUDGET: u64 = 1 << 30;
+const COST_OF_A_CALL: u64 = 256;
+const COST_OF_AN_ATTEMPT: u64 = 64 << 10;
+const COST_OF_A_PROCESS: u64 = 4 << 20;
+/// For routines that take very long over each byte.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The most equal calls before a failing one that are tried.
+const MOST_CALLS: u32 = 1 << 14;
 
-/// What lies around the buffers.
+/// Where attempts are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Around {
-    Zeros,
-    Ones,
-    Random,
-}
-
-#[derive(Clone, Debug)]
-struct Input {
-    len: usize,
-    seed: u32,
-    data: Vec<u8>,
-    prefill: Vec<u8>,
-    dst: (Spot, usize),
-    src: (Spot, usize),
-    around: Around,
+enum Where {
+    Here,
+    /// In a process in which the routine was never called.
+    Elsewhere,
 }
 
 struct Reducer<'b, 's> {
     bench: &'b mut Bench<'s>,
-    memory: Option<(Region, Region, Vec<u8>)>,
+    fresh: Option<&'b Fresh>,
+    place: Where,
+    desk: Option<(usize, Desk)>,
     kind: Kind,
     lengths: Lengths,
+    spent: u64,
     start: Instant,
+    /// The number of the last call that failed.
+    count: u64,
 }
 
 /// The smallest failing input that can be found from `caught`, as it is to be reported.
 ///
 /// Only lengths that the routine's authors support are tried.
-pub(super) fn reduce(bench: &mut Bench<'_>, lengths: Lengths, caught: Caught) -> Counterexample {
+pub(super) fn reduce(
+    bench: &mut Bench<'_>,
+    lengths: Lengths,
+    caught: Caught,
+    fresh: Option<&Fresh>,
+) -> Counterexample {
     let kind = caught.mismatch.kind;
     // Neither becomes plainer when it is done again and again.
     let once = matches!(kind, Kind::Forked | Kind::TimedOut);
     let caught = Caught { reducible: caught.reducible && !once, ..caught };
-    let mut reducer = Reducer { bench, memory: None, kind, lengths, start: Instant::now() };
+    let (start, count) = (Instant::now(), bench.caller.calls);
+    let mut reducer =
+        Reducer { bench, fresh, place: Where::Here, desk: None, kind, lengths, spent: 0, start, count };
     if caught.reducible
-        && let Some((input, mismatch)) = reducer.run(&caught)
+        && let Some(example) = reducer.run(&caught)
     {
-        return reducer.report(&input, mismatch, caught.note);
+        return example;
     }
     as_it_was(caught, bench)
 }
@@ -75,39 +88,63 @@ fn alike(one: Kind, other: Kind) -> bool {
 }
 
 impl Reducer<'_, '_> {
-    fn run(&mut self, caught: &Caught) -> Option<(Input, Mismatch)> {
-        let mut input = Input {
-            len: caught.call.len,
-            seed: caught.call.seed,
-            data: caught.data.clone(),
-            prefill: caught.prefill.clone(),
-            dst: (caught.note.dst, caught.call.dst as usize % 64),
-            src: (caught.note.src, caught.call.src as usize % 64),
-            around: Around::Random,
-        };
+    fn run(&mut self, caught: &Caught) -> Option<Counterexample> {
+        let here = self.alone(caught);
+        if let Some((input, mismatch)) = &here
+            && self.confirmed(input)
+        {
+            return Some(self.report(input, mismatch.clone(), caught.note, true));
+        }
+        // Not by itself in a new process: after the calls before it, or in the first call, or after many.
+        self.place = Where::Elsewhere;
+        self.spent = 0;
+        let exact = exact(caught);
+        let plain = here.as_ref().map_or(&exact, |(input, _)| input);
+        let found = self
+            .again(&Input { earlier: caught.earlier.clone(), ..exact.clone() })
+            .or_else(|| self.again(&exact))
+            .or_else(|| self.after_many(plain));
+        if let Some((mut input, mut mismatch)) = found {
+            self.fewer(&mut input, &mut mismatch);
+            self.smaller(&mut input, &mut mismatch);
+            self.fewer(&mut input, &mut mismatch);
+            return Some(self.report_after(&input, mismatch, caught.note));
+        }
+        let (input, mismatch) = here?;
+        Some(self.report(&input, mismatch, caught.note, self.fresh.is_none()))
+    }
+
+    /// The call alone, here.
+    fn alone(&mut self, caught: &Caught) -> Option<(Input, Mismatch)> {
+        let exact = exact(caught);
         let mut failing = None;
         let mut everywhere = true;
-        for around in [Around::Random, Around::Ones, Around::Zeros] {
-            let candidate = Input { around, ..input.clone() };
-            match self.attempt(&candidate, 128) {
-                Some(mismatch) => failing = Some((candidate, mismatch)),
-                None => everywhere = false,
+        // A small buffer's offset matters modulo 64 first, a large one's modulo 4096.
+        let grains = if exact.len <= SMALL { [LINE, PAGE] } else { [PAGE, LINE] };
+        for grain in grains {
+            for around in [Around::Random, Around::Ones, Around::Zeros] {
+                let candidate = Input {
+                    around,
+                    dst: regrained(exact.dst, grain),
+                    src: regrained(exact.src, grain),
+                    ..exact.clone()
+                };
+                match self.attempt(&candidate, 128) {
+                    Some(mismatch) => failing = Some((candidate, mismatch)),
+                    None => everywhere = false,
+                }
             }
+            if failing.is_some() {
+                break;
+            }
+            everywhere = true;
         }
-        let mut mismatch;
-        (input, mismatch) = failing?;
+        let (mut input, mut mismatch) = failing?;
         if !everywhere && mismatch.kind == Kind::WrongResult {
             mismatch.kind = Kind::ReadDependence;
         }
         let depends = mismatch.kind == Kind::ReadDependence;
-        for _ in 0..4 {
-            let before = (input.len, input.dst, input.src, input.seed);
-            self.shorten(&mut input, &mut mismatch);
-            self.plainer(&mut input, &mut mismatch);
-            if before == (input.len, input.dst, input.src, input.seed) {
-                break;
-            }
-        }
+        self.smaller(&mut input, &mut mismatch);
         if depends {
             mismatch.kind = Kind::ReadDependence;
             mismatch.about = format!(
@@ -116,6 +153,74 @@ impl Reducer<'_, '_> {
             );
         }
         Some((input, mismatch))
+    }
+
+    /// True if the input fails in a new process too, or no new process is available.
+    fn confirmed(&self, input: &Input) -> bool {
+        let Some(fresh) = self.fresh else { return true };
+        match fresh.try_on(input, self.count) {
+            Answer::Wrong(mismatch) => alike(mismatch.kind, self.kind),
+            Answer::Nothing => true,
+            Answer::Right => false,
+        }
+    }
+
+    fn again(&mut self, input: &Input) -> Option<(Input, Mismatch)> {
+        self.attempt(input, 1).map(|mismatch| (input.clone(), mismatch))
+    }
+
+    /// The input after the fewest calls like it that make it fail.
+    fn after_many(&mut self, input: &Input) -> Option<(Input, Mismatch)> {
+        let after = |times| {
+            let earlier = Earlier { len: input.len as u64, times, then: Change::Nothing };
+            Input { earlier: vec![earlier], ..input.clone() }
+        };
+        let mut times = 1;
+        while self.attempt(&after(times), 1).is_none() {
+            times *= 2;
+            if times > MOST_CALLS {
+                return None;
+            }
+        }
+        let (mut few, mut many) = (times / 2, times);
+        while many - few > 1 {
+            let middle = few.midpoint(many);
+            match self.attempt(&after(middle), 1) {
+                Some(_) => many = middle,
+                None => few = middle,
+            }
+        }
+        self.again(&after(many))
+    }
+
+    /// Leaves out what is not needed of the earlier calls.
+    fn fewer(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
+        let mut at = 0;
+        while at < input.earlier.len() {
+            let mut candidate = input.clone();
+            candidate.earlier.remove(at);
+            if !self.keep(input, mismatch, candidate) {
+                at += 1;
+            }
+        }
+        for at in 0..input.earlier.len() {
+            if input.earlier[at].then != Change::Nothing {
+                let mut candidate = input.clone();
+                candidate.earlier[at].then = Change::Nothing;
+                self.keep(input, mismatch, candidate);
+            }
+        }
+    }
+
+    fn smaller(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
+        for _ in 0..4 {
+            let before = (input.len, input.dst, input.src, input.seed);
+            self.shorten(input, mismatch);
+            self.plainer(input, mismatch);
+            if before == (input.len, input.dst, input.src, input.seed) {
+                break;
+            }
+        }
     }
 
     fn keep(&mut self, input: &mut Input, mismatch: &mut Mismatch, candidate: Input) -> bool {
@@ -130,7 +235,17 @@ impl Reducer<'_, '_> {
 
     fn shorten(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
         let lengths = self.lengths;
-        for len in (0..input.len.min(513)).filter(|len| lengths.contains(*len)) {
+        // Every length takes as many processes: there the powers of two and the lengths next to them must do.
+        let likely = |len: &usize| {
+            self.place == Where::Here
+                || *len <= 8
+                || (len - 1).is_power_of_two()
+                || len.is_power_of_two()
+                || (len + 1).is_power_of_two()
+        };
+        let candidates: Vec<usize> =
+            (0..input.len.min(513)).filter(likely).filter(|len| lengths.contains(*len)).collect();
+        for len in candidates {
             for from_end in [false, true] {
                 if self.keep(input, mismatch, input.cut(len, from_end)) {
                     return;
@@ -149,21 +264,28 @@ impl Reducer<'_, '_> {
     }
 
     fn plainer(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
-        for offset in [0, 1] {
-            if input.dst.1 > offset {
-                let dst = (input.dst.0, offset);
-                self.keep(input, mismatch, Input { dst, ..input.clone() });
+        let places: [fn(&mut Input) -> &mut Place; 2] = [|input| &mut input.dst, |input| &mut input.src];
+        for place in places {
+            let held = *place(input);
+            if held.spot == Spot::None {
+                continue;
             }
-            if input.src.1 > offset {
-                let src = (input.src.0, offset);
-                self.keep(input, mismatch, Input { src, ..input.clone() });
+            let line = held.offset % LINE;
+            let simpler = [0, 1, line].into_iter().filter(|offset| *offset < held.offset);
+            let moved = simpler.map(|offset| Place { offset, ..held });
+            let anywhere = regrained(held, LINE);
+            for candidate in moved.chain([anywhere]).collect::<Vec<_>>() {
+                let mut with = input.clone();
+                *place(&mut with) = candidate;
+                if candidate != held && self.keep(input, mismatch, with) {
+                    break;
+                }
             }
-        }
-        if input.dst.0 != Spot::None && input.dst.0 != Spot::Middle {
-            self.keep(input, mismatch, Input { dst: (Spot::Middle, input.dst.1), ..input.clone() });
-        }
-        if input.src.0 != Spot::None && input.src.0 != Spot::Middle {
-            self.keep(input, mismatch, Input { src: (Spot::Middle, input.src.1), ..input.clone() });
+            if place(input).spot != Spot::Middle {
+                let mut with = input.clone();
+                place(&mut with).spot = Spot::Middle;
+                self.keep(input, mismatch, with);
+            }
         }
         for seed in [0, 1, 0xffff, 0x1_0000, 0x8000_0000] {
             if seed < input.seed && self.keep(input, mismatch, Input { seed, ..input.clone() }) {
@@ -172,7 +294,8 @@ impl Reducer<'_, '_> {
         }
         for byte in [0xa5, 0] {
             if !input.prefill.iter().all(|held| *held == byte) {
-                self.keep(input, mismatch, Input { prefill: vec![byte; input.len], ..input.clone() });
+                let prefill = vec![byte; input.prefill.len()];
+                self.keep(input, mismatch, Input { prefill, ..input.clone() });
             }
         }
         for byte in [0, 0xff, 1] {
@@ -182,6 +305,9 @@ impl Reducer<'_, '_> {
             if self.keep(input, mismatch, Input { data: vec![byte; input.data.len()], ..input.clone() }) {
                 return;
             }
+        }
+        if self.place == Where::Elsewhere {
+            return;
         }
         let mut part = input.len.min(4096).next_power_of_two() / 2;
         while part > 0 {
@@ -197,73 +323,52 @@ impl Reducer<'_, '_> {
         }
     }
 
-    /// Makes the call some times in fresh memory; the first failure of the kind that is looked for.
+    /// Makes the call some times in fresh memory, or once in a new process; the first failure of the kind that is looked for.
     fn attempt(&mut self, input: &Input, calls: usize) -> Option<Mismatch> {
-        if self.start.elapsed() > PATIENCE {
+        if self.spent > BUDGET || self.start.elapsed() > PATIENCE {
             return None;
         }
-        let family = self.bench.family;
-        let size = (input.len + 2 * ROOM).next_multiple_of(carryline_machine::arena::page_bytes());
-        if self.memory.as_ref().is_none_or(|(src, ..)| src.len() != size) {
-            self.memory = Some((Region::new(size).ok()?, Region::new(size).ok()?, vec![0; size]));
-        }
-        let (src, dst, shadow) = self.memory.as_mut()?;
-        let (src_at, dst_at) = (
-            input.src.0.place(size, input.len, input.src.1),
-            input.dst.0.place(size, input.len, input.dst.1),
-        );
-        src.set_read_only(false).ok()?;
-        input.around.fill(src.bytes_mut());
-        if family.reads() {
-            src.bytes_mut()[src_at..src_at + input.len].copy_from_slice(&input.data);
-        }
-        src.set_read_only(true).ok()?;
-        input.around.fill(shadow);
-        if family.writes() {
-            shadow[dst_at..dst_at + input.len].copy_from_slice(&input.prefill);
-        }
-        dst.bytes_mut().copy_from_slice(shadow);
-        let window = Window { base: dst.start(), shadow: shadow.as_ptr(), size };
-        let source = src.start().wrapping_add(src_at);
-        let trial = Trial {
-            call: Call {
-                dst: if family.writes() {
-                    dst.start().wrapping_add(dst_at)
-                } else {
-                    std::ptr::dangling_mut()
-                },
-                src: if family.reads() { source } else { std::ptr::dangling() },
-                len: input.len,
-                seed: input.seed,
-            },
-            window: family.writes().then_some(window),
-            prefill: Prefill::Plain,
-            content: source,
-            sum: if sums(family) { checksum_of(&input.data, input.seed) } else { 0 },
-            note: Note {
-                stage: Stage::Reduced,
-                pattern: 0,
-                shift: 0,
-                prefill: 0,
-                dst: input.dst.0,
-                src: input.src.0,
-            },
-            step: false,
-        };
-        for _ in 0..calls {
-            if let Err(mismatch) = self.bench.check(&trial)
-                && alike(mismatch.kind, self.kind)
-            {
-                return Some(*mismatch);
+        let room = input.room();
+        self.spent += 4 * room as u64 + COST_OF_AN_ATTEMPT;
+        let found = match self.place {
+            Where::Here => {
+                if self.desk.as_ref().is_none_or(|(bytes, _)| *bytes != room) {
+                    self.desk = Some((room, Desk::new(room).ok()?));
+                }
+                let (_, desk) = self.desk.as_mut()?;
+                let before = self.bench.caller.calls;
+                let found = input.make(self.bench, desk, calls).ok()?;
+                let made = self.bench.caller.calls - before;
+                self.spent += made * (3 * input.len as u64 + COST_OF_A_CALL);
+                if found.as_ref().is_some_and(|mismatch| alike(mismatch.kind, self.kind)) {
+                    self.count = self.bench.caller.calls;
+                }
+                found
             }
-        }
-        None
+            Where::Elsewhere => {
+                self.spent += 3 * input.bytes() + COST_OF_A_PROCESS;
+                self.bench.beat();
+                match self.fresh?.try_on(input, self.count) {
+                    Answer::Wrong(mismatch) => Some(mismatch),
+                    Answer::Right | Answer::Nothing => None,
+                }
+            }
+        };
+        found.filter(|mismatch| alike(mismatch.kind, self.kind))
     }
 
-    fn report(&self, input: &Input, mismatch: Mismatch, note: Note) -> Counterexample {
+    /// The report of an input that fails only in a new process, or after the calls that it names.
+    fn report_after(&self, input: &Input, mismatch: Mismatch, note: Note) -> Counterexample {
+        if input.earlier.is_empty() {
+            let about = format!("in the first call of a process: {}", mismatch.what());
+            return self.report(input, Mismatch { about, ..mismatch }, note, true);
+        }
+        self.report(input, after(&input.earlier, mismatch), note, true)
+    }
+
+    fn report(&self, input: &Input, mismatch: Mismatch, note: Note, every_time: bool) -> Counterexample {
         let family = self.bench.family;
-        let size = (input.len + 2 * ROOM).next_multiple_of(carryline_machine::arena::page_bytes());
-        let at = |(spot, offset): (Spot, usize)| spot.place(size, input.len, offset) as u64 % 4096;
+        let at = |place: Place| place.within(input.room(), input.len) as u64 % PAGE as u64;
         let (dst, src) = (at(input.dst), at(input.src));
         let held = if family.reads() { &input.data } else { &input.prefill };
         let name = if family.reads() { note.pattern } else { note.prefill };
@@ -271,75 +376,67 @@ impl Reducer<'_, '_> {
             Some(first) if held.iter().all(|byte| byte == first) => format!("every byte {first:#04x}"),
             _ => format!("from: {}", PATTERNS[name].name),
         };
-        let note = Note { stage: Stage::Reduced, dst: input.dst.0, src: input.src.0, ..note };
-        finish(mismatch, family, input.len, input.seed, dst, src, pattern, Some(hex(held)), note, true)
-    }
-}
-
-impl Input {
-    /// The same with only the first or the last `len` bytes.
-    fn cut(&self, len: usize, from_end: bool) -> Input {
-        let part = |bytes: &[u8]| match bytes.len() {
-            0 => Vec::new(),
-            all if from_end => bytes[all - len..].to_vec(),
-            _ => bytes[..len].to_vec(),
-        };
-        Input { len, data: part(&self.data), prefill: part(&self.prefill), ..self.clone() }
-    }
-}
-
-impl Around {
-    fn fill(self, bytes: &mut [u8]) {
-        match self {
-            Around::Zeros => bytes.fill(0),
-            Around::Ones => bytes.fill(0xff),
-            Around::Random => {
-                let mut random = Random::new(0x6172_6f75_6e64);
-                bytes.fill_with(|| random.next() as u8);
-            }
+        let note = Note { stage: Stage::Reduced, dst: input.dst.spot, src: input.src.spot, ..note };
+        Counterexample {
+            seed: sums(family).then_some(input.seed),
+            pattern,
+            bytes: Some(hex(held)),
+            in_page: [input.dst, input.src]
+                .iter()
+                .any(|place| place.grain == PAGE && place.spot != Spot::None),
+            every_time,
+            earlier: input.earlier.clone(),
+            ..Counterexample::plain(mismatch.clone(), family, input.len, dst, src, note)
         }
+        .with_sentence(&mismatch.about)
     }
+}
+
+/// A mismatch that takes these calls before it.
+fn after(earlier: &[Earlier], mismatch: Mismatch) -> Mismatch {
+    let calls: Vec<String> = earlier.iter().map(ToString::to_string).collect();
+    let about = format!("after {}: {}", calls.join("; "), mismatch.what());
+    let data = matches!(mismatch.kind, Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten);
+    let kind = if data { Kind::History } else { mismatch.kind };
+    Mismatch { kind, about, ..mismatch }
+}
+
+/// The call as it was made.
+fn exact(caught: &Caught) -> Input {
+    let Caught { call, note, data, prefill, .. } = caught;
+    Input {
+        len: call.len,
+        seed: call.seed,
+        data: data.clone(),
+        prefill: prefill.clone(),
+        dst: Place::in_page(note.dst, call.dst.addr() % PAGE),
+        src: Place::in_page(note.src, call.src.addr() % PAGE),
+        around: Around::Random,
+        count: 0,
+        earlier: Vec::new(),
+    }
+}
+
+const fn regrained(place: Place, grain: usize) -> Place {
+    Place { offset: place.offset % grain, grain, ..place }
 }
 
 fn as_it_was(caught: Caught, bench: &Bench<'_>) -> Counterexample {
     let family = bench.family;
-    let Caught { mismatch, call, note, data, prefill, reducible } = caught;
+    let Caught { mut mismatch, call, note, data, prefill, earlier, reducible } = caught;
+    if !earlier.is_empty() {
+        mismatch = after(&earlier, mismatch);
+    }
     let held = if family.reads() { data } else { prefill };
     let name = PATTERNS[if family.reads() { note.pattern } else { note.prefill }].name;
-    let bytes = (held.len() == call.len && call.len > 0).then(|| hex(&held));
     let (dst, src) = (call.dst as u64 % 4096, call.src as u64 % 4096);
-    finish(mismatch, family, call.len, call.seed, dst, src, name.to_owned(), bytes, note, !reducible)
-}
-
-#[allow(clippy::too_many_arguments, reason = "the fields of the report, gathered from two places")]
-fn finish(
-    mismatch: Mismatch,
-    family: Family,
-    len: usize,
-    seed: u32,
-    dst_offset: u64,
-    src_offset: u64,
-    pattern: String,
-    bytes: Option<String>,
-    note: Note,
-    every_time: bool,
-) -> Counterexample {
-    let mut example = Counterexample {
-        kind: mismatch.kind,
-        family,
-        len: len as u64,
-        dst_offset: family.writes().then_some(dst_offset),
-        src_offset: family.reads().then_some(src_offset),
-        seed: sums(family).then_some(seed),
-        pattern,
-        bytes,
-        expected: mismatch.expected,
-        got: mismatch.got,
-        first_difference: mismatch.first_difference,
-        place: note.place(dst_offset, src_offset, len as u64),
-        every_time,
-        sentence: String::new(),
-    };
-    example.sentence = example.compose(&mismatch.about);
-    example
+    Counterexample {
+        seed: sums(family).then_some(call.seed),
+        pattern: name.to_owned(),
+        bytes: (held.len() == call.len && call.len > 0).then(|| hex(&held)),
+        every_time: !reducible,
+        earlier,
+        ..Counterexample::plain(mismatch.clone(), family, call.len, dst, src, note)
+    }
+    .with_sentence(&mismatch.about)
 }

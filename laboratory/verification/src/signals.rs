@@ -6,6 +6,7 @@
 //!
 //! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one proof at a time.
 
+#[cfg(target_arch = "x86_64")]
 use std::hint::black_box;
 use std::mem::zeroed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -67,11 +68,13 @@ impl Drop for SignalStack {
 pub(crate) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// What the signal's action was before.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only x86-64 has handlers"))]
 pub(crate) struct Saved {
     signal: i32,
     old: libc::sigaction,
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only x86-64 has handlers"))]
 impl Saved {
     pub fn install(signal: i32, handler: Handler, flags: i32) -> Saved {
         // SAFETY: all-zero is a valid value of these C structures.
@@ -92,6 +95,7 @@ impl Drop for Saved {
 }
 
 /// Overwrites that much stack.
+#[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub(super) fn scribble<const BYTES: usize>() {
     let mut stack = [0xcc_u8; BYTES];
@@ -108,7 +112,7 @@ pub(super) mod x86_64 {
     const WRITE: i64 = 2;
     const FLAGS_TO_CLEAR: i64 = 1 << 8 | 1 << 10 | 1 << 18;
 
-    pub(super) extern "C" fn on_crash(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    pub(crate) extern "C" fn on_crash(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
         // SAFETY: the kernel passes this structure to a handler installed with SA_SIGINFO; a signal that a process sends
         // (kill, tgkill, sigqueue) has its number, and asking for the own one changes nothing.
         let from_elsewhere = unsafe { (*info).si_code <= 0 && (*info).si_pid() != libc::getpid() };

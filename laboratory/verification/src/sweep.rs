@@ -7,9 +7,10 @@
 
 use super::Depth;
 use super::bench::{Bench, Prefill, ill_mismatch};
-use super::counterexample::{Spot, Stage, sums};
+use super::counterexample::sums;
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop, caught_around};
 use super::images::Album;
+use super::note::{Place, Spot, Stage};
 use super::patterns::{PATTERNS, Random, SEEDS, index};
 use carryline_variants::{Family, Lengths};
 
@@ -27,7 +28,7 @@ pub(super) struct Proof<'s> {
 }
 
 /// The longest length of the sweep over all lengths and offsets.
-const SMALL: usize = 300;
+pub(super) const SMALL: usize = 300;
 /// The longest length for which there is an album with all patterns.
 pub(super) const MIDDLING: usize = 8194;
 
@@ -55,6 +56,13 @@ impl<'s> Proof<'s> {
                 Err(caught_around(ill_mismatch(ill, &call, self.family), call, note))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Notes what was not tried, once.
+    pub fn note(&mut self, what: &str) {
+        if !self.notes.iter().any(|note| note == what) {
+            self.notes.push(what.to_owned());
         }
     }
 
@@ -109,29 +117,30 @@ impl<'s> Proof<'s> {
     ) -> Result<(), Stop> {
         let (src_spot, turn) = (Spot::ALL[self.choose(3)], self.choose(9));
         let dst_spot = Spot::ALL[(turn / 3 + turn) % 3];
-        self.at(stage, album, fields, len, (dst_spot, dst_offset), (src_spot, src_offset))
+        let (dst, src) = (Place::in_line(dst_spot, dst_offset), Place::in_line(src_spot, src_offset));
+        self.at(stage, album, fields, len, dst, src)
     }
 
     /// A trial of that length in those places, everything else chosen.
-    fn at(
+    pub fn at(
         &mut self,
         stage: Stage,
         album: &Album,
         fields: &[Field<'_>],
         len: usize,
-        (dst_spot, dst_offset): (Spot, usize),
-        (src_spot, src_offset): (Spot, usize),
+        dst: Place,
+        src: Place,
     ) -> Result<(), Stop> {
         self.turns += 1;
         let src = self.family.reads().then(|| {
             let pattern = album.patterns()[self.choose(album.patterns().len())];
             let follow = self.random.below(2) == 0;
-            Source::in_album(album, pattern, follow, src_spot, len, src_offset)
+            Source::in_album(album, pattern, follow, src, len)
         });
         let dst = self.family.writes().then(|| {
             let field = &fields[self.choose(fields.len())];
             let prefill = self.prefill();
-            Destination::in_field(field, prefill, dst_spot, len, dst_offset)
+            Destination::in_field(field, prefill, dst, len)
         });
         let seed = self.checksum_seed();
         self.run(&Pick { stage, len, seed, src, dst })
@@ -145,7 +154,8 @@ impl<'s> Proof<'s> {
         fields: &[Field<'_>],
         len: usize,
     ) -> Result<(), Stop> {
-        let (first, last) = ((Spot::AfterGuard, 0), (Spot::BeforeGuard, (64 - len % 64) % 64));
+        let first = Place::in_line(Spot::AfterGuard, 0);
+        let last = Place::in_line(Spot::BeforeGuard, (64 - len % 64) % 64);
         for (dst, src) in [(last, last), (first, first), (last, first), (first, last)] {
             self.at(stage, album, fields, len, dst, src)?;
         }
@@ -222,14 +232,16 @@ impl<'s> Proof<'s> {
                 for (turn, spot) in Spot::ALL.into_iter().enumerate() {
                     self.turns += 1;
                     let follow = (turn + offset).is_multiple_of(2);
-                    let src = Some(Source::in_album(album, pattern, follow, spot, len, offset));
+                    let src =
+                        Some(Source::in_album(album, pattern, follow, Place::in_line(spot, offset), len));
                     let seed = self.checksum_seed();
                     self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
                 }
             }
             for seed in SEEDS.map(|seed| self.lengths.seed(seed)) {
                 let pattern = self.random.below(PATTERNS.len());
-                let src = Some(Source::in_album(album, pattern, true, Spot::Middle, len, offset));
+                let src =
+                    Some(Source::in_album(album, pattern, true, Place::in_line(Spot::Middle, offset), len));
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
             }
         }
@@ -240,7 +252,8 @@ impl<'s> Proof<'s> {
         for offset in 0..64 {
             for field in fields {
                 for spot in Spot::ALL {
-                    let dst = Some(Destination::in_field(field, Prefill::Plain, spot, len, offset));
+                    let dst =
+                        Some(Destination::in_field(field, Prefill::Plain, Place::in_line(spot, offset), len));
                     self.run(&Pick { stage: Stage::Sweep, len, seed: 0, src: None, dst })?;
                 }
             }
@@ -254,13 +267,12 @@ impl<'s> Proof<'s> {
                 self.turns += 1;
                 let pattern = self.choose(PATTERNS.len());
                 let turn = src_offset + dst_offset;
-                let src_spot = Spot::ALL[turn % 3];
-                let dst_spot = Spot::ALL[(turn / 3 + src_offset) % 3];
+                let src_place = Place::in_line(Spot::ALL[turn % 3], src_offset);
+                let dst_place = Place::in_line(Spot::ALL[(turn / 3 + src_offset) % 3], dst_offset);
                 let field = &fields[(len + src_offset) % fields.len()];
                 let prefill = self.prefill();
-                let src =
-                    Some(Source::in_album(album, pattern, turn.is_multiple_of(2), src_spot, len, src_offset));
-                let dst = Some(Destination::in_field(field, prefill, dst_spot, len, dst_offset));
+                let src = Some(Source::in_album(album, pattern, turn.is_multiple_of(2), src_place, len));
+                let dst = Some(Destination::in_field(field, prefill, dst_place, len));
                 let seed = self.checksum_seed();
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst })?;
             }
@@ -314,26 +326,6 @@ impl<'s> Proof<'s> {
         }
         let (dst, src) = (self.random.below(64), self.random.below(64));
         self.one(stage, album, fields, len, dst, src)
-    }
-
-    /// Around the powers of two up to 1 MiB, and lengths between them.
-    pub fn large(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
-        for power in 14..=20 {
-            let whole = 1_usize << power;
-            let (calls, beyond_64_kib) =
-                if self.depth == Depth::Full { ((1 << 19 >> power).clamp(3, 12), 5) } else { (1, 2) };
-            let turn = self.random.below(5);
-            for step in 0..if power <= 16 { 5 } else { beyond_64_kib } {
-                for _ in 0..calls {
-                    self.drawn(Stage::Large, album, fields, whole - 2 + (turn + step) % 5)?;
-                }
-            }
-            for _ in 0..if self.depth == Depth::Full { 6 } else { 1 } {
-                let len = whole / 2 + self.random.below(whole / 2);
-                self.drawn(Stage::Large, album, fields, len)?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -8,9 +8,12 @@ use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof, Verdict};
 use carryline_engine::session::{self, is_known_bad};
 use carryline_engine::{interrupt, select};
-use carryline_report::listing::{self, ProofLine, ProofList, to_json};
+use carryline_report::listing::{self, Coverage, NotTried, ProofLine, ProofList, to_json};
+use carryline_variants::Family;
 use carryline_verification::subject::SubjectId;
+use carryline_verification::tally::{self, CANNOT_SEE, Tried};
 use carryline_verification::{Counterexample, ProofSummary};
+use std::collections::BTreeMap;
 
 /// Verifies what was requested.
 pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
@@ -31,7 +34,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let progress = Progress::new(PROOF * subjects.len() as u32, common.quiet);
     let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
-    let list = ProofList { results: proofs.iter().map(line).collect() };
+    let list = ProofList { results: proofs.iter().map(line).collect(), coverage: coverage(&proofs) };
     match common.format {
         Format::Table => output::print(&list.to_text(output::style()))?,
         Format::Json => output::print(&to_json(&list)?)?,
@@ -79,6 +82,43 @@ fn line(proof: &Proof) -> ProofLine {
     }
 }
 
+/// What was tried of all that were found right, and what could not be.
+fn coverage(proofs: &[Proof]) -> Coverage {
+    let mut families: Vec<(Family, Vec<Tried>)> = Vec::new();
+    let mut lacks: BTreeMap<&str, u64> = BTreeMap::new();
+    for proof in proofs {
+        let Verdict::Proved(summary) = &proof.verdict else { continue };
+        let family = proof.subject.family;
+        match families.iter_mut().find(|(name, _)| *name == family) {
+            Some((_, tried)) => tally::add(tried, &summary.tried),
+            None => families.push((family, summary.tried.clone())),
+        }
+        for note in summary.notes.iter().filter(|note| note.starts_with("not tried")) {
+            *lacks.entry(note).or_default() += 1;
+        }
+    }
+    let words = |family: Family, tried: &Tried| listing::Tried {
+        family,
+        check: tried.check.to_string(),
+        length: tried.length.to_string(),
+        offsets: tried.offsets.to_string(),
+        placement: tried.placement.to_string(),
+        calls: tried.calls,
+    };
+    for (_, tried) in &mut families {
+        tried.sort_by_key(|tried| (tried.check, tried.length, tried.offsets, tried.placement));
+    }
+    let not_tried = |(what, variants): (&str, u64)| NotTried { what: what.to_owned(), variants };
+    Coverage {
+        tried: families
+            .iter()
+            .flat_map(|(family, tried)| tried.iter().map(|one| words(*family, one)))
+            .collect(),
+        not_tried: lacks.into_iter().map(not_tried).collect(),
+        cannot_see: CANNOT_SEE.iter().map(|&what| what.to_owned()).collect(),
+    }
+}
+
 /// What a verification did, in words.
 fn covered(summary: &ProofSummary) -> String {
     let calls = format!("{} calls in {} ms", summary.calls, summary.elapsed_ns / 1_000_000);
@@ -94,6 +134,7 @@ fn counterexample(found: &Counterexample) -> listing::Counterexample {
         bytes: found.bytes.clone().unwrap_or_else(|| found.pattern.clone()),
         expected: found.expected.clone(),
         got: found.got.clone(),
+        earlier: found.earlier.iter().map(ToString::to_string).collect(),
         sentence: found.sentence.clone(),
     }
 }

@@ -60,6 +60,7 @@ fn verdicts_with_their_counterexamples() {
         bytes: "ff ff ff".into(),
         expected: "0xfffe".into(),
         got: "0xffff".into(),
+        earlier: vec![],
         sentence: "32 bytes at offset 1, seed 0xffff0000, bytes ff ff ff: expected 0xfffe, got 0xffff".into(),
     };
     let list = ProofList {
@@ -68,6 +69,7 @@ fn verdicts_with_their_counterexamples() {
             line("adc_odd_address", "known-bad, caught", true, Some(example.clone())),
             line("plugin:sum", "wrong", false, Some(example)),
         ],
+        coverage: Coverage::default(),
     };
     insta::assert_snapshot!(list.to_text(NARROW), @"
     variant          family    verdict            detail

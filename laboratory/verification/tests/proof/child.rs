@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const PLUGIN: &str = "CARRYLINE_TEST_PLUGIN";
 const SCARCE: &str = "CARRYLINE_TEST_SCARCE";
 const STATUS: &str = "CARRYLINE_TEST_STATUS";
-const SEED: u64 = 20;
+const SEED: &str = "CARRYLINE_TEST_SEED";
 const SILENCE: Duration = Duration::from_secs(5);
 const MARK: &str = "outcome: ";
 
@@ -33,7 +33,8 @@ fn child() {
     if std::env::var_os(SCARCE).is_some() {
         make_scarce();
     }
-    let outcome: Outcome = match prove(&subject, Depth::Full, SEED, &status, 0) {
+    let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).expect("the proof's seed");
+    let outcome: Outcome = match prove(&subject, Depth::Full, seed, &status, 0) {
         Ok((_, summary)) => Ok(summary),
         Err(Failure::Wrong(example)) => Err(example),
         Err(other) => panic!("no proof: {other}"),
@@ -57,11 +58,11 @@ fn make_scarce() {
 
 /// Verifies the plug-in at full depth, from that folder.
 pub fn prove_in_child(spec: &PluginSpec, folder: &Path) -> Outcome {
-    prove_with(spec, folder, false)
+    prove_with(spec, folder, 20, false)
 }
 
-/// The same, if `scarce` where files and addresses are refused.
-pub fn prove_with(spec: &PluginSpec, folder: &Path, scarce: bool) -> Outcome {
+/// The same with a seed, if `scarce` where files and addresses are refused.
+pub fn prove_with(spec: &PluginSpec, folder: &Path, seed: u64, scarce: bool) -> Outcome {
     let status = StatusPage::create().expect("a status page");
     rustix::io::fcntl_setfd(status.fd(), rustix::io::FdFlags::empty()).expect("our own descriptor");
     let mut command = Command::new(std::env::current_exe().expect("this executable"));
@@ -72,6 +73,7 @@ pub fn prove_with(spec: &PluginSpec, folder: &Path, scarce: bool) -> Outcome {
         .args(["child::child", "--exact", "--nocapture", "--test-threads=1"])
         .current_dir(folder)
         .env(PLUGIN, spec.to_string())
+        .env(SEED, seed.to_string())
         .env(STATUS, status.fd().as_raw_fd().to_string())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -89,7 +91,7 @@ pub fn prove_with(spec: &PluginSpec, folder: &Path, scarce: bool) -> Outcome {
         } else if since.elapsed() > SILENCE {
             child.kill().expect("our own child");
             child.wait().expect("our own child");
-            return Err(Box::new(describe(&now, family, SEED, Ending::TimedOut)));
+            return Err(Box::new(describe(&now, family, seed, Ending::TimedOut)));
         }
         std::thread::sleep(Duration::from_millis(5));
     };
@@ -103,5 +105,5 @@ pub fn prove_with(spec: &PluginSpec, folder: &Path, scarce: bool) -> Outcome {
         (None, code) => Ending::Exit(code.unwrap_or(-1)),
     };
     assert!(status.now().beat > 0, "{spec} ended before its first call: {text}");
-    Err(Box::new(describe(&status.now(), family, SEED, ending)))
+    Err(Box::new(describe(&status.now(), family, seed, ending)))
 }

@@ -98,8 +98,8 @@ fn a_proof_goes_on_where_memory_is_refused() {
     std::fs::write(folder.path().join("both.c"), source).expect("a source");
     compile(&["-O2", "-fPIC", "-shared", "-o", "both.so", "both.c"], folder.path());
     let spec = PluginSpec::parse("both.so:both:copy_checksum").expect("a spec");
-    let plenty = prove_with(&spec, folder.path(), false).unwrap_or_else(|example| panic!("{example}"));
-    let scarce = prove_with(&spec, folder.path(), true).unwrap_or_else(|example| panic!("{example}"));
+    let plenty = prove_with(&spec, folder.path(), 20, false).unwrap_or_else(|example| panic!("{example}"));
+    let scarce = prove_with(&spec, folder.path(), 20, true).unwrap_or_else(|example| panic!("{example}"));
     assert!(plenty.notes.is_empty(), "{:?}", plenty.notes);
     // Shared memory is had without a file; the address is not.
     assert_eq!(scarce.notes, ["not tried: buffers across address 0x80000000, which is not free"]);

@@ -117,7 +117,7 @@ uint32_t wrong_at_the_first_call(const void *data, size_t len, uint32_t seed)
     return fold16(words(data, len, seed));
 }
 
-// wrong: checksum: wrong_result: smallest 0
+// wrong: checksum: history: smallest 0
 // After 5000 calls a counter is full.
 uint32_t wrong_after_5000_calls(const void *data, size_t len, uint32_t seed)
 {

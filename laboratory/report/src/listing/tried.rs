@@ -1,0 +1,135 @@
+//! What a verification tried, as `carryline verify` ends with it.
+
+use crate::table::{Emphasis, Kind, Style, Table};
+use crate::text::{safe, wrap};
+use crate::units::number_with;
+use carryline_variants::Family;
+use serde::Serialize;
+
+/// How many calls of a family's variants were made in one class of everything, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tried {
+    /// What the variants do.
+    pub family: Family,
+    /// What was checked.
+    pub check: String,
+    /// The class of lengths.
+    pub length: String,
+    /// The class of offsets in a page.
+    pub offsets: String,
+    /// Where the buffers lay among guard pages.
+    pub placement: String,
+    /// How many calls.
+    pub calls: u64,
+}
+
+/// What was tried, and what no check can see.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// Each class in which calls were made: families, and within them classes, in the order of their tables.
+    pub tried: Vec<Tried>,
+    /// Checks that could not be made here, each with its reason and how many variants it concerns.
+    pub not_tried: Vec<NotTried>,
+    /// What no check can see, in sentences.
+    pub cannot_see: Vec<String>,
+}
+
+/// A check that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotTried {
+    /// Which, and why.
+    pub what: String,
+    /// How many variants it concerns.
+    pub variants: u64,
+}
+
+impl Coverage {
+    /// A table by each of check, length, offsets and placement with a column for each family, and the sentences.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        let mut out = String::new();
+        let views: [(&str, fn(&Tried) -> &String); 4] = [
+            ("calls by check", |tried| &tried.check),
+            ("calls by length", |tried| &tried.length),
+            ("calls by offset in a page", |tried| &tried.offsets),
+            ("calls by place", |tried| &tried.placement),
+        ];
+        let families = distinct(&self.tried, |tried| &tried.family);
+        for (title, class) in views {
+            let columns = families.iter().map(|family| (family.to_string(), Kind::Number));
+            let mut table =
+                Table::new([(title.to_owned(), Kind::Name)].into_iter().chain(columns).collect::<Vec<_>>());
+            for row in distinct(&self.tried, class) {
+                let calls = |family: &&Family| {
+                    let of = |tried: &&Tried| tried.family == **family && class(tried) == row;
+                    number_with(self.tried.iter().filter(of).map(|tried| tried.calls).sum::<u64>() as f64, 0)
+                };
+                let cells = std::iter::once(row.clone()).chain(families.iter().map(calls)).collect();
+                table.push(cells, Emphasis::None);
+            }
+            out.push_str(&table.render(style));
+            out.push('\n');
+        }
+        let mut list = |title: &str, lines: Vec<String>| {
+            if !lines.is_empty() {
+                out.push_str(&format!("{title}\n"));
+                for line in lines {
+                    out.push_str(&wrap(&safe(&format!("- {line}")), style.width, 2));
+                    out.push('\n');
+                }
+            }
+        };
+        let of = |lacks: &NotTried| format!("{} ({} variants)", lacks.what, lacks.variants);
+        list("Not tried here:", self.not_tried.iter().map(of).collect());
+        list("What no check can see:", self.cannot_see.clone());
+        out
+    }
+}
+
+/// The different values, each where it first occurs.
+fn distinct<'t, T: PartialEq>(tried: &'t [Tried], value: impl Fn(&'t Tried) -> &'t T) -> Vec<&'t T> {
+    let mut found = Vec::new();
+    for value in tried.iter().map(value) {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_added_up_in_each_table() {
+        let tried = |family, length: &str, calls| Tried {
+            family,
+            check: "every length".to_owned(),
+            length: length.to_owned(),
+            offsets: "others".to_owned(),
+            placement: "free".to_owned(),
+            calls,
+        };
+        let coverage = Coverage {
+            tried: vec![
+                tried(Family::Zero, "0", 3),
+                tried(Family::Zero, "to 64", 120),
+                tried(Family::Copy, "to 64", 5),
+            ],
+            not_tried: vec![NotTried { what: "two concurrent threads: one CPU".to_owned(), variants: 2 }],
+            cannot_see: vec!["Malice.".to_owned()],
+        };
+        let text = coverage.to_text(Style { colour: false, width: Some(60) });
+        let row = |first: &str| {
+            let line = text.lines().find(|line| line.starts_with(first)).expect("a row");
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(row("calls by length"), "calls by length zero copy");
+        assert_eq!(row("0"), "0 3 0");
+        assert_eq!(row("to 64"), "to 64 120 5");
+        assert_eq!(row("every length"), "every length 123 5");
+        assert_eq!(row("- two concurrent"), "- two concurrent threads: one CPU (2 variants)");
+        assert!(text.ends_with("What no check can see:\n- Malice.\n"), "{text}");
+    }
+}

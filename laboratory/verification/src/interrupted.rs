@@ -1,0 +1,114 @@
+//! Large calls, stopped where they reach chosen pages.
+//!
+//! Single steps through a whole call of a mebibyte would take seconds, and a signal from a timer meets another
+//! instruction every time. So pages of the source or of the destination are made inaccessible, some all over the
+//! buffer and always its first and its last: wherever the routine reaches one of them it is stopped, another thread makes
+//! a call of the same size, the page opens, and the routine goes on for a while by single instructions, as
+//! small calls do from their first to their last ([`stops`](super::stops)). In the first and the last page that is long
+//! enough for most routines' heads and tails.
+
+use super::companion::Companion;
+use super::desk::{Desk, Spread};
+use super::ground::Stop;
+use super::note::{Note, PAGE, Place, Spot, Stage};
+use super::patterns::{self, index};
+use super::stops::Plan;
+use super::sweep::Proof;
+use std::ops::Range;
+
+/// Stops in one verification.
+const MOST_STEPS: u32 = 24_000;
+/// Single steps from the beginning of a call, and in its first and last page.
+const EDGE_STEPS: u32 = 500;
+/// Pages between them that stop a call.
+const PAGES: usize = 24;
+const LONGEST: usize = 1 << 20;
+const LENGTHS: [usize; 17] = [
+    320,
+    1500,
+    4096,
+    700,
+    9000,
+    16 << 10,
+    (16 << 10) + 70,
+    64 << 10,
+    (64 << 10) + 71,
+    2000,
+    (32 << 10) + 1,
+    (128 << 10) + 3,
+    (256 << 10) + 37,
+    512 << 10,
+    LONGEST,
+    LONGEST - 1,
+    5000,
+];
+/// How far a buffer reaches into its first page or its last one, where it does not fill them.
+const REACH: usize = 70;
+
+impl Proof<'_> {
+    /// Calls of 300 bytes to 1 MiB, stopped at chosen pages of one buffer and then of the other.
+    pub fn interrupted(&mut self, companion: &Companion<'_>) -> Result<(), Stop> {
+        let mut desk = Desk::new(LONGEST + 4 * PAGE)?;
+        let mut steps = 0;
+        for (turn, len) in self.supported(LENGTHS).into_iter().filter(|len| *len <= LONGEST).enumerate() {
+            for round in 0..2 {
+                if steps >= MOST_STEPS {
+                    return Ok(());
+                }
+                let starts = [0, PAGE - REACH, PAGE - len % PAGE + REACH, self.random.below(PAGE)];
+                let start = starts[(turn + round) % starts.len()] % PAGE;
+                steps +=
+                    self.interrupt(&mut desk, companion, len, start, (turn + round).is_multiple_of(2))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn interrupt(
+        &mut self,
+        desk: &mut Desk,
+        companion: &Companion<'_>,
+        len: usize,
+        start: usize,
+        at_source: bool,
+    ) -> Result<u32, Stop> {
+        let other = self.random.below(PAGE);
+        let at_source = self.family.reads() && (at_source || !self.family.writes());
+        let (dst, src) = if at_source { (other, start) } else { (start, other) };
+        let place = |offset| Place::in_page(Spot::Middle, offset).within(desk.target.len(), len);
+        let spread = Spread { dst_at: place(dst), src_at: place(src), len, seed: self.checksum_seed() };
+        let (pattern, prefill) = (index::RANDOM, index::CONSTANT);
+        let (from, to) = (spread.src_at, spread.src_at + len);
+        patterns::fill(&mut desk.source.bytes_mut()[from..to], pattern, 0, self.seed);
+        let around = spread.dst_at - PAGE..spread.dst_at + len + PAGE;
+        patterns::fill(&mut desk.target.bytes_mut()[around], prefill, 0, self.seed);
+        let note = Note {
+            stage: Stage::Interrupted,
+            pattern,
+            shift: 0,
+            prefill,
+            dst: if self.family.writes() { Spot::Middle } else { Spot::None },
+            src: if self.family.reads() { Spot::Middle } else { Spot::None },
+        };
+        let trial = desk.trial(self.family, spread, note);
+        let region = if at_source { &desk.source } else { &desk.target };
+        let begin = if at_source { spread.src_at } else { spread.dst_at };
+        let windows = self.windows(region.len() / PAGE, begin / PAGE..(begin + len - 1) / PAGE + 1);
+        let meeting = companion.meeting();
+        meeting.begin(if len <= 64 << 10 { 32 } else { 16 }, len);
+        let plan = Plan { first: EDGE_STEPS, meet_every: 181, meeting, quiet: false };
+        self.judged(&trial, companion, plan, Some((region, false, &windows)))
+    }
+
+    /// How long a call goes on by single instructions in each page of a region; 0 where it is not stopped.
+    fn windows(&mut self, pages: usize, buffer: Range<usize>) -> Vec<u32> {
+        let mut windows = vec![0; pages];
+        let every = buffer.len().div_ceil(PAGES);
+        for page in buffer.clone().skip(self.random.below(every)).step_by(every) {
+            windows[page] = 12 + self.random.below(40) as u32;
+        }
+        windows[buffer.start] = EDGE_STEPS;
+        windows[buffer.end - 1] = EDGE_STEPS;
+        windows
+    }
+}

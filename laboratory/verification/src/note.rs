@@ -1,0 +1,252 @@
+//! What is noted about a call before it is made: the check, the data, where the buffers lie.
+
+use super::patterns::PATTERNS;
+use crate::status::Now;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What is going on when a call is made: the check that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Stage {
+    /// Lengths to 300 at every offset.
+    Sweep,
+    /// Lengths to 8 KiB.
+    Lengths,
+    /// The product of large lengths, pairs of offsets and placements.
+    Large,
+    /// Lengths at which accumulators overflow, and one beyond the caches.
+    Bounds,
+    /// Length 0 with pointers that must not be followed.
+    EmptyBuffer,
+    /// Both buffers in one mapping, touching or at distances that look alike modulo 4096.
+    OneMapping,
+    /// Buffers across a line of 2 or 4 GiB of addresses.
+    AddressLine,
+    /// Memory shared through a file.
+    SharedMemory,
+    /// Sequences of calls: with other data, another size between, another buffer at the address.
+    Repeated,
+    /// Small calls, stopped after every instruction.
+    Stepped,
+    /// Large calls, stopped where they reach chosen pages, and after the instructions that follow.
+    Interrupted,
+    /// A thread on another CPU counts in the bytes next to the destination.
+    NeighbourRace,
+    /// Two threads in the routine concurrently.
+    Threads,
+    /// A buffer of more bytes than there is memory.
+    BeyondMemory,
+    /// A call that failed, made again.
+    Reduced,
+}
+
+impl Stage {
+    /// How many there are.
+    pub(super) const COUNT: usize = Stage::ALL.len();
+
+    /// Each with the words for it in a counterexample, and in a count of its calls.
+    const ALL: [(Stage, &'static str, &'static str); 15] = [
+        (Stage::Sweep, "", "lengths to 300 at every offset"),
+        (Stage::Lengths, "", "lengths to 8 KiB"),
+        (Stage::Large, "", "typical large buffers"),
+        (Stage::Bounds, "a large buffer", "accumulators' limits, beyond the caches"),
+        (Stage::EmptyBuffer, "pointers that must not be followed", "length 0, invalid pointers"),
+        (Stage::OneMapping, "source and destination in one mapping", "both buffers in one mapping"),
+        (Stage::AddressLine, "across a line of 2 or 4 GiB of addresses", "across lines of 2 and 4 GiB"),
+        (Stage::SharedMemory, "memory shared through a file", "memory shared through a file"),
+        (Stage::Repeated, "after other calls", "sequences of calls"),
+        (
+            Stage::Stepped,
+            "one instruction at a time, with signal frames below the stack and changing neighbours",
+            "small calls, one instruction at a time",
+        ),
+        (
+            Stage::Interrupted,
+            "stopped where it reaches chosen pages, with signal frames below the stack and changing neighbours",
+            "large calls, stopped at chosen pages",
+        ),
+        (
+            Stage::NeighbourRace,
+            "another thread writes next to the destination",
+            "a thread that writes next to the buffer",
+        ),
+        (Stage::Threads, "two threads with buffers of their own", "two concurrent threads"),
+        (
+            Stage::BeyondMemory,
+            "a buffer of which only the edges can be accessed",
+            "lengths beyond 32 bits, edges only",
+        ),
+        (Stage::Reduced, "", "a failed call again"),
+    ];
+
+    pub(super) fn all() -> impl Iterator<Item = Stage> {
+        Stage::ALL.into_iter().map(|(stage, ..)| stage)
+    }
+
+    pub(super) fn words(self) -> &'static str {
+        Stage::ALL[self as usize].1
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Stage::ALL[*self as usize].2)
+    }
+}
+
+/// Where a buffer lies in its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub(super) enum Spot {
+    /// There is no such buffer.
+    None,
+    /// As near behind an inaccessible page as its offset allows.
+    AfterGuard,
+    /// As near before an inaccessible page as its offset allows.
+    BeforeGuard,
+    /// Away from both.
+    Middle,
+}
+
+impl Spot {
+    pub const ALL: [Spot; 3] = [Spot::AfterGuard, Spot::BeforeGuard, Spot::Middle];
+
+    fn from_code(code: u64) -> Spot {
+        Spot::ALL.into_iter().find(|spot| *spot as u64 == code & 0xff).unwrap_or(Spot::None)
+    }
+
+    pub fn words(self, buffer: &str, offset: u64, len: u64) -> String {
+        let slack = (4096 - (offset + len) % 4096) % 4096;
+        match self {
+            Spot::None | Spot::Middle => String::new(),
+            Spot::AfterGuard if offset == 0 => format!("the {buffer} begins behind a guard page"),
+            Spot::AfterGuard => format!("the {buffer} begins {offset} bytes behind a guard page"),
+            Spot::BeforeGuard if slack == 0 => format!("the {buffer} ends at a guard page"),
+            Spot::BeforeGuard => format!("the {buffer} ends {slack} bytes before a guard page"),
+        }
+    }
+}
+
+/// Where a buffer is to lie: its spot, and its address modulo `grain`, which is 64 or the size of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    pub spot: Spot,
+    pub offset: usize,
+    pub grain: usize,
+}
+
+/// What offsets in a page are counted by.
+pub(super) const PAGE: usize = 4096;
+pub(super) const LINE: usize = 64;
+
+/// Memory for a buffer of some length at any offset, a page or more away from the guards.
+pub(super) const fn room_for(len: usize) -> usize {
+    len.next_multiple_of(PAGE) + 3 * PAGE
+}
+
+impl Place {
+    /// At an offset modulo 64.
+    pub const fn in_line(spot: Spot, offset: usize) -> Place {
+        Place { spot, offset, grain: LINE }
+    }
+
+    /// At an offset modulo 4096.
+    pub const fn in_page(spot: Spot, offset: usize) -> Place {
+        Place { spot, offset, grain: PAGE }
+    }
+
+    /// Where in `size` bytes of memory (a multiple of the grain) a buffer of `len` bytes begins.
+    pub fn within(self, size: usize, len: usize) -> usize {
+        let Place { spot, offset, grain } = self;
+        match spot {
+            Spot::BeforeGuard => {
+                let latest = size - len;
+                latest - (latest + grain - offset) % grain
+            }
+            Spot::Middle => (size - len - offset) / (2 * grain) * grain + offset,
+            Spot::AfterGuard | Spot::None => offset,
+        }
+    }
+}
+
+/// What the status page holds in its two free fields during a verification.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Note {
+    pub stage: Stage,
+    pub pattern: usize,
+    pub shift: usize,
+    pub prefill: usize,
+    pub dst: Spot,
+    pub src: Spot,
+}
+
+impl Note {
+    pub fn detail(self) -> u64 {
+        self.pattern as u64
+            | (self.prefill as u64) << 8
+            | (self.stage as u64) << 16
+            | (self.shift as u64) << 24
+    }
+
+    pub fn placement(self) -> u64 {
+        self.dst as u64 | (self.src as u64) << 8
+    }
+
+    pub fn read(now: &Now) -> Note {
+        let stage = (now.detail >> 16 & 0xff) as usize;
+        Note {
+            stage: Stage::ALL.get(stage).map_or(Stage::Sweep, |(stage, ..)| *stage),
+            pattern: (now.detail & 0xff) as usize % PATTERNS.len(),
+            prefill: (now.detail >> 8 & 0xff) as usize % PATTERNS.len(),
+            shift: (now.detail >> 24 & 7) as usize,
+            dst: Spot::from_code(now.placement),
+            src: Spot::from_code(now.placement >> 8),
+        }
+    }
+
+    pub fn place(self, dst_offset: u64, src_offset: u64, len: u64) -> String {
+        let parts = [
+            self.stage.words().to_owned(),
+            self.src.words("source", src_offset, len),
+            self.dst.words("destination", dst_offset, len),
+        ];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_are_where_their_numbers_say() {
+        for (number, (stage, ..)) in Stage::ALL.iter().enumerate() {
+            assert_eq!(*stage as usize, number);
+        }
+    }
+
+    #[test]
+    fn buffers_lie_where_their_place_says() {
+        for len in 0..=300 {
+            for offset in 0..64 {
+                for spot in Spot::ALL {
+                    let at = Place::in_line(spot, offset).within(4096, len);
+                    assert_eq!(at % 64, offset);
+                    assert!(at + len <= 4096);
+                    if spot == Spot::BeforeGuard {
+                        assert!(at + len + 64 > 4096);
+                    }
+                    let at = Place::in_page(spot, offset * 64).within(5 * PAGE, len);
+                    assert_eq!(at % PAGE, offset * 64);
+                    assert!(at + len <= 5 * PAGE);
+                    if spot == Spot::Middle {
+                        assert!(at >= PAGE && at + len <= 4 * PAGE);
+                    }
+                }
+            }
+        }
+        assert_eq!(Place::in_line(Spot::BeforeGuard, 31).within(4096, 33), 4063);
+    }
+}
