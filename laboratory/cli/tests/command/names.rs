@@ -39,7 +39,7 @@ fn paths_that_are_not_utf_8_are_served_or_refused_by_name() {
     command.arg("--db").arg(&db);
     let rerun = output(command);
     assert_eq!(rerun.status.code(), Some(2));
-    assert!(texts(&rerun).1.contains("by hand"), "{}", texts(&rerun).1);
+    assert!(texts(&rerun).1.contains("manually"), "{}", texts(&rerun).1);
     for (option, before, after) in
         [("--plugin", "", "/mine.so:f:zero"), ("--sizes", "capture:", "/packets.pcap")]
     {

@@ -186,7 +186,11 @@ fn strike(command: &mut Child, signal: i32) -> bool {
     while command.try_wait().expect("a child").is_none() {
         if let Some(worker) = workers(command).first() {
             // SAFETY: a signal to a process that has a child of this test for its parent.
-            return unsafe { libc::kill(*worker, signal) } == 0;
+            let sent = unsafe { libc::kill(*worker, signal) } == 0;
+            // Not sent: that one was collected meanwhile, and another may follow.
+            if sent {
+                return true;
+            }
         }
         assert!(begin.elapsed() < Duration::from_secs(60), "no worker");
         std::thread::yield_now();
