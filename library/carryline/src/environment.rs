@@ -3,6 +3,7 @@
 //!   CPU runs on a stronger one. No feature can be added.
 //! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it. Functions without one keep
 //!   their own, so that `CARRYLINE_FORCE=adc` changes checksums but not copies.
+//!
 //! Both are read once, at the first call. A variable with an unknown name, or a kernel that this CPU cannot run, is
 //! ignored, and one message on standard error says so. A program that wants to reject such settings calls [`check`]
 //! first.

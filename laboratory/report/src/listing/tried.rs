@@ -48,7 +48,7 @@ impl Coverage {
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut out = String::new();
-        let views: [(&str, fn(&Tried) -> &String); 4] = [
+        let views: [(&str, View); 4] = [
             ("calls by check", |tried| &tried.check),
             ("calls by length", |tried| &tried.length),
             ("calls by offset in a page", |tried| &tried.offsets),
@@ -85,6 +85,9 @@ impl Coverage {
         out
     }
 }
+
+/// What a table has a row for.
+type View = fn(&Tried) -> &String;
 
 /// The different values, each where it first occurs.
 fn distinct<'t, T: PartialEq>(tried: &'t [Tried], value: impl Fn(&'t Tried) -> &'t T) -> Vec<&'t T> {
