@@ -1,7 +1,7 @@
 //! The StringZilla library's `sz_copy`, through its Rust interface.
 //!
 //! It detects the CPU's features itself when the program starts. Features that are masked for this project are taken from it
-//! by [`hold_to`].
+//! by [`peer::hold_to`].
 
 use crate::{Role, Routine, Variant, peer};
 use carryline::internals::cpu::Features;
