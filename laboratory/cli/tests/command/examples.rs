@@ -39,6 +39,7 @@ fn shorter(command: &str, few: bool) -> String {
     let few = if few && !command.contains("--variants") { " --variants carryline" } else { "" };
     match command.split_whitespace().nth(1) {
         _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => String::new(),
+        Some("verify") if command == "carryline verify" => few.replace(" --variants", ""),
         Some("watch") => format!("--rounds 1{few}"),
         Some("run" | "measure") => format!("--budget 300ms --replicates 1{few}"),
         Some("reproduce") => "--budget 300ms".to_owned(),
@@ -72,6 +73,9 @@ fn run_all(commands: &[String], few: bool) {
         let arguments = ["measure", "--variants", "zero/sse2", "--budget", "300ms", "--replicates", "1"];
         place.expect(&arguments, 0);
     }
+    // For `--db results.sqlite`, in whatever order the examples run.
+    let stored = ["measure", "--variants", "zero/sse2", "--budget", "300ms", "--db", "results.sqlite"];
+    place.expect(&stored, 0);
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
