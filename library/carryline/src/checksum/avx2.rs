@@ -85,7 +85,8 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 64`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes; no overlap.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: len is in the bounds that each function asks for; otherwise the same contract.
     unsafe {
@@ -93,7 +94,8 @@ pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, le
             ..=128 => up_to_128::<COPY>(dst, src, len, seed),
             129..=256 => up_to_256::<COPY>(dst, src, len, seed),
             257..=512 => up_to_512::<COPY>(dst, src, len, seed),
-            _ => walk::<COPY>(dst, src, len, seed),
+            _ if COPY => walk::<true>(dst, src, len, seed),
+            _ => sum_long(src, len, seed),
         }
     }
 }
@@ -278,6 +280,17 @@ unsafe fn last_bytes(data: *const u8, len: usize) -> u64 {
     last >> (32 - 8 * (len % 4))
 }
 
+/// More than 512 bytes, out of the way: inlined, its registers would be saved at every call.
+///
+/// # Safety
+/// The CPU has AVX2; `len > 512`; `data` is valid for reads of `len` bytes.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+unsafe extern "C" fn sum_long(data: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the same contract; nothing is stored.
+    unsafe { walk::<false>(core::ptr::null_mut(), data, len, seed) }
+}
+
 /// The sum of more than 256 bytes, and with `COPY` a copy of them to `dst`. Groups are aligned: of the source, or of what is
 /// stored.
 ///
@@ -295,9 +308,9 @@ unsafe fn last_bytes(data: *const u8, len: usize) -> u64 {
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 288`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes; no overlap.
-#[inline(never)]
+#[inline]
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+unsafe fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let before = bytes_to_multiple(if COPY { dst } else { src }, 32);
     // SAFETY: the first 32 bytes. `before` is below 32, so that 32 bytes of the table are there.
     let head = unsafe {
