@@ -10,6 +10,7 @@ pub mod interrupt;
 mod lines;
 pub mod machine;
 pub mod measure;
+mod members;
 pub mod plan;
 pub mod planted;
 pub mod probe;

@@ -1,5 +1,6 @@
 //! The replicates: one worker process after the other, each measuring everything again with its own layout.
 
+use super::members::{Places, place_members, unsupported_size};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
@@ -14,7 +15,6 @@ use carryline_results::gather::{Gathered, Replicate, Situation};
 use carryline_results::round::RoundRecord;
 use carryline_results::{Limit, Status};
 use carryline_sampler::{level_of, limits};
-use carryline_variants::Lengths;
 use carryline_variants::c_library::Thresholds;
 use carryline_verification::subject::SubjectId;
 use rand_core::{Rng, SeedableRng};
@@ -186,7 +186,8 @@ impl Run<'_> {
             let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
             let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
             let job_subjects = job.subjects.clone();
-            let mut unannounced = None;
+            // What it said of a situation or subject that it had no business with.
+            let mut stray = None;
             let Ground { supervisor, progress, stop, .. } = *self.ground;
             let (outcome, plan) = (&mut self.outcome, self.plan);
             let processes = self.processes;
@@ -195,7 +196,7 @@ impl Run<'_> {
                 if let Some(situation) = answer.situation()
                     && !places.contains_key(&situation)
                 {
-                    unannounced = Some(situation);
+                    stray = Some(SuperviseError::Unannounced { situation });
                     return;
                 }
                 match answer {
@@ -205,13 +206,14 @@ impl Run<'_> {
                         outcome.counter_error = counter_error;
                     }
                     MeasureAnswer::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
-                    MeasureAnswer::Disproved { subject, counterexample } => {
-                        let verdict = prove::failed_in_replicate(counterexample);
-                        lost.push((job_subjects[subject].clone(), verdict));
-                    }
-                    MeasureAnswer::Unproved { subject, reason } => {
-                        lost.push((job_subjects[subject].clone(), Verdict::NotProved(reason)));
-                    }
+                    MeasureAnswer::Disproved { subject, counterexample } => match job_subjects.get(subject) {
+                        Some(id) => lost.push((id.clone(), prove::failed_in_replicate(counterexample))),
+                        None => stray = Some(SuperviseError::NotInJob { subject }),
+                    },
+                    MeasureAnswer::Unproved { subject, reason } => match job_subjects.get(subject) {
+                        Some(id) => lost.push((id.clone(), Verdict::NotProved(reason))),
+                        None => stray = Some(SuperviseError::NotInJob { subject }),
+                    },
                     MeasureAnswer::Begin { situation, members, steady } => {
                         let index = situation as usize;
                         let name = &plan.situations[index].name;
@@ -219,12 +221,18 @@ impl Run<'_> {
                             1 => name.clone(),
                             _ => format!("replicate {} of {processes}: {name}", replicate + 1),
                         });
-                        let order = place_members(&members, &places[&situation]);
+                        let order = match place_members(&members, &places[&situation]) {
+                            Ok(order) => order,
+                            Err(subject) => {
+                                stray = Some(SuperviseError::NotInJob { subject });
+                                return;
+                            }
+                        };
                         partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
                     }
                     MeasureAnswer::Round { situation, mut round } => {
                         let Some((measured, order)) = partial.get_mut(&situation) else {
-                            unannounced = Some(situation);
+                            stray = Some(SuperviseError::Unannounced { situation });
                             return;
                         };
                         let planned = &plan.situations[situation as usize];
@@ -240,13 +248,16 @@ impl Run<'_> {
                     MeasureAnswer::End { situation, observed, wrong } => {
                         let index = situation as usize;
                         let Some((mut measured, order)) = partial.remove(&situation) else {
-                            unannounced = Some(situation);
+                            stray = Some(SuperviseError::Unannounced { situation });
                             return;
                         };
                         for member in wrong {
-                            let place = order[member];
+                            let Some(place) = order.get(member) else {
+                                stray = Some(SuperviseError::NotInJob { subject: member });
+                                return;
+                            };
                             let why = "gave a wrong result after it had been timed";
-                            outcome.gathered[index].lose(place, Status::Wrong, why);
+                            outcome.gathered[index].lose(*place, Status::Wrong, why);
                         }
                         measured.observed = Some(observed);
                         outcome.gathered[index].replicates.push(measured);
@@ -265,8 +276,8 @@ impl Run<'_> {
                     }
                 }
             })?;
-            if let Some(situation) = unannounced {
-                return Err(SuperviseError::Unannounced { situation });
+            if let Some(error) = stray {
+                return Err(error);
             }
             for (id, verdict) in lost {
                 self.lose(id, verdict);
@@ -403,60 +414,4 @@ struct Death {
 /// The subject that a worker was at when it died, if it was at one and its death may be that one's doing.
 fn culprit<'s>(end: &End, subjects: &'s [SubjectId]) -> Option<&'s SubjectId> {
     subjects.get(usize::try_from(end.now()?.subject).ok()?)
-}
-
-/// By subject of a job: the places it fills, its own first, then its twin's.
-type Places = HashMap<usize, Vec<usize>>;
-
-/// Which place each member of a round fills.
-fn place_members(members: &[usize], places: &Places) -> Vec<usize> {
-    let mut used: HashMap<usize, usize> = HashMap::new();
-    members
-        .iter()
-        .filter_map(|member| {
-            let turn = used.entry(*member).or_default();
-            *turn += 1;
-            places.get(member).and_then(|places| places.get(*turn - 1)).copied()
-        })
-        .collect()
-}
-
-/// Why a variant made for some lengths alone cannot take part.
-fn unsupported_size(lengths: Lengths, condition: &carryline_conditions::Condition) -> Option<String> {
-    let (low, high) = if condition.segments.is_empty() {
-        (condition.sizes.min(), condition.sizes.max())
-    } else {
-        let longest = condition.segments.iter().copied().max().unwrap_or(0);
-        (condition.segments.iter().copied().min().unwrap_or(0).into(), longest.into())
-    };
-    let covered = |len: u64| usize::try_from(len).is_ok_and(|len| lengths.contains(len));
-    if covered(low) && covered(high) {
-        return None;
-    }
-    Some(match lengths {
-        Lengths::Any => return None,
-        Lengths::UpTo(most) => format!("its authors support at most {most} bytes"),
-        Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("it supports {only} bytes only"),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_twin_fills_its_own_place() {
-        let places: Places = HashMap::from([(4, vec![0, 3]), (7, vec![1]), (9, vec![2])]);
-        assert_eq!(place_members(&[4, 7, 9, 4], &places), [0, 1, 2, 3]);
-        assert_eq!(place_members(&[9, 4, 4], &places), [2, 0, 3]);
-    }
-
-    #[test]
-    fn a_length_outside_what_the_authors_support_is_refused() {
-        use carryline_conditions::Condition;
-        let condition = Condition::plain(1500);
-        assert!(unsupported_size(Lengths::Only(40), &condition).is_some());
-        assert!(unsupported_size(Lengths::UpTo(1499), &condition).is_some());
-        assert!(unsupported_size(Lengths::UpTo(1500), &condition).is_none());
-    }
 }

@@ -54,6 +54,12 @@ pub enum SuperviseError {
         /// The situation's index in the plan.
         situation: u32,
     },
+    /// It answered for a subject that it had not been given.
+    #[error("a worker process answered for subject {subject}, which is not part of its job")]
+    NotInJob {
+        /// The index that it named: of the job's subjects, or of a round's members.
+        subject: usize,
+    },
 }
 
 impl From<rustix::io::Errno> for SuperviseError {

@@ -1,4 +1,5 @@
-//! A worker that speaks of situations out of turn: what it says is an error, and never dropped.
+//! A worker that speaks of situations out of turn, or of subjects that it was not given: what it says is an error, and never
+//! dropped.
 #![cfg(target_os = "linux")]
 
 use carryline_conditions::Condition;
@@ -57,7 +58,8 @@ fn measured(answers: &[MeasureAnswer]) -> Result<Outcome, SuperviseError> {
 
 // One test: another's fork would keep the program that is about to be started open for writing.
 #[test]
-fn what_is_said_of_a_situation_that_was_not_begun_is_an_error() {
+fn what_is_said_out_of_turn_is_an_error() {
+    let with = |members| MeasureAnswer::Begin { situation: 0, members, steady: true };
     let begin = |situation| MeasureAnswer::Begin { situation, members: vec![0, 0], steady: true };
     let round =
         |situation| MeasureAnswer::Round { situation, round: Round { null_ticks: 4.0, ..Round::of(2) } };
@@ -79,6 +81,21 @@ fn what_is_said_of_a_situation_that_was_not_begun_is_an_error() {
         let error = measured(&answers).err().unwrap_or_else(|| panic!("dropped: {answers:?}"));
         assert!(
             matches!(error, SuperviseError::Unannounced { situation } if situation == stray),
+            "{answers:?}: {error}"
+        );
+    }
+
+    let wrong = MeasureAnswer::End { situation: 0, observed: Observed::default(), wrong: vec![2] };
+    let unproved = MeasureAnswer::Unproved { subject: 1, reason: "no memory".to_owned() };
+    for (answers, stray) in [
+        (vec![unproved], 1),
+        (vec![with(vec![0, 1])], 1),
+        (vec![with(vec![0, 0, 0])], 0),
+        (vec![begin(0), round(0), wrong], 2),
+    ] {
+        let error = measured(&answers).err().unwrap_or_else(|| panic!("dropped: {answers:?}"));
+        assert!(
+            matches!(error, SuperviseError::NotInJob { subject } if subject == stray),
             "{answers:?}: {error}"
         );
     }

@@ -256,6 +256,7 @@ pub fn add(sum: &mut Vec<Tried>, more: &[Tried]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ptr::{without_provenance, without_provenance_mut};
 
     #[test]
     fn the_methodology_says_the_same() {
@@ -266,7 +267,6 @@ mod tests {
             assert!(page.contains(&words(sentence)), "{sentence}");
         }
     }
-    use std::ptr::{without_provenance, without_provenance_mut};
 
     fn call(dst: usize, src: usize, len: usize) -> Call {
         Call { dst: without_provenance_mut(dst), src: without_provenance(src), len, seed: 0 }

@@ -31,7 +31,8 @@ use core::arch::x86_64::{
 /// Bytes of a group: eight vectors.
 const GROUP_BYTES: usize = 8 * 32;
 
-/// Bytes summed before the carries are counted. The bound above allows 2730 groups; these are 512.
+/// Bytes summed before the carries are counted, with at most one group more behind them. The bound above allows 2730 groups;
+/// these are 512.
 pub(crate) const BLOCK_BYTES: usize = 512 * GROUP_BYTES;
 
 /// 16 lanes of 32 bits that are active, and 16 that are not: from lane 16 - n on, the first n of 16 lanes are active.
@@ -45,8 +46,8 @@ static LANES: [u32; 32] = {
     lanes
 };
 
-/// From byte `end` - n on, n being at most [`GROUP_BYTES`], the first n bytes of a vector are selected; from byte n on, the
-/// last n bytes of a group of eight.
+/// From byte 2 * [`GROUP_BYTES`] - n on, the first n bytes of a vector are selected; from byte n on, the last n bytes of a
+/// group.
 static SELECTED: Selected = Selected({
     let mut bytes = [0; 2 * GROUP_BYTES + 32];
     let mut i = GROUP_BYTES;
@@ -151,7 +152,8 @@ unsafe fn take<const COPY: bool>(dst: *mut u8, src: *const u8) -> __m256i {
 /// Where the vectors of a group begin.
 const GROUP: [usize; 8] = [0, 32, 64, 96, 128, 160, 192, 224];
 
-/// Vectors that end with the data, cut at an even distance from its start, with zeros for the bytes that have been added before.
+/// Vectors that end with the data, or one byte before its end, with zeros for the bytes that have been added before. They begin
+/// an even number of bytes behind these, so that the words stay whole.
 #[derive(Clone, Copy)]
 struct Last {
     dst: *mut u8,
@@ -382,7 +384,7 @@ impl Sums {
         self.tops = _mm256_add_epi64(self.tops, _mm256_srli_epi64::<48>(mean));
     }
 
-    /// What was added, carries included, as lanes below 2^34. At most [`BLOCK_BYTES`] may have been added.
+    /// What was added, carries included, as lanes below 2^34. At most [`BLOCK_BYTES`] and a group may have been added.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn lanes(&self) -> __m256i {

@@ -1,0 +1,63 @@
+//! Which subjects of a job take part in a situation, and which of its places they fill.
+
+use carryline_conditions::Condition;
+use carryline_variants::Lengths;
+use std::collections::HashMap;
+
+/// By subject of a job: the places it fills, its own first, then its twin's.
+pub(crate) type Places = HashMap<usize, Vec<usize>>;
+
+/// Which place each member of a round fills.
+///
+/// # Errors
+/// The first member that fills none, or that occurs more often than it has places.
+pub(crate) fn place_members(members: &[usize], places: &Places) -> Result<Vec<usize>, usize> {
+    let mut used: HashMap<usize, usize> = HashMap::new();
+    let place = |member: &usize| {
+        let turn = used.entry(*member).or_default();
+        *turn += 1;
+        places.get(member).and_then(|places| places.get(*turn - 1)).copied().ok_or(*member)
+    };
+    members.iter().map(place).collect()
+}
+
+/// Why a variant made for some lengths alone cannot take part.
+pub(crate) fn unsupported_size(lengths: Lengths, condition: &Condition) -> Option<String> {
+    let (low, high) = if condition.segments.is_empty() {
+        (condition.sizes.min(), condition.sizes.max())
+    } else {
+        let longest = condition.segments.iter().copied().max().unwrap_or(0);
+        (condition.segments.iter().copied().min().unwrap_or(0).into(), longest.into())
+    };
+    let covered = |len: u64| usize::try_from(len).is_ok_and(|len| lengths.contains(len));
+    if covered(low) && covered(high) {
+        return None;
+    }
+    Some(match lengths {
+        Lengths::Any => return None,
+        Lengths::UpTo(most) => format!("its authors support at most {most} bytes"),
+        Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("it supports {only} bytes only"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_twin_fills_its_own_place() {
+        let places: Places = HashMap::from([(4, vec![0, 3]), (7, vec![1]), (9, vec![2])]);
+        assert_eq!(place_members(&[4, 7, 9, 4], &places), Ok(vec![0, 1, 2, 3]));
+        assert_eq!(place_members(&[9, 4, 4], &places), Ok(vec![2, 0, 3]));
+        assert_eq!(place_members(&[4, 7, 7], &places), Err(7), "it has one place");
+        assert_eq!(place_members(&[4, 5], &places), Err(5));
+    }
+
+    #[test]
+    fn a_length_outside_what_the_authors_support_is_refused() {
+        let condition = Condition::plain(1500);
+        assert!(unsupported_size(Lengths::Only(40), &condition).is_some());
+        assert!(unsupported_size(Lengths::UpTo(1499), &condition).is_some());
+        assert!(unsupported_size(Lengths::UpTo(1500), &condition).is_none());
+    }
+}
