@@ -1,5 +1,6 @@
 //! Every example in the help texts and in the README runs as it stands, but for a smaller budget.
 
+use crate::reproduce::ALL;
 use crate::support::{Place, RIGHT_SUM, capture, texts};
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -41,6 +42,12 @@ fn shorter(command: &str, few: bool) -> String {
         _ if command.contains('>') || command.contains(" -- ") || command.contains("--list") => String::new(),
         Some("verify") if command == "carryline verify" => few.replace(" --variants", ""),
         Some("watch") => format!("--rounds 1{few}"),
+        // Of the families, this one has the fewest large buffers.
+        Some("run")
+            if !few.is_empty() && !["--family", "--plugin"].iter().any(|word| command.contains(word)) =>
+        {
+            format!("--family copy_checksum --budget 300ms --replicates 1{few}")
+        }
         Some("run" | "measure") => format!("--budget 300ms --replicates 1{few}"),
         Some("reproduce") => "--budget 300ms".to_owned(),
         Some("critical") if !command.contains("--no-measure") => "--budget 300ms --replicates 1".to_owned(),
@@ -147,7 +154,11 @@ fn documented() -> Vec<String> {
 
 #[test]
 fn every_documented_command_runs() {
-    run_all(&documented(), true);
+    let mut commands = documented();
+    let all = commands.iter().position(|command| command == ALL).expect("it is documented");
+    // The tests of `reproduce` run it.
+    commands.remove(all);
+    run_all(&commands, true);
 }
 
 mod deep {
