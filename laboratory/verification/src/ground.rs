@@ -145,12 +145,14 @@ pub(super) struct Caught {
     pub mismatch: Mismatch,
     pub call: Call,
     pub note: Note,
-    /// The source's bytes; empty where the family reads nothing or they are unknown.
+    /// The source's bytes at the call; empty where the family reads nothing or they are unknown.
     pub data: Vec<u8>,
     /// The destination's bytes before the call; as `data`.
     pub prefill: Vec<u8>,
     /// The calls before it on the same buffers, if they may matter.
     pub earlier: Vec<Earlier>,
+    /// The source's bytes and the destination's before the first of these calls.
+    pub at_first: Option<[Vec<u8>; 2]>,
     /// False where the failure lies in what goes on around the call, so that the call alone says nothing.
     pub reducible: bool,
 }
@@ -172,7 +174,7 @@ impl Caught {
             _ => Vec::new(),
         };
         let (call, note) = (trial.call, trial.note);
-        Caught { mismatch, call, note, data, prefill, earlier: Vec::new(), reducible }
+        Caught { mismatch, call, note, data, prefill, earlier: Vec::new(), at_first: None, reducible }
     }
 }
 
@@ -188,7 +190,8 @@ pub(super) enum Stop {
 /// A failure that cannot be made again by a plain call on a buffer.
 pub(super) fn caught_around(mismatch: Mismatch, call: Call, note: Note) -> Stop {
     let (data, prefill, earlier) = (Vec::new(), Vec::new(), Vec::new());
-    Stop::Caught(Box::new(Caught { mismatch, call, note, data, prefill, earlier, reducible: false }))
+    let caught = Caught { mismatch, call, note, data, prefill, earlier, at_first: None, reducible: false };
+    Stop::Caught(Box::new(caught))
 }
 
 impl From<MapError> for Stop {

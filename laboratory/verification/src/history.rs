@@ -91,19 +91,18 @@ impl Proof<'_> {
             let spread = Spread { dst_at, src_at, len: step.len as usize, seed };
             let trial = desk.trial(self.family, spread, note);
             if let Err(mismatch) = self.bench.check(&trial) {
-                // As they were at the beginning, which is where a replay begins.
+                let mut caught = Caught::new(*mismatch, &trial, self.family, true);
+                // As they were at the beginning, which is where a replay of all calls begins.
                 desk.fill(&mut initial.clone());
-                let data = &desk.source.bytes()[src_at..src_at + spread.len];
-                let prefill = &desk.target.bytes()[dst_at..dst_at + spread.len];
-                return Err(Stop::Caught(Box::new(Caught {
-                    mismatch: *mismatch,
-                    call: trial.call,
-                    note,
-                    data: if self.family.reads() { data.to_vec() } else { Vec::new() },
-                    prefill: if self.family.writes() { prefill.to_vec() } else { Vec::new() },
-                    earlier: course[..number].to_vec(),
-                    reducible: true,
-                })));
+                let held = |has: bool, bytes: &[u8], at: usize| match has {
+                    true => bytes[at..at + spread.len].to_vec(),
+                    false => Vec::new(),
+                };
+                let data = held(self.family.reads(), desk.source.bytes(), src_at);
+                let prefill = held(self.family.writes(), desk.target.bytes(), dst_at);
+                caught.at_first = Some([data, prefill]);
+                caught.earlier = course[..number].to_vec();
+                return Err(Stop::Caught(Box::new(caught)));
             }
             desk.change(step.then, Spread { len, ..spread }, number as u64)?;
         }

@@ -101,7 +101,7 @@ impl Reducer<'_, '_> {
         let exact = exact(caught);
         let plain = here.as_ref().map_or(&exact, |(input, _)| input);
         let found = self
-            .again(&Input { earlier: caught.earlier.clone(), ..exact.clone() })
+            .again(&with_earlier(caught))
             .or_else(|| self.again(&exact))
             .or_else(|| self.after_many(plain));
         if let Some((mut input, mut mismatch)) = found {
@@ -417,15 +417,28 @@ fn exact(caught: &Caught) -> Input {
     }
 }
 
+/// The call with those before it, from what the buffers held before the first.
+fn with_earlier(caught: &Caught) -> Input {
+    let exact = exact(caught);
+    let [data, prefill] = match &caught.at_first {
+        Some(at_first) => at_first.clone(),
+        None => [exact.data.clone(), exact.prefill.clone()],
+    };
+    Input { data, prefill, earlier: caught.earlier.clone(), ..exact }
+}
+
 const fn regrained(place: Place, grain: usize) -> Place {
     Place { offset: place.offset % grain, grain, ..place }
 }
 
 fn as_it_was(caught: Caught, bench: &Bench<'_>) -> Counterexample {
     let family = bench.family;
-    let Caught { mut mismatch, call, note, data, prefill, earlier, reducible } = caught;
+    let Caught { mut mismatch, call, note, mut data, mut prefill, earlier, at_first, reducible } = caught;
     if !earlier.is_empty() {
         mismatch = after(&earlier, mismatch);
+        if let Some(at_first) = at_first {
+            [data, prefill] = at_first;
+        }
     }
     let held = if family.reads() { data } else { prefill };
     let name = PATTERNS[if family.reads() { note.pattern } else { note.prefill }].name;
