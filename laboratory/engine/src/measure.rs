@@ -67,7 +67,7 @@ impl Outcome {
 }
 
 /// Replicates that measure the limits: the best of these is used for all, because faulting in their memory is slow.
-const LIMIT_REPLICATES: u32 = 2;
+pub const LIMIT_REPLICATES: u32 = 2;
 
 /// What a measurement is based on.
 pub struct Ground<'a> {

@@ -56,7 +56,7 @@ pub struct Setting<'a> {
 /// The program that workers run: this one.
 pub fn supervisor(patience_s: u64) -> Result<Supervisor, Failure> {
     let program = std::env::current_exe()?;
-    Ok(Supervisor { program, patience: Duration::from_secs(patience_s) })
+    Ok(Supervisor { program, patience: Duration::from_secs(patience_s), environment: Vec::new() })
 }
 
 /// Seeds differ from run to run unless the user gives one.

@@ -83,6 +83,8 @@ pub struct Supervisor {
     pub program: PathBuf,
     /// How long a worker's status page may stay unchanged, the time for the bytes that it processes aside.
     pub patience: Duration,
+    /// Variables that workers get besides those of this process, or instead of them.
+    pub environment: Vec<(String, String)>,
 }
 
 impl Supervisor {
@@ -175,6 +177,7 @@ impl Supervisor {
         let mut command = Command::new(&self.program);
         command
             .arg("worker")
+            .envs(self.environment.iter().cloned())
             .env(CHANNEL_VARIABLE, CHANNEL_FD.to_string())
             .env(STATUS_VARIABLE, STATUS_FD.to_string())
             .env(TOKEN_VARIABLE, token)

@@ -27,7 +27,7 @@ fn says(answers: &[MeasureAnswer], folder: &Path) -> Supervisor {
     let program = folder.join("worker");
     std::fs::write(&program, format!("#!/bin/sh\n{}", lines.collect::<String>())).expect("written");
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("a program");
-    Supervisor { program, patience: Duration::from_secs(60) }
+    Supervisor { program, patience: Duration::from_secs(60), environment: Vec::new() }
 }
 
 /// Measures one situation, number 0, by a worker that says this.

@@ -10,8 +10,9 @@ use std::sync::OnceLock;
 /// The environment variable that glibc reads.
 pub const TUNABLES_VARIABLE: &str = "GLIBC_TUNABLES";
 /// What glibc calls the two thresholds.
-const MOVSB: &str = "glibc.cpu.x86_rep_movsb_threshold";
-const STOSB: &str = "glibc.cpu.x86_rep_stosb_threshold";
+pub const MOVSB: &str = "glibc.cpu.x86_rep_movsb_threshold";
+/// See [`MOVSB`].
+pub const STOSB: &str = "glibc.cpu.x86_rep_stosb_threshold";
 /// What they are raised to, in bytes: more than any call has, and within what glibc accepts.
 const RAISED: u64 = 1 << 62;
 
@@ -80,28 +81,54 @@ impl RepThresholds {
 /// The value of `GLIBC_TUNABLES` that raises the thresholds and leaves everything else of the user's in force.
 #[must_use]
 pub fn raising(variable: Option<&str>) -> String {
-    let threshold =
-        |setting: &&str| [MOVSB, STOSB].iter().any(|name| setting.split('=').next() == Some(name));
-    let others =
-        variable.unwrap_or("").split(':').filter(|setting| !setting.is_empty() && !threshold(setting));
-    let settings = others.map(str::to_owned).chain([MOVSB, STOSB].map(|name| format!("{name}={RAISED}")));
+    setting(variable, &[(MOVSB, RAISED), (STOSB, RAISED)])
+}
+
+/// The value of `GLIBC_TUNABLES` that sets these tunables and leaves everything else of the user's in force.
+///
+/// ```
+/// use carryline_machine::c_library::setting;
+/// let own = Some("glibc.malloc.check=3:glibc.cpu.x86_non_temporal_threshold=4096");
+/// let set = setting(own, &[("glibc.cpu.x86_non_temporal_threshold", 65_536)]);
+/// assert_eq!(set, "glibc.malloc.check=3:glibc.cpu.x86_non_temporal_threshold=65536");
+/// ```
+#[must_use]
+pub fn setting(variable: Option<&str>, tunables: &[(&str, u64)]) -> String {
+    let is_set = |setting: &&str| tunables.iter().any(|(name, _)| setting.split('=').next() == Some(*name));
+    let others = variable.unwrap_or("").split(':').filter(|setting| !setting.is_empty() && !is_set(setting));
+    let settings =
+        others.map(str::to_owned).chain(tunables.iter().map(|(name, value)| format!("{name}={value}")));
     settings.collect::<Vec<_>>().join(":")
 }
 
-/// A tunable as it is in force, and the most that it can be set to.
-struct Tunable {
-    value: u64,
-    most: u64,
+/// A tunable of the C library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunable {
+    /// Its value in this process.
+    pub value: u64,
+    /// The least that it can be set to.
+    pub least: u64,
+    /// The most that it can be set to.
+    pub most: u64,
 }
 
-/// Reads a line like `NAME: 0x840 (min: 0x200, max: 0xffffffffffffffff)`.
+/// The tunables of these names, in order; `None` for one that this C library does not have.
+///
+/// # Errors
+/// Why the C library cannot be asked.
+pub fn tunables(names: &[&str]) -> Result<Vec<Option<Tunable>>, String> {
+    let text = listing()?;
+    Ok(names.iter().map(|name| tunable(&text, name).ok()).collect())
+}
+
+/// Reads a line such as `NAME: 0x840 (min: 0x200, max: 0xffffffffffffffff)`.
 fn tunable(listing: &str, name: &str) -> Result<Tunable, String> {
     let line = listing.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     let line = line.ok_or_else(|| format!("it has no tunable {name}"))?;
     let read = || {
         let (value, rest) = line.split_once(' ')?;
-        let most = rest.split_once("max: ")?.1.strip_suffix(')')?;
-        Some(Tunable { value: number(value)?, most: number(most)? })
+        let (least, most) = rest.strip_prefix("(min: ")?.split_once(", max: ")?;
+        Some(Tunable { value: number(value)?, least: number(least)?, most: number(most.strip_suffix(')')?)? })
     };
     read().ok_or_else(|| format!("it describes {name} in an unknown format: '{line}'"))
 }

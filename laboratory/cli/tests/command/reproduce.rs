@@ -155,8 +155,11 @@ fn what_the_cpu_lacks_is_a_row_with_the_reason() {
 
 /// What a planted probe says, and how its worker ends.
 fn planted(fate: &str) -> (Vec<ProbeAnswer>, End) {
-    let supervisor =
-        Supervisor { program: env!("CARGO_BIN_EXE_carryline").into(), patience: Duration::from_secs(3) };
+    let supervisor = Supervisor {
+        program: env!("CARGO_BIN_EXE_carryline").into(),
+        patience: Duration::from_secs(3),
+        environment: Vec::new(),
+    };
     let job = ProbeJob {
         name: if fate == "unknown" { "no such special" } else { "planted" }.to_owned(),
         parameters: serde_json::json!({ "fate": fate }),
