@@ -2,6 +2,7 @@
 
 use crate::table::{CHOSEN, FAST, RECORD, Routines};
 use carryline::internals::cpu::{self, Features};
+use carryline::internals::tuning;
 use carryline_served::Served;
 use carryline_variants::{Family, Variant};
 use core::ffi::{CStr, c_void};
@@ -54,7 +55,7 @@ fn features(privileged: bool) -> Features {
         Features::NONE
     });
     // Kernels need both later; they are determined now.
-    let _ = cpu::profile();
+    tuning::fill();
     cpu::mask(mask)
 }
 

@@ -26,36 +26,36 @@ fn masked_sets() -> Vec<Features> {
 
 #[test]
 fn the_first_kernel_that_can_run_is_picked_for_every_mask() {
-    fn check<F>(list: &[crate::dispatch::Kernel<F>], features: Features) {
-        use crate::cpu::profile::{UNMEASURED, all};
-        for profile in all() {
-            let index = select(list, features, None, profile);
-            let is_preferred = profile.kernel == Some(list[index].name);
-            let first = select(list, features, None, &UNMEASURED);
+    fn check<F>(function: Function, list: &[crate::dispatch::Kernel<F>], features: Features) {
+        use crate::profile::{built_in, built_in_names};
+        let first = select(list, features, None, None);
+        for profile in built_in_names().filter_map(built_in) {
+            let preferred = profile.kernel(function);
+            let index = select(list, features, None, preferred);
+            let is_preferred = preferred == Some(list[index].name);
             assert!(
                 features.contains(list[index].needs) && (is_preferred || index == first),
                 "{}",
                 profile.name
             );
             let usable = |name| list.iter().any(|k| Some(k.name) == name && features.contains(k.needs));
-            assert_eq!(is_preferred, usable(profile.kernel), "{}", profile.name);
-            assert_eq!(select(list, features, Some("portable"), profile), list.len() - 1);
+            assert_eq!(is_preferred, usable(preferred), "{}", profile.name);
+            assert_eq!(select(list, features, Some("portable"), preferred), list.len() - 1);
         }
-        let index = select(list, features, None, &UNMEASURED);
-        assert!(features.contains(list[index].needs), "{} with {features:?}", list[index].name);
-        for better in &list[..index] {
+        assert!(features.contains(list[first].needs), "{} with {features:?}", list[first].name);
+        for better in &list[..first] {
             assert!(!features.contains(better.needs), "{} passed over with {features:?}", better.name);
         }
         for (forced, kernel) in list.iter().enumerate() {
-            assert_eq!(select(list, features, Some(kernel.name), &UNMEASURED), forced);
+            assert_eq!(select(list, features, Some(kernel.name), None), forced);
         }
-        assert_eq!(select(list, features, Some("a name of another list"), &UNMEASURED), index);
+        assert_eq!(select(list, features, Some("a name of another list"), None), first);
     }
     for features in masked_sets() {
-        check(zero::kernels::KERNELS, features);
-        check(copy::kernels::KERNELS, features);
-        check(checksum::kernels::KERNELS, features);
-        check(COPY_AND_SUM_KERNELS, features);
+        check(Function::Zero, zero::kernels::KERNELS, features);
+        check(Function::Copy, copy::kernels::KERNELS, features);
+        check(Function::Checksum, checksum::kernels::KERNELS, features);
+        check(Function::CopyAndSum, COPY_AND_SUM_KERNELS, features);
     }
 }
 
@@ -92,14 +92,17 @@ fn run_child(variables: &[(&str, &str)]) -> std::process::Output {
     let this = std::env::current_exe().expect("the path of the test program");
     let mut command = std::process::Command::new(this);
     command.args(["--exact", "tests::dispatch::child", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env_remove("CARRYLINE_FORCE").env_remove("CARRYLINE_MASK");
+    for variable in ["CARRYLINE_FORCE", "CARRYLINE_MASK", "CARRYLINE_TUNING"] {
+        command.env_remove(variable);
+    }
     command.envs(variables.iter().copied()).output().expect("the test program starts again")
 }
 
 /// What must be picked with these features.
 fn first(function: Function, features: Features) -> (&'static str, Features) {
     let usable = || kernels(function).filter(|(_, needs)| features.contains(*needs));
-    let preferred = usable().find(|(name, _)| Some(*name) == crate::cpu::profile().kernel);
+    let (_, profile) = crate::profile::built_in_for(crate::cpu::Model::here());
+    let preferred = usable().find(|(name, _)| Some(*name) == profile.kernel(function));
     preferred.or_else(|| usable().next()).expect("the last needs nothing")
 }
 
@@ -122,6 +125,8 @@ fn without_the_feature_no_variable_has_an_effect() {
         ("CARRYLINE_FORCE", "portable"),
         ("CARRYLINE_MASK", "zz"),
         ("CARRYLINE_MASK", "avx2"),
+        ("CARRYLINE_TUNING", "zz"),
+        ("CARRYLINE_TUNING", "builtin:unmeasured"),
     ] {
         let said = picks_its_own(&run_child(&[(variable, word)]));
         assert!(!said.contains("CARRYLINE"), "{said}");
