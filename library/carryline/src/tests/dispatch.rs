@@ -85,6 +85,7 @@ fn child() {
     for choice in chosen() {
         println!("{}={}", choice.function.name(), choice.kernel);
     }
+    println!("profile: {}", crate::tuning::active());
 }
 
 /// Runs `child` in a process of its own.
@@ -200,6 +201,49 @@ mod environment {
     }
 
     #[test]
+    fn the_environment_names_a_profile() {
+        for name in crate::profile::built_in_names() {
+            let value = format!("builtin:{name}");
+            let profile = crate::profile::built_in(name).expect("its name");
+            let output = run_child(&[("CARRYLINE_TUNING", &value)]);
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+            assert!(text.contains(&format!("profile: {}, from CARRYLINE_TUNING", profile.name)), "{text}");
+            for function in Function::ALL {
+                let usable = || kernels(function).filter(|(_, needs)| Features::detect().contains(*needs));
+                let preferred = usable().find(|(name, _)| Some(*name) == profile.kernel(function));
+                let kernel = preferred.or_else(|| usable().next()).expect("the last needs nothing").0;
+                assert!(text.contains(&format!("{}={kernel}\n", function.name())), "{name}: {text}");
+            }
+            // A kernel that is forced wins.
+            let forced = run_child(&[("CARRYLINE_TUNING", &value), ("CARRYLINE_FORCE", "portable")]);
+            let text = String::from_utf8_lossy(&forced.stdout);
+            assert!(text.contains("zero=portable\n") && text.contains("from CARRYLINE_TUNING"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_environment_names_a_file() {
+        let path = std::env::temp_dir().join(format!("carryline-tuning-{}.toml", std::process::id()));
+        let profile = crate::profile::built_in("unmeasured").expect("its name");
+        let profile = crate::profile::Profile { name: "of a file", ..*profile };
+        let value = path.to_str().expect("a name in UTF-8");
+        std::fs::write(&path, profile.to_string()).expect("a file of ours");
+        let output = run_child(&[("CARRYLINE_TUNING", value)]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert!(text.contains("profile: of a file, from CARRYLINE_TUNING"), "{text}");
+
+        std::fs::write(&path, profile.to_string().replace("[decisions]", "[decision]"))
+            .expect("a file of ours");
+        let said = picks_its_own(&run_child(&[("CARRYLINE_TUNING", value)]));
+        std::fs::remove_file(&path).expect("it was there");
+        let message = "[decision] is no section; known are [cpu] [kernels] [decisions]";
+        assert!(said.starts_with("carryline: ignored: CARRYLINE_TUNING=/"), "{said}");
+        assert!(said.contains(message) && said.lines().count() == 1, "{said}");
+    }
+
+    #[test]
     fn words_that_mean_nothing_are_named_once_and_have_no_effect() {
         for (variable, word, message) in [
             ("CARRYLINE_FORCE", "avx1024", "CARRYLINE_FORCE=avx1024 names no kernel; usable here are"),
@@ -208,6 +252,12 @@ mod environment {
                 "avx2,mmx",
                 "CARRYLINE_MASK names the unknown CPU feature mmx; known are sse2 avx2",
             ),
+            (
+                "CARRYLINE_TUNING",
+                "builtin:zen",
+                "CARRYLINE_TUNING=builtin:zen: no built-in profile is named zen; known are amd-zen5",
+            ),
+            ("CARRYLINE_TUNING", "/nonexistent/file", "CARRYLINE_TUNING=/nonexistent/file: entity not found"),
         ] {
             let said = picks_its_own(&run_child(&[(variable, word)]));
             assert_eq!(said.matches(&format!("carryline: ignored: {message}")).count(), 1, "{said}");
