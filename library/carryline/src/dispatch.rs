@@ -1,10 +1,11 @@
-//! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has, unless the CPU's
-//! [profile](cpu::Profile) names another.
+//! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has, unless the
+//! profile in force ([`tuning`]) prefers another.
 //!
 //! Every public function is one relaxed load from a table of pointers and an indirect jump. Each pointer starts at a
 //! resolver that looks at the CPU, with the crate feature `environment` at the environment too (see
 //! [`environment`](crate::environment)), stores its choice and goes on with it. Two threads that race there store the same
-//! pointer.
+//! pointer. Where another profile is loaded, the choices are made again and stored ([`choose_again`]); a resolver that
+//! still runs leaves these alone.
 //!
 //! Kernels are `extern "C"` for two reasons: a C wrapper around a call that cannot unwind is a jump and needs no
 //! frame, and their types are those of the C ABI and of plug-ins. Their cold paths are too: rustc 1.95 forgets the
@@ -20,10 +21,11 @@
 
 use crate::checksum::kernels as checksum;
 use crate::copy::kernels as copy;
-use crate::cpu::{self, Features, Profile};
+use crate::cpu::{self, Features};
 #[cfg(feature = "environment")]
 use crate::environment;
 use crate::intent::Plan;
+use crate::tuning;
 use crate::zero::kernels as zero;
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
@@ -150,68 +152,80 @@ pub fn chosen() -> [Choice; 4] {
     Function::ALL.map(|function| Choice { function, kernel: name(function) })
 }
 
-/// The index of the kernel to use: the one named, if the list has it, or the [`best`].
+/// The index of the kernel to use: the one forced, if the list has it, or the one preferred, if the list has it and
+/// `features` suffice, or the first that needs no more than these.
 pub(crate) fn select<F>(
     list: &[Kernel<F>],
     features: Features,
     force: Option<&str>,
-    profile: &Profile,
+    preferred: Option<&str>,
 ) -> usize {
     let named = |name: Option<&str>| name.and_then(|name| list.iter().position(|kernel| kernel.name == name));
-    let preferred = named(profile.kernel).filter(|index| features.contains(list[*index].needs));
+    let preferred = named(preferred).filter(|index| features.contains(list[*index].needs));
     let first = || list.iter().position(|kernel| features.contains(kernel.needs));
     named(force).or(preferred).or_else(first).unwrap_or(list.len() - 1)
 }
 
-/// The kernel of a list that this CPU is best off with, whatever the environment says: the one that its
-/// [profile](cpu::Profile) names, else the first that needs no more than `features`. The last kernel of every list needs
+/// The kernel of a function's list that this CPU is best off with, whatever `CARRYLINE_FORCE` says: the one that the
+/// profile in force prefers, else the first that needs no more than `features`. The last kernel of every list needs
 /// nothing.
 ///
 /// ```
 /// use carryline::internals::{cpu, dispatch, kernels};
-/// let kernel = dispatch::best(kernels::COPY, cpu::features());
+/// let kernel = dispatch::best(dispatch::Function::Copy, kernels::COPY, cpu::features());
 /// assert!(cpu::features().contains(kernel.needs));
-/// assert_eq!(dispatch::best(kernels::COPY, cpu::Features::NONE).name, "portable");
+/// let weakest = dispatch::best(dispatch::Function::Copy, kernels::COPY, cpu::Features::NONE);
+/// assert_eq!(weakest.name, "portable");
 /// ```
 #[must_use]
-pub fn best<F>(list: &'static [Kernel<F>], features: Features) -> &'static Kernel<F> {
-    &list[select(list, features, None, cpu::profile())]
+pub fn best<F>(function: Function, list: &'static [Kernel<F>], features: Features) -> &'static Kernel<F> {
+    &list[select(list, features, None, tuning::preferred(function))]
 }
 
 /// Indices into the lists, plus one; zero where the choice has not been made.
 static CHOSEN: [AtomicU8; 4] = [const { AtomicU8::new(0) }; 4];
 
-/// Makes the choice for one function, once, and remembers it.
+/// Makes the choice for one function, unless it has been made, and remembers it.
 fn resolve<F>(function: Function, list: &'static [Kernel<F>]) -> &'static Kernel<F> {
     let remembered = &CHOSEN[function as usize];
-    let known = usize::from(remembered.load(Ordering::Relaxed));
-    if known != 0 {
-        return &list[known - 1];
+    let mut known = remembered.load(Ordering::Relaxed);
+    if known == 0 {
+        let picked = pick(function, list, cpu::features()) as u8 + 1;
+        // Another thread's choice counts: it may go by a profile that was loaded meanwhile.
+        known = match remembered.compare_exchange(0, picked, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => picked,
+            Err(other) => other,
+        };
     }
-    let features = cpu::features();
-    let index = pick(list, features);
-    remembered.store(index as u8 + 1, Ordering::Relaxed);
+    &list[usize::from(known) - 1]
+}
+
+/// Makes the choice for one function, whether it has been made or not.
+fn resolve_again<F>(function: Function, list: &'static [Kernel<F>]) -> &'static Kernel<F> {
+    let index = pick(function, list, cpu::features());
+    CHOSEN[function as usize].store(index as u8 + 1, Ordering::Relaxed);
     &list[index]
 }
 
 /// The index of the kernel to use, as the environment has it.
 #[cfg(feature = "environment")]
-fn pick<F>(list: &[Kernel<F>], features: Features) -> usize {
+fn pick<F>(function: Function, list: &[Kernel<F>], features: Features) -> usize {
+    let preferred = tuning::preferred(function);
     let forced = environment::with_force(|force| {
         let force = force?;
-        environment::check_force(force, features).map(|()| select(list, features, force, cpu::profile()))
+        environment::check_force(force, features).map(|()| select(list, features, force, preferred))
     });
     forced.unwrap_or_else(|error| {
         static SAID: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
         environment::ignore(&SAID, &error);
-        select(list, features, None, cpu::profile())
+        select(list, features, None, preferred)
     })
 }
 
 /// The index of the kernel to use.
 #[cfg(not(feature = "environment"))]
-fn pick<F>(list: &[Kernel<F>], features: Features) -> usize {
-    select(list, features, None, cpu::profile())
+fn pick<F>(function: Function, list: &[Kernel<F>], features: Features) -> usize {
+    select(list, features, None, tuning::preferred(function))
 }
 
 /// Makes the table of pointers, and for each the resolver that it starts with. A line is the pointer's name, the
@@ -241,6 +255,14 @@ macro_rules! table {
             )*
         }
 
+        /// Makes every choice again, by the profile that is in force now, and stores the kernels into the table.
+        pub(crate) fn choose_again() {
+            $(
+                let kernel: $type = resolve_again(Function::$function, $list).function$(.$part)?;
+                TABLE.$field.store(kernel as *mut (), Ordering::Release);
+            )*
+        }
+
         /// The resolvers: they store the chosen kernel into the table and go on with it.
         mod first {
             use super::*;
@@ -249,8 +271,13 @@ macro_rules! table {
                 /// What the public function asks of its caller.
                 #[cold]
                 pub(super) unsafe extern "C" fn $field($($argument: $of),*) $(-> $result)? {
+                    // What is there now is the resolver, or what another thread has put there; in whose place that of a
+                    // later `choose_again` must not be taken.
+                    let before = TABLE.$field.load(Ordering::Acquire);
                     let kernel: $type = resolve(Function::$function, $list).function$(.$part)?;
-                    TABLE.$field.store(kernel as *mut (), Ordering::Relaxed);
+                    let _ = TABLE.$field.compare_exchange(
+                        before, kernel as *mut (), Ordering::Relaxed, Ordering::Relaxed,
+                    );
                     // SAFETY: what every kernel of the list asks of its caller, by contract; this one was picked for the CPU.
                     unsafe { kernel($($argument),*) }
                 }

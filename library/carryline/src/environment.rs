@@ -3,26 +3,32 @@
 //!   CPU runs on a stronger one. No feature can be added.
 //! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it. Functions without one keep
 //!   their own, so that `CARRYLINE_FORCE=adc` changes checksums but not copies.
+//! - `CARRYLINE_TUNING=FILE` puts the profile in a file in force, as [`tuning::load`](crate::tuning::load) does;
+//!   `CARRYLINE_TUNING=builtin:NAME` a built-in one, whatever CPU it is for: `builtin:unmeasured` has the safe defaults.
 //!
-//! Both are read once, at the first call. A variable with an unknown name, or a kernel that this CPU cannot run, is
-//! ignored, and one message on standard error says so. A program that wants to reject such settings calls [`check`]
-//! first.
+//! They are read once, at the first call. A variable with an unknown name, a kernel that this CPU cannot run, and a
+//! profile that is refused are ignored, and one message on standard error says so. A program that wants to reject such
+//! settings calls [`check`] first.
 //!
 //! The feature is off by default: without it no variable changes what the library does.
 
 use crate::cpu::{self, Features};
 use crate::dispatch::{Function, kernels};
+use crate::profile::Profile;
+use crate::tuning::{TuningError, checked, read_file};
 use crate::word::Word;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::io::Write as _;
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::path::Path;
 
-/// Checks that `CARRYLINE_MASK` and `CARRYLINE_FORCE` are usable, for programs that reject wrong settings with their
+/// Checks that `CARRYLINE_MASK`, `CARRYLINE_FORCE` and `CARRYLINE_TUNING` are usable, for programs that reject wrong settings with their
 /// own message and exit status.
 ///
 /// # Errors
 /// A mask that names an unknown feature, a kernel name that no function has, or a kernel that this CPU, as
-/// masked, cannot run.
+/// masked, cannot run; a profile that cannot be read or is refused.
 ///
 /// ```
 /// if let Err(error) = carryline::environment::check() {
@@ -32,20 +38,39 @@ use std::io::Write as _;
 /// ```
 pub fn check() -> Result<(), EnvironmentError> {
     cpu::mask_from_environment().map_err(|error| EnvironmentError(Fault::Mask(error)))?;
-    with_force(|force| check_force(force?, cpu::features()))
+    with_force(|force| check_force(force?, cpu::features()))?;
+    with_tuning(|profile| profile.map(|_| ()))
 }
 
 /// Calls `then` with what `CARRYLINE_FORCE` says; not set and empty are `None`.
 pub(crate) fn with_force<T>(then: impl FnOnce(Result<Option<&str>, EnvironmentError>) -> T) -> T {
     let Some(value) = std::env::var_os("CARRYLINE_FORCE") else { return then(Ok(None)) };
     match value.to_str().map(str::trim) {
-        None => {
-            let word = Word::new(&value.to_string_lossy());
-            then(Err(EnvironmentError(Fault::Unknown { word, usable: cpu::features() })))
-        }
+        None => then(Err(EnvironmentError(Fault::Unknown { word: word(&value), usable: cpu::features() }))),
         Some("") => then(Ok(None)),
         Some(name) => then(Ok(Some(name))),
     }
+}
+
+/// Calls `then` with the profile that `CARRYLINE_TUNING` names; not set and empty are `None`.
+pub(crate) fn with_tuning<T>(then: impl FnOnce(Result<Option<&Profile<'_>>, EnvironmentError>) -> T) -> T {
+    let value = std::env::var_os("CARRYLINE_TUNING").unwrap_or_default();
+    if value.is_empty() {
+        return then(Ok(None));
+    }
+    let error = |reason| EnvironmentError(Fault::Tuning { value: word(&value), reason });
+    let refused = |refusal| error(Reason::Refused(refusal));
+    if let Some(name) = value.to_str().and_then(|value| value.strip_prefix("builtin:")) {
+        return then(checked::read_built_in(name).map(Some).map_err(refused));
+    }
+    match read_file(Path::new(&value)) {
+        Ok(bytes) => then(checked::read(&bytes).as_ref().map(Some).map_err(|refusal| refused(*refusal))),
+        Err(unreadable) => then(Err(error(Reason::Unreadable(unreadable.kind())))),
+    }
+}
+
+fn word(value: &OsStr) -> Word {
+    Word::new(&value.to_string_lossy())
 }
 
 /// Reports that a variable is ignored, once per `said`. Errors in writing to standard error are ignored.
@@ -56,7 +81,8 @@ pub(crate) fn ignore(said: &AtomicBool, error: &dyn fmt::Display) {
     }
 }
 
-/// The environment names an unknown kernel or feature. The message names the word and the valid ones.
+/// The environment names an unknown kernel or feature, or a profile that is refused. The message names the word and what
+/// would be right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EnvironmentError(Fault);
 
@@ -65,12 +91,26 @@ enum Fault {
     Mask(cpu::UnknownFeature),
     Unknown { word: Word, usable: Features },
     Missing { function: Function, kernel: &'static str, missing: Features, usable: Features },
+    Tuning { value: Word, reason: Reason },
+}
+
+/// Why a profile is not used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reason {
+    Unreadable(io::ErrorKind),
+    Refused(TuningError),
 }
 
 impl fmt::Display for EnvironmentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usable = match &self.0 {
             Fault::Mask(error) => return error.fmt(f),
+            Fault::Tuning { value, reason: Reason::Unreadable(kind) } => {
+                return write!(f, "CARRYLINE_TUNING={value}: {kind}");
+            }
+            Fault::Tuning { value, reason: Reason::Refused(error) } => {
+                return write!(f, "CARRYLINE_TUNING={value}: {error}");
+            }
             Fault::Unknown { word, usable } => {
                 write!(f, "CARRYLINE_FORCE={word} names no kernel")?;
                 usable

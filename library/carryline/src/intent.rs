@@ -1,8 +1,9 @@
 //! What the caller does with the bytes next, which decides whether they belong in the cache, and the plan for one
 //! call that follows from it.
 
-use crate::cpu::caches::{Caches, SHARE_BYTES, caches};
-use crate::cpu::profile::{Machine, is_rep_movsb_safe};
+use crate::cpu::caches::SHARE_BYTES;
+use crate::profile::Decision;
+use crate::tuning::decided;
 
 /// Who needs the bytes next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -119,9 +120,9 @@ impl From<Next> for Intent {
 /// end is written as usual anyway, and there is a fence to pay for.
 pub(crate) const AROUND_LEAST_BYTES: usize = 512;
 
-/// From this length on, a source that is not needed again is prefetched in a way that does not evict other lines.
-/// Below, it is a small part of the first level.
-pub(crate) const READ_ONCE_FROM_BYTES: usize = 8 << 10;
+/// Whatever the CPU's model, calls without an intent that are shorter than this are done by loops, so that kernels need not
+/// look at any decision for them.
+pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 
 /// How the bytes of a call are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -137,8 +138,8 @@ pub enum Way {
 }
 
 /// How a kernel carries out one call: the [`Intent`] resolved for its length and this machine.
-/// This is the only place where the method is chosen: by the intent, the length, the caches (whose reported sizes are
-/// bounded) and the CPU's [`Profile`](crate::cpu::Profile). A kernel is correct for every plan at every length.
+/// This is the only place where the method is chosen: by the intent, the length, and the decisions that are in force for
+/// the CPU's model ([`tuning`](crate::tuning)). A kernel is correct for every plan at every length.
 ///
 /// ```
 /// use carryline::internals::plan::{Plan, Way};
@@ -173,7 +174,7 @@ impl Plan {
     #[must_use]
     #[inline(always)]
     pub fn of_zero(intent: Intent, len: usize) -> Plan {
-        Plan::of(intent, len, Job::Zero, Machine::here(), caches)
+        Plan::of(intent, len, Job::Zero, has_erms(), decided)
     }
 
     /// The plan of copying `len` bytes from `src` to `dst`.
@@ -181,7 +182,7 @@ impl Plan {
     #[inline(always)]
     pub fn of_copy(intent: Intent, dst: *const u8, src: *const u8, len: usize) -> Plan {
         let job = Job::Copy { is_string_safe: is_rep_movsb_safe(dst.addr(), src.addr()) };
-        Plan::of(intent, len, job, Machine::here(), caches)
+        Plan::of(intent, len, job, has_erms(), decided)
     }
 
     /// The same call without a fence: without a wait for memory, `NotSoon` bytes get non-temporal stores at every
@@ -190,51 +191,70 @@ impl Plan {
     #[inline(always)]
     pub(crate) fn unfenced(self, intent: Intent) -> Plan {
         match intent.next {
-            Next::NotSoon | Next::Device => Plan { way: Way::NonTemporal, ..self },
+            Next::NotSoon | Next::Device => Plan { way: Way::NonTemporal, source_done: intent.source_done },
             _ => self,
         }
     }
 
     /// The ladder. Where the caches decide, all buffers of the job have to fit. They hold at least the smallest of
-    /// [`SHARE_BYTES`], and are queried only from there on.
+    /// [`SHARE_BYTES`], and are asked for only from there on.
     #[inline(always)]
-    fn of(intent: Intent, len: usize, job: Job, machine: Machine, caches: impl FnOnce() -> Caches) -> Plan {
-        let Machine { profile, has_erms } = machine;
-        let job_bytes = len.max(intent.job_bytes);
-        let (buffers, around_from_bytes, string_from_bytes, is_string_safe) = match job {
+    fn of(intent: Intent, len: usize, job: Job, has_erms: bool, decided: impl Fn(Decision) -> usize) -> Plan {
+        let is_for_nobody = matches!(intent.next, Next::NotSoon | Next::Device);
+        let (buffers, non_temporal, string, is_string_safe) = match job {
             Job::Zero => {
-                let string_from_bytes = match intent.next {
-                    Next::ReadHere => profile.rep_stosb_read_here_from_bytes,
-                    Next::NotSoon | Next::Device => profile.rep_stosb_not_soon_from_bytes,
-                    Next::Unknown | Next::ReadElsewhere => profile.rep_stosb_from_bytes,
+                let string = match intent.next {
+                    Next::ReadHere => Decision::RepStosbReadHere,
+                    Next::NotSoon | Next::Device => Decision::RepStosbNotSoon,
+                    Next::Unknown | Next::ReadElsewhere => Decision::RepStosb,
                 };
-                (1, profile.zero_non_temporal_from_bytes, string_from_bytes, has_erms)
+                (1, Decision::ZeroNonTemporal, string, true)
             }
             Job::Copy { is_string_safe } => {
-                let is_read_once = intent.source_done && len >= READ_ONCE_FROM_BYTES;
-                let string_from_bytes = match intent.next {
-                    Next::NotSoon | Next::Device => profile.rep_movsb_not_soon_from_bytes,
-                    Next::ReadHere | Next::Unknown | Next::ReadElsewhere => profile.rep_movsb_from_bytes,
-                };
-                let is_string_safe = has_erms && is_string_safe && !is_read_once;
-                (2, profile.copy_non_temporal_from_bytes, string_from_bytes, is_string_safe)
+                let string = if is_for_nobody { Decision::RepMovsbNotSoon } else { Decision::RepMovsb };
+                (2, Decision::CopyNonTemporal, string, is_string_safe)
             }
         };
+        let job_bytes = len.max(intent.job_bytes);
         let in_caches_bytes = job_bytes.saturating_mul(buffers);
         let may_exceed_caches = in_caches_bytes >= *SHARE_BYTES.start();
         let is_around = match intent.next {
             Next::ReadHere => false,
-            Next::Unknown => may_exceed_caches && in_caches_bytes >= caches().core_share_bytes,
-            Next::ReadElsewhere => may_exceed_caches && in_caches_bytes >= caches().last_level_bytes,
-            Next::NotSoon | Next::Device => job_bytes >= around_from_bytes,
+            Next::Unknown => may_exceed_caches && in_caches_bytes >= decided(Decision::CacheShare),
+            Next::ReadElsewhere => may_exceed_caches && in_caches_bytes >= decided(Decision::LastLevel),
+            Next::NotSoon | Next::Device => job_bytes >= decided(non_temporal),
+        };
+        let is_read_once = match job {
+            Job::Zero => false,
+            Job::Copy { .. } => intent.source_done && (is_around || len >= decided(Decision::ReadOnce)),
         };
         let way = match () {
             () if is_around => Way::NonTemporal,
-            () if is_string_safe && len >= string_from_bytes => Way::String,
+            () if has_erms && is_string_safe && !is_read_once && len >= decided(string) => Way::String,
             () => Way::Loop,
         };
-        Plan { way, source_done: intent.source_done }
+        Plan { way, source_done: is_read_once }
     }
+}
+
+/// The CPU has fast string instructions, and they are not masked.
+#[inline(always)]
+fn has_erms() -> bool {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    {
+        crate::cpu::known_features().contains(crate::cpu::Features::ERMS)
+    }
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+    {
+        false
+    }
+}
+
+/// False where the destination lies 1 to 63 bytes above the source modulo 4096: `rep movsb` is 16 times slower on Zen 3 at 1
+/// to 31, and CPUs that compare fewer bits of an address than it has take such a distance for an overlap.
+#[inline(always)]
+fn is_rep_movsb_safe(dst: usize, src: usize) -> bool {
+    dst.wrapping_sub(src).wrapping_sub(1) & 4095 >= 63
 }
 
 /// Waits until the stores of unfenced calls, such as [`zero::fill_unfenced`](crate::zero::fill_unfenced), are
@@ -260,29 +280,46 @@ pub fn drain() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Profile;
-    use crate::cpu::profile::{self, LOOPS_BELOW_BYTES};
+    use crate::profile::{Profile, built_in, built_in_names};
 
-    const SMALL: Caches = Caches { core_share_bytes: 2 << 20, last_level_bytes: 8 << 20 };
+    const SHARE: usize = 2 << 20;
+    const LAST_LEVEL: usize = 8 << 20;
     const COPY: Job = Job::Copy { is_string_safe: true };
     const EVERY_NEXT: [Next; 5] =
         [Next::Unknown, Next::ReadHere, Next::ReadElsewhere, Next::NotSoon, Next::Device];
 
-    fn way(profile: &'static Profile, intent: impl Into<Intent>, len: usize, job: Job) -> Way {
-        Plan::of(intent.into(), len, job, Machine { profile, has_erms: true }, || SMALL).way
+    fn profiles() -> impl Iterator<Item = &'static Profile<'static>> {
+        built_in_names().filter_map(built_in)
+    }
+
+    fn unmeasured() -> &'static Profile<'static> {
+        built_in("unmeasured").expect("it is built in")
+    }
+
+    /// The plan by a profile, on a CPU with these caches.
+    fn plan(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job, has_erms: bool) -> Plan {
+        Plan::of(intent.into(), len, job, has_erms, |decision| match decision {
+            Decision::CacheShare => SHARE,
+            Decision::LastLevel => LAST_LEVEL,
+            _ => profile.decisions.get(decision),
+        })
+    }
+
+    fn way(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job) -> Way {
+        plan(profile, intent, len, job, true).way
     }
 
     #[test]
     fn each_intent_has_its_threshold_on_every_cpu() {
-        for profile in profile::all() {
+        for profile in profiles() {
             for (next, job, from) in [
-                (Next::Unknown, Job::Zero, 2 << 20),
-                (Next::Unknown, COPY, 1 << 20),
-                (Next::ReadElsewhere, Job::Zero, 8 << 20),
-                (Next::ReadElsewhere, COPY, 4 << 20),
-                (Next::NotSoon, Job::Zero, profile.zero_non_temporal_from_bytes),
-                (Next::NotSoon, COPY, profile.copy_non_temporal_from_bytes),
-                (Next::Device, COPY, profile.copy_non_temporal_from_bytes),
+                (Next::Unknown, Job::Zero, SHARE),
+                (Next::Unknown, COPY, SHARE / 2),
+                (Next::ReadElsewhere, Job::Zero, LAST_LEVEL),
+                (Next::ReadElsewhere, COPY, LAST_LEVEL / 2),
+                (Next::NotSoon, Job::Zero, profile.decisions.get(Decision::ZeroNonTemporal)),
+                (Next::NotSoon, COPY, profile.decisions.get(Decision::CopyNonTemporal)),
+                (Next::Device, COPY, profile.decisions.get(Decision::CopyNonTemporal)),
             ] {
                 let is_around = |len| way(profile, next, len, job) == Way::NonTemporal;
                 assert!(!is_around(0) && !is_around(from - 1), "{} {next:?} {job:?}", profile.name);
@@ -294,30 +331,24 @@ mod tests {
 
     #[test]
     fn string_instructions_are_for_the_cpus_on_which_they_win() {
-        for profile in profile::all() {
-            for (next, job, from) in [
-                (Next::Unknown, Job::Zero, profile.rep_stosb_from_bytes),
-                (Next::ReadHere, Job::Zero, profile.rep_stosb_read_here_from_bytes),
-                (Next::Unknown, COPY, profile.rep_movsb_from_bytes),
-                (Next::NotSoon, COPY, profile.rep_movsb_not_soon_from_bytes),
+        for profile in profiles() {
+            for (next, job, decision) in [
+                (Next::Unknown, Job::Zero, Decision::RepStosb),
+                (Next::ReadHere, Job::Zero, Decision::RepStosbReadHere),
+                (Next::NotSoon, Job::Zero, Decision::RepStosbNotSoon),
+                (Next::Unknown, COPY, Decision::RepMovsb),
+                (Next::NotSoon, COPY, Decision::RepMovsbNotSoon),
             ] {
-                if from == usize::MAX {
-                    continue;
-                }
-                assert_eq!(way(profile, next, from - 1, job), Way::Loop, "{} {next:?} {job:?}", profile.name);
-                assert_eq!(way(profile, next, from, job), Way::String, "{} {next:?} {job:?}", profile.name);
-            }
-        }
-        for len in (0..40).map(|bits| 1 << bits) {
-            for next in EVERY_NEXT {
-                for job in [Job::Zero, COPY] {
-                    for profile in profile::all().filter(|p| !p.is_measured() || p.name.contains("Zen 3")) {
-                        assert_ne!(
-                            way(profile, next, len, job),
-                            Way::String,
-                            "{} {next:?} {len}",
-                            profile.name
-                        );
+                let at = format!("{} {}", profile.name, decision.name());
+                match profile.decisions.get(decision) {
+                    usize::MAX => {
+                        for len in (0..40).map(|bits| 1 << bits) {
+                            assert_ne!(way(profile, next, len, job), Way::String, "{at}: {len}");
+                        }
+                    }
+                    from => {
+                        assert_eq!(way(profile, next, from - 1, job), Way::Loop, "{at}");
+                        assert_eq!(way(profile, next, from, job), Way::String, "{at}");
                     }
                 }
             }
@@ -326,22 +357,34 @@ mod tests {
 
     #[test]
     fn what_takes_string_instructions_away() {
-        for profile in profile::all() {
+        for profile in profiles() {
             for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {
-                let masked = Machine { profile, has_erms: false };
-                let plan = |job, machine| Plan::of(next.into(), len, job, machine, || SMALL).way;
-                let here = Machine { has_erms: true, ..masked };
-                assert!(plan(Job::Zero, masked) != Way::String && plan(COPY, masked) != Way::String);
-                assert_ne!(plan(Job::Copy { is_string_safe: false }, here), Way::String);
-                let once = Plan::of(Intent::new(next).source_done(), len, COPY, here, || SMALL);
-                assert!(once.way != Way::String || len < READ_ONCE_FROM_BYTES);
+                let masked = |job| plan(profile, next, len, job, false).way;
+                assert!(masked(Job::Zero) != Way::String && masked(COPY) != Way::String);
+                assert_ne!(way(profile, next, len, Job::Copy { is_string_safe: false }), Way::String);
+                let once = plan(profile, Intent::new(next).source_done(), len, COPY, true);
+                assert!(once.way != Way::String || !once.source_done);
             }
         }
     }
 
     #[test]
+    fn a_source_is_read_once_from_its_length_on_and_around_the_caches_always() {
+        for profile in profiles() {
+            let from = profile.decisions.get(Decision::ReadOnce);
+            let is_once = |intent: Intent, len| plan(profile, intent, len, COPY, true).source_done;
+            let done = |next| Intent::new(next).source_done();
+            assert!(!is_once(done(Next::ReadHere), from - 1) && is_once(done(Next::ReadHere), from));
+            assert!(is_once(done(Next::Unknown).part_of(SHARE), 600));
+            assert!(!is_once(Next::Unknown.into(), usize::MAX));
+            let unfenced = plan(profile, done(Next::NotSoon), 600, COPY, true).unfenced(done(Next::NotSoon));
+            assert!(unfenced.source_done);
+        }
+    }
+
+    #[test]
     fn kernels_need_not_ask_below_the_loops_own_sizes() {
-        for profile in profile::all() {
+        for profile in profiles() {
             for next in [Next::Unknown, Next::ReadHere] {
                 for len in [0, 511, LOOPS_BELOW_BYTES - 1] {
                     assert_eq!(way(profile, next, len, Job::Zero), Way::Loop);
@@ -353,15 +396,15 @@ mod tests {
 
     #[test]
     fn a_part_counts_as_its_job() {
-        let from = profile::UNMEASURED.zero_non_temporal_from_bytes;
+        let from = unmeasured().decisions.get(Decision::ZeroNonTemporal);
         for (len, job, expected) in
             [(1, 1 << 20, true), (600, from - 1, false), (1 << 16, 1, true), (0, 0, false)]
         {
-            let way = way(&profile::UNMEASURED, Intent::new(Next::NotSoon).part_of(job), len, Job::Zero);
+            let way = way(unmeasured(), Intent::new(Next::NotSoon).part_of(job), len, Job::Zero);
             assert_eq!(way == Way::NonTemporal, expected, "{len} of {job}");
         }
         let large = Intent::default().part_of(2 << 20);
-        assert_eq!(way(&profile::UNMEASURED, large, 64, Job::Zero), Way::NonTemporal);
+        assert_eq!(way(unmeasured(), large, 64, Job::Zero), Way::NonTemporal);
     }
 
     #[test]
@@ -374,24 +417,40 @@ mod tests {
 
     #[test]
     fn the_caches_are_not_asked_for_where_they_cannot_matter() {
-        let nobody = || -> Caches { unreachable!("asked") };
+        let no_cache = |decision| match decision {
+            Decision::CacheShare | Decision::LastLevel => unreachable!("asked"),
+            _ => unmeasured().decisions.get(decision),
+        };
         for next in EVERY_NEXT {
-            Plan::of(next.into(), SHARE_BYTES.start() - 1, Job::Zero, Machine::here(), nobody);
+            Plan::of(next.into(), SHARE_BYTES.start() - 1, Job::Zero, true, no_cache);
         }
-        Plan::of(Next::ReadHere.into(), usize::MAX, COPY, Machine::here(), nobody);
+        Plan::of(Next::ReadHere.into(), usize::MAX, COPY, true, no_cache);
     }
 
     #[test]
     fn an_absurd_threshold_is_still_a_threshold() {
         for threshold in [0, 1, usize::MAX] {
-            let absurd = Caches { core_share_bytes: threshold, last_level_bytes: threshold };
             for next in [Next::Unknown, Next::ReadElsewhere] {
-                let is_around = |len| {
-                    Plan::of(next.into(), len, Job::Zero, Machine::here(), || absurd).way == Way::NonTemporal
-                };
+                let is_around =
+                    |len| Plan::of(next.into(), len, Job::Zero, true, |_| threshold).way == Way::NonTemporal;
                 assert!(!is_around(0));
                 assert_eq!(is_around(1 << 40), threshold <= 1 << 40);
                 assert!(is_around(usize::MAX));
+            }
+        }
+    }
+
+    #[test]
+    fn a_distance_that_looks_like_an_overlap_is_known() {
+        let src: usize = (1 << 40) + 77;
+        for pages in [0, 4096, 1 << 20, 1 << 32, usize::MAX - 4095] {
+            let is_safe =
+                |distance: usize| is_rep_movsb_safe(src.wrapping_add(pages).wrapping_add(distance), src);
+            for near in [1, 2, 31, 32, 63] {
+                assert!(!is_safe(near), "{pages} + {near}");
+            }
+            for far in [0, 64, 65, 2048, 4032, 4095] {
+                assert!(is_safe(far), "{pages} + {far}");
             }
         }
     }

@@ -4,8 +4,7 @@
 /// What the CPU can do.
 pub mod cpu {
     pub use crate::cpu::{
-        Features, LOOPS_BELOW_BYTES, Profile, UnknownFeature, features, mask, mask_from_environment,
-        parse_mask, profile,
+        Features, Model, UnknownFeature, features, mask, mask_from_environment, parse_mask,
     };
 }
 
@@ -27,5 +26,15 @@ pub mod kernels {
 
 /// What an intent comes to.
 pub mod plan {
-    pub use crate::intent::{Plan, Way};
+    pub use crate::intent::{LOOPS_BELOW_BYTES, Plan, Way};
+}
+
+/// What depends on the CPU's model.
+pub mod tuning {
+    pub use crate::profile::{
+        DETECTED, Decision, Decisions, Models, NAME_MOST_BYTES, NEVER, ParseError, Profile, VERSION,
+        built_in, built_in_for, built_in_names, parse,
+    };
+    pub use crate::tuning::active::fill;
+    pub use crate::tuning::checked::{MOST_FILE_BYTES, apply_built_in, apply_bytes};
 }

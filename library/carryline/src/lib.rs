@@ -57,7 +57,9 @@ pub mod environment;
 mod intent;
 #[doc(hidden)]
 pub mod internals;
+mod profile;
 mod set;
+pub mod tuning;
 pub mod zero;
 
 mod word;

@@ -5,9 +5,9 @@
 
 use crate::blocks::{Block16, fill_aligned_loop, fill_head_tail, fill_up_to_32};
 use crate::cpu::Features;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use crate::cpu::LOOPS_BELOW_BYTES;
 use crate::dispatch::Kernel;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use crate::intent::LOOPS_BELOW_BYTES;
 
 /// `set(dst, byte, len)`.
 pub type SetFn = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize);

@@ -13,13 +13,13 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    pub(crate) fn new(text: &str) -> Word {
-        let mut len = text.len().min(CAPACITY_BYTES);
+    pub(crate) const fn new(text: &str) -> Word {
+        let mut len = if text.len() < CAPACITY_BYTES { text.len() } else { CAPACITY_BYTES };
         while !text.is_char_boundary(len) {
             len -= 1;
         }
         let mut bytes = [0; CAPACITY_BYTES];
-        bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+        bytes.split_at_mut(len).0.copy_from_slice(text.as_bytes().split_at(len).0);
         Word { bytes, len: len as u8, cut: len < text.len() }
     }
 

@@ -1,7 +1,9 @@
 //! What runs when the library is loaded: looks at the CPU and at the environment, and fills the tables.
 
+use crate::file::{self, Fault};
 use crate::table::{CHOSEN, FAST, RECORD, Routines};
 use carryline::internals::cpu::{self, Features};
+use carryline::internals::tuning;
 use carryline_served::Served;
 use carryline_variants::{Family, Variant};
 use core::ffi::{CStr, c_void};
@@ -12,7 +14,11 @@ const FAMILIES: &CStr = c"CARRYLINE_PRELOAD";
 const FORCE_ZERO: &CStr = c"CARRYLINE_FORCE_ZERO";
 const FORCE_COPY: &CStr = c"CARRYLINE_FORCE_COPY";
 const MASK: &CStr = c"CARRYLINE_MASK";
+const TUNING: &CStr = c"CARRYLINE_TUNING";
 const RECORD_FILE: &CStr = c"CARRYLINE_PRELOAD_RECORD";
+
+/// The profile of all programs on this machine that name none.
+const SYSTEM_TUNING: &CStr = c"/etc/carryline/tuning.toml";
 
 /// The name for the C library's own function, in place of a variant's.
 const LIBC: &str = "libc";
@@ -29,6 +35,7 @@ extern "C" fn construct() {
     // SAFETY: reads one entry of the auxiliary vector.
     let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     let features = features(privileged);
+    choose_profile(privileged);
     let mut routines = Routines::of_the_library(features);
     if !privileged {
         obey_environment(&mut routines, features);
@@ -53,9 +60,35 @@ fn features(privileged: bool) -> Features {
         ignore(format_args!("{error}"));
         Features::NONE
     });
-    // Kernels need both later; they are determined now.
-    let _ = cpu::profile();
     cpu::mask(mask)
+}
+
+/// Puts the profile in force that the environment names, else the machine's own, else the one that is built in for this
+/// CPU. Kernels need it later; it is determined now.
+fn choose_profile(privileged: bool) {
+    if privileged || !apply_wanted() {
+        match file::apply(SYSTEM_TUNING) {
+            Err(fault) if !fault.is_absence() => {
+                ignore(format_args!("{}: {fault}", SYSTEM_TUNING.to_str().unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    tuning::fill();
+}
+
+/// Puts the profile in force that the environment names, and says whether there is one that can be.
+fn apply_wanted() -> bool {
+    let Some(wanted) = variable(TUNING) else { return false };
+    let applied = match wanted.strip_prefix("builtin:") {
+        Some(name) => tuning::apply_built_in(name).map_err(Fault::Refused),
+        // SAFETY: the value has just been read; it ends with NUL.
+        None => file::apply(unsafe { CStr::from_ptr(libc::getenv(TUNING.as_ptr())) }),
+    };
+    if let Err(fault) = &applied {
+        ignore(format_args!("CARRYLINE_TUNING={wanted}: {fault}"));
+    }
+    applied.is_ok()
 }
 
 /// Families and variants as the environment wants them.

@@ -5,7 +5,7 @@
 //! through a pointer: one call more, some cycles.
 
 use carryline::internals::cpu::Features;
-use carryline::internals::dispatch::{self, CopyCode, CopyFn, Kernel, ZeroCode, ZeroFn};
+use carryline::internals::dispatch::{self, CopyCode, CopyFn, Function, Kernel, ZeroCode, ZeroFn};
 use carryline::internals::kernels::SetFn;
 use core::mem::transmute;
 use core::ptr::null_mut;
@@ -42,9 +42,9 @@ pub(crate) struct Kernels {
 /// `std`, that reads the environment at the first call, which here may be anywhere.
 pub(crate) fn best(features: Features) -> Kernels {
     use carryline::internals::kernels;
-    let (copy, overlapping) = copy_named(dispatch::best(kernels::COPY, features).name);
-    let zero = zero_named(dispatch::best(kernels::ZERO, features).name);
-    let fill = fill_named(dispatch::best(kernels::SET, features).name);
+    let (copy, overlapping) = copy_named(dispatch::best(Function::Copy, kernels::COPY, features).name);
+    let zero = zero_named(dispatch::best(Function::Zero, kernels::ZERO, features).name);
+    let fill = fill_named(dispatch::best(Function::Zero, kernels::SET, features).name);
     Kernels { copy, overlapping, zero, fill }
 }
 

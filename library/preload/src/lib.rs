@@ -6,20 +6,22 @@
 //! of any version, `memcpy@GLIBC_2.2.5` included. Calls that a compiler inlined, calls inside the C library and calls
 //! in static programs are not served.
 //!
-//! Three variables are read, once, by the library's constructor:
+//! Four variables are read, once, by the library's constructor:
 //! - `CARRYLINE_PRELOAD=zero,copy`: the families to serve; both when it is not set. The functions of another family
 //!   are the C library's own, with a jump in between;
 //! - `CARRYLINE_FORCE_ZERO=movntps`, `CARRYLINE_FORCE_COPY=rep_movsb`: a variant of the collection (`table` says
 //!   which ones can serve) instead of the library's best for this CPU. Non-zero `memset` is not forced: variants only
 //!   zero;
-//! - `CARRYLINE_MASK=avx512f`: CPU features to do without when choosing, as the Rust library reads it.
+//! - `CARRYLINE_MASK=avx512f`: CPU features to do without when choosing, as the Rust library reads it;
+//! - `CARRYLINE_TUNING=FILE`, `CARRYLINE_TUNING=builtin:NAME`: the profile to go by, as the Rust library reads it. Where
+//!   none is named, that in `/etc/carryline/tuning.toml`, if there is one, is for all programs.
 //!
-//! A fourth, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real`
+//! A fifth, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real`
 //! (the crate `carryline-served`). Without it nothing is counted and counting costs nothing.
-//! A variable with an unknown name is ignored, and a message on standard error says so: the interposer never ends the
-//! program. `carryline real` rejects such names before it starts a program, and discards the results of one with such
+//! A variable with an unknown name and a profile that is refused are ignored, and a message on standard error says so: the
+//! interposer never ends the program. `carryline real` rejects such names before it starts a program, and discards the results of one with such
 //! a message. Programs that run with elevated privileges (`AT_SECURE`) get the defaults whatever the environment
-//! says.
+//! says, and the machine's own profile.
 //!
 //! **Every copy is safe with overlap.** glibc's `memcpy` on x86-64 is its `memmove`, and programs have come to rely
 //! on it (the Flash player was the famous one); not breaking them costs two comparisons per call.
@@ -38,6 +40,8 @@ mod abort;
 mod constructor;
 #[cfg(target_os = "linux")]
 mod entries;
+#[cfg(target_os = "linux")]
+mod file;
 #[cfg(target_os = "linux")]
 mod kernels;
 #[cfg(target_os = "linux")]

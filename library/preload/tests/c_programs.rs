@@ -3,6 +3,7 @@
 
 mod support;
 
+use carryline::internals::tuning::{Models, Profile, built_in};
 use carryline_served::{Function, Served, Snapshot};
 use carryline_variants::{Family, of};
 use std::os::unix::process::ExitStatusExt;
@@ -18,6 +19,9 @@ fn every_function_is_right_under_every_setting() {
     let mut settings: Vec<Vec<(&str, &str)>> = SETTINGS.iter().map(|setting| setting.to_vec()).collect();
     for mask in ["avx512f", "avx2,erms"] {
         settings.push(vec![("CARRYLINE_MASK", mask)]);
+    }
+    for profile in ["amd-zen5", "amd-zen3", "intel-sapphire-rapids", "unmeasured"] {
+        settings.push(vec![("CARRYLINE_TUNING", ["builtin:", profile].concat().leak())]);
     }
     for families in ["zero", "copy", "copy, zero"] {
         settings.push(vec![("CARRYLINE_PRELOAD", families)]);
@@ -194,6 +198,11 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
         ("CARRYLINE_FORCE_COPY", "rep_movsw", &["rep_movsw", "kept for an experiment", "libc"]),
         ("CARRYLINE_FORCE_COPY", "movntps", &["movntps", "rep_movsb"]),
         ("CARRYLINE_MASK", "avx9", &["avx9", "avx512f"]),
+        ("CARRYLINE_TUNING", "builtin:zen", &["builtin:zen", "amd-zen5", "unmeasured"]),
+        ("CARRYLINE_TUNING", "/nonexistent/tuning.toml", &["/nonexistent/tuning.toml", "no such file"]),
+        ("CARRYLINE_TUNING", "/", &["cannot be read"]),
+        ("CARRYLINE_TUNING", "/dev/zero", &["/dev/zero", "16384 bytes"]),
+        ("CARRYLINE_TUNING", "/dev/null", &["line 1", "version"]),
     ] {
         if cfg!(not(target_arch = "x86_64")) && words.contains(&"rep_movsb") {
             continue;
@@ -215,4 +224,51 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
     // Empty is as not set.
     let empty = [("CARRYLINE_PRELOAD", ""), ("CARRYLINE_FORCE_ZERO", ""), ("CARRYLINE_MASK", " ")];
     succeeds(interposed(&program, &["0"], &empty), "went on\n");
+    succeeds(interposed(&program, &["0"], &[("CARRYLINE_TUNING", "")]), "went on\n");
+}
+
+/// A file of the environment, and the machine's own: `/etc` is another folder for the program alone.
+#[test]
+fn a_profile_in_a_file_is_gone_by_or_the_line_that_is_wrong_is_named() {
+    let place = Place::new();
+    let program = place.compile("overflow.c", "program", &[]);
+    let right = built_in("unmeasured").expect("it is built in").to_string();
+    let wrong = right.replace("rep_movsb_from_bytes = \"never\"", "rep_movsb_from_bytes = 1");
+    let file = place.path().join("tuning.toml");
+    let file_name = file.to_str().expect("a name of ours");
+    let says = |command: Command, from: &str, expected: Option<&str>| {
+        let (out, err) = texts(&run(command));
+        assert_eq!(out, "went on\n", "{err}");
+        match expected {
+            None => assert_eq!(err, "", "{from}"),
+            Some(words) => {
+                let start = format!("libcarryline-preload: ignored: {from}: ");
+                assert!(err.starts_with(&start) && err.contains(words) && err.lines().count() == 1, "{err}");
+            }
+        }
+    };
+    let other_cpu = Models { vendor: *b"NobodysCPUs ", family: 1, models: [2, 3] };
+    let others = Profile { cpu: Some(other_cpu), ..*built_in("unmeasured").expect("it is built in") };
+    for (text, expected) in [
+        (right, None),
+        (wrong, Some("found 1; rep_movsb_from_bytes must be 16384 to")),
+        (others.to_string(), Some("is for NobodysCPUs  family 1 models 2 to 3; this CPU")),
+    ] {
+        std::fs::write(&file, text).expect("a file of ours");
+        let variable = format!("CARRYLINE_TUNING={file_name}");
+        says(interposed(&program, &["0"], &[("CARRYLINE_TUNING", file_name)]), &variable, expected);
+
+        const SYSTEM: &str = "mount -t tmpfs none /etc && mkdir /etc/carryline && cp \"$1\" /etc/carryline/tuning.toml && \
+                              LD_PRELOAD=\"$2\" exec \"$3\" 0";
+        let mut command = plain(Path::new("unshare"), &["-rm", "sh", "-c", SYSTEM, "sh", file_name]);
+        command.args([interposer(), &program]);
+        let can_mount = run(plain(Path::new("unshare"), &["-rm", "mount", "-t", "tmpfs", "none", "/etc"]));
+        if !can_mount.status.success() {
+            eprintln!(
+                "remark: no file systems can be mounted here; /etc/carryline/tuning.toml is not tested"
+            );
+            continue;
+        }
+        says(command, "/etc/carryline/tuning.toml", expected);
+    }
 }

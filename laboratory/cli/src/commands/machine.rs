@@ -2,7 +2,9 @@
 
 use crate::cli::{Common, Format};
 use crate::output;
-use carryline::internals::cpu::Profile;
+use carryline::internals::cpu::Model;
+use carryline::internals::tuning::built_in_for;
+use carryline::tuning::{Active, Origin};
 use carryline_engine::failure::Failure;
 use carryline_engine::machine::Here;
 use carryline_report::listing::{Machine, NotMeasurable, to_json};
@@ -14,38 +16,42 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
     let assumed = here.environment.assumed();
     let system = &here.environment.system;
     let c_library = system.rep_thresholds.as_ref().map(|seen| seen.sentence(&system.libc));
-    let notes = c_library.into_iter().chain([library_here(carryline::internals::cpu::profile())]).collect();
+    let notes = c_library.into_iter().chain([library_here(&carryline::tuning::active())]).collect();
     Ok(Machine { environment: serde_json::to_value(&here.environment)?, notes, not_measurable, assumed })
 }
 
-/// What the library makes of this CPU model beyond its features, in a sentence.
-fn library_here(profile: &Profile) -> String {
-    if !profile.is_measured() {
-        return format!(
-            "the library has not been measured on this CPU model: it uses loops, never 'rep stosb' or \
-             'rep movsb', and non-temporal stores from {} on where the caller says that the bytes are \
-             not read soon",
-            from(profile.zero_non_temporal_from_bytes)
-        );
-    }
+/// Which profile the library goes by, where it comes from and what it says, in a sentence.
+fn library_here(profile: &Active) -> String {
+    let bytes = |name: &str| {
+        let mut decisions = profile.decisions();
+        decisions.find(|(known, _)| *known == name).map_or(usize::MAX, |(_, bytes)| bytes)
+    };
+    let origin = match profile.origin() {
+        Origin::Environment => {
+            let value = std::env::var_os("CARRYLINE_TUNING").unwrap_or_default();
+            format!("CARRYLINE_TUNING={}", value.display())
+        }
+        Origin::BuiltIn => format!("built in as {}", built_in_for(Model::here()).0),
+        _ => "loaded by this program".to_owned(),
+    };
     format!(
-        "the library knows this CPU as {}: 'rep stosb' {}, 'rep movsb' {}; where the caller says that \
-         the bytes are not read soon, non-temporal stores from {} (zero) and {} (copy) on",
-        profile.name,
-        string(profile.rep_stosb_from_bytes),
-        string(profile.rep_movsb_from_bytes),
-        from(profile.zero_non_temporal_from_bytes),
-        from(profile.copy_non_temporal_from_bytes)
+        "the library goes by the profile '{}' ({origin}): 'rep stosb' {}, 'rep movsb' {}; where the caller says \
+         that the bytes are not read soon, non-temporal stores {} (zero) and {} (copy)",
+        profile.name(),
+        from(bytes("rep_stosb_from_bytes")),
+        from(bytes("rep_movsb_from_bytes")),
+        from(bytes("zero_non_temporal_from_bytes")),
+        from(bytes("copy_non_temporal_from_bytes"))
     )
 }
 
-/// From which length on a string instruction is used.
-fn string(from_bytes: usize) -> String {
-    if from_bytes == usize::MAX { "never".to_owned() } else { format!("from {} on", from(from_bytes)) }
-}
-
-fn from(bytes: usize) -> String {
-    format!("{} KiB", bytes >> 10)
+/// From which length on something is done.
+fn from(from_bytes: usize) -> String {
+    match from_bytes {
+        usize::MAX => "never".to_owned(),
+        ..1024 => format!("from {from_bytes} bytes on"),
+        _ => format!("from {} KiB on", from_bytes >> 10),
+    }
 }
 
 /// Prints the machine.
@@ -63,11 +69,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cpu_that_was_not_measured_is_said_to_be_one() {
-        let here = carryline::internals::cpu::profile();
-        let sentence = library_here(here);
-        assert_eq!(sentence.contains("not been measured"), !here.is_measured(), "{sentence}");
+    fn the_profile_in_force_is_named_with_its_origin_and_its_lengths() {
+        let active = carryline::tuning::active();
+        let sentence = library_here(&active);
+        let origin = match active.origin() {
+            Origin::Environment => "CARRYLINE_TUNING=",
+            _ => "built in as ",
+        };
+        assert!(sentence.contains(active.name()) && sentence.contains(origin), "{sentence}");
         assert!(sentence.contains("KiB") && !sentence.contains(&usize::MAX.to_string()), "{sentence}");
-        assert_eq!((string(usize::MAX), string(24 << 10)), ("never".to_owned(), "from 24 KiB on".to_owned()));
+        let said = [usize::MAX, 24 << 10, 512].map(from);
+        assert_eq!(said, ["never", "from 24 KiB on", "from 512 bytes on"]);
     }
 }

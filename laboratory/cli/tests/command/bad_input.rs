@@ -97,7 +97,12 @@ fn a_store_that_is_none_is_left_alone() {
 #[test]
 fn environment_variables_with_wrong_words_are_refused() {
     let place = Place::new();
-    for (variable, value) in [("CARRYLINE_MASK", "avx9"), ("CARRYLINE_FORCE", "fastest")] {
+    for (variable, value) in [
+        ("CARRYLINE_MASK", "avx9"),
+        ("CARRYLINE_FORCE", "fastest"),
+        ("CARRYLINE_TUNING", "builtin:fastest"),
+        ("CARRYLINE_TUNING", "/nonexistent/tuning.toml"),
+    ] {
         let output = place.command(&["list"]).env(variable, value).output().expect("the command starts");
         let (_, err) = crate::support::texts(&output);
         assert_eq!(output.status.code(), Some(2), "{err}");

@@ -12,6 +12,8 @@
 
 use super::fold_64;
 use crate::blocks::{back_from_page_end, begin_on_a_line, is_in_first_line, load};
+use crate::profile::{Decision, SUM_PREFETCH_LEAST_BYTES};
+use crate::tuning::decided;
 use core::arch::asm;
 use core::arch::x86_64::{
     __m512i, _MM_HINT_T0, _bzhi_u64, _mm_add_epi32, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_prefetch,
@@ -28,9 +30,6 @@ pub(super) const BIAS_PER_VECTOR: u64 = 32 * 0x8000;
 /// vector for all lanes together; 2048 vectors of these reach -2^31, which just fits. A block of 2047 lines
 /// touches one more where it is not aligned.
 pub(crate) const BLOCK_BYTES: usize = 2047 * 64;
-
-/// From here on the data is not expected in the second-level cache, where prefetching only costs.
-const PREFETCH_FROM_BYTES: usize = 1 << 20;
 
 /// Up to so many lines are added without a loop.
 pub(super) const FEW_LINES: usize = 24;
@@ -159,7 +158,7 @@ pub(super) fn total(sums: __m512i) -> u64 {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
-    let prefetch = len >= PREFETCH_FROM_BYTES;
+    let prefetch = len >= SUM_PREFETCH_LEAST_BYTES && is_prefetched(len);
     let mut sum = u64::from(seed);
     // SAFETY: a block is taken while at least as much is left; a block has an even length, so that words keep
     // their places. A rest of 0 is not summed.
@@ -178,6 +177,14 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
         }
     }
     sum as u32
+}
+
+/// Whether so many bytes are expected outside of the second-level cache, in which prefetching only costs. Out of the way,
+/// so that shorter sums look at no decision.
+#[cold]
+#[inline(never)]
+extern "C" fn is_prefetched(len: usize) -> bool {
+    len >= decided(Decision::SumPrefetch)
 }
 
 /// The sum of 257 to [`BLOCK_BYTES`] bytes at any address, below 2^41, by aligned lines.

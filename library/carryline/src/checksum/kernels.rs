@@ -8,7 +8,7 @@ use super::{by_blocks, portable};
 use crate::cpu::Features;
 use crate::dispatch::{ChecksumFn, CopyAndSumFn, Kernel};
 
-/// The kernels of [`partial_raw`](super::partial_raw): the one that the CPU's [profile](crate::cpu::Profile) names, else
+/// The kernels of [`partial_raw`](super::partial_raw): the one that the [profile](crate::tuning) in force prefers, else
 /// the first that the CPU can run.
 /// The order follows the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB in the
 /// first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, whose adds take one cycle
@@ -25,7 +25,8 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     Kernel { name: "portable", needs: Features::NONE, function: portable::partial },
 ];
 
-/// The kernels of [`copy_and_sum_raw`](super::copy_and_sum_raw), the first that the CPU can run wins.
+/// The kernels of [`copy_and_sum_raw`](super::copy_and_sum_raw): the one that the [profile](crate::tuning) in force
+/// prefers, else the first that the CPU can run.
 ///
 /// The vector kernels do both in one pass; the others copy a block and sum it while it is in the first-level
 /// cache. The order follows that of [`KERNELS`].

@@ -22,7 +22,7 @@ macro_rules! ladder {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    _ if len < $crate::cpu::LOOPS_BELOW_BYTES => {
+                    _ if len < $crate::intent::LOOPS_BELOW_BYTES => {
                         copy_forward::<$block, READ_KEPT>(dst, src, len)
                     }
                     _ => {
@@ -42,7 +42,7 @@ macro_rules! ladder {
             // SAFETY: the same contract; `large_read_here` gets more bytes than it asks for.
             unsafe {
                 match len {
-                    ..$crate::cpu::LOOPS_BELOW_BYTES => short_read_here(dst, src, len),
+                    ..$crate::intent::LOOPS_BELOW_BYTES => short_read_here(dst, src, len),
                     _ => {
                         $crate::blocks::begin_on_a_line();
                         large_read_here(dst, src, len);
@@ -92,12 +92,12 @@ macro_rules! ladder {
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             use $crate::blocks::{self, READ_KEPT, READ_ONCE, copy_forward};
-            use $crate::intent::{READ_ONCE_FROM_BYTES, Way};
+            use $crate::intent::Way;
             // SAFETY: len is more than what each path asks for; no overlap and the level by contract.
             unsafe {
                 if plan.way == Way::String {
                     blocks::copy_rep_movsb(dst, src, len);
-                } else if plan.source_done && len >= READ_ONCE_FROM_BYTES {
+                } else if plan.source_done {
                     copy_forward::<$block, READ_ONCE>(dst, src, len);
                 } else {
                     copy_forward::<$block, READ_KEPT>(dst, src, len);
@@ -156,7 +156,7 @@ macro_rules! ladder {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    $crate::cpu::LOOPS_BELOW_BYTES.. if above >= len && above.wrapping_neg() >= len => {
+                    $crate::intent::LOOPS_BELOW_BYTES.. if above >= len && above.wrapping_neg() >= len => {
                         $crate::blocks::begin_on_a_line();
                         large_by_size(dst, src, len);
                     }

@@ -7,7 +7,6 @@
 //! [`SHARE_BYTES`]. Whoever compares with these figures may rely on those bounds.
 
 use core::ops::RangeInclusive;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Sizes of a last-level cache that are believed. The smallest x86-64 CPUs have 512 KiB in all, the largest
 /// 1152 MiB in a package, of which one core sees at most 96 MiB.
@@ -15,6 +14,9 @@ pub(crate) const BELIEVABLE_BYTES: RangeInclusive<u64> = 256 << 10..=2 << 30;
 
 /// What a core's share of the caches is taken for, whatever CPUID says.
 pub(crate) const SHARE_BYTES: RangeInclusive<usize> = 2 << 20..=32 << 20;
+
+/// What the last level is taken for, likewise: at least the smallest share of one core, at most four times the largest.
+pub(crate) const LAST_LEVEL_BYTES: RangeInclusive<usize> = 2 << 20..=128 << 20;
 
 /// What the last level is taken for where CPUID says nothing that can be believed.
 const LAST_LEVEL_UNKNOWN_BYTES: usize = 16 << 20;
@@ -25,8 +27,8 @@ pub(crate) struct Caches {
     /// What one core may fill without pushing out what others use: its second level and its part of the last,
     /// within [`SHARE_BYTES`].
     pub(crate) core_share_bytes: usize,
-    /// What all cores that share the last level may fill together; not less than the share of one, and at most
-    /// four times the largest of those.
+    /// What all cores that share the last level may fill together; not less than the share of one, and within
+    /// [`LAST_LEVEL_BYTES`].
     pub(crate) last_level_bytes: usize,
 }
 
@@ -72,12 +74,12 @@ impl Caches {
         }
         let (last, share) = last.unwrap_or((LAST_LEVEL_UNKNOWN_BYTES, LAST_LEVEL_UNKNOWN_BYTES));
         let core_share_bytes = (second + share).clamp(*SHARE_BYTES.start(), *SHARE_BYTES.end());
-        let last_level_bytes = last.clamp(core_share_bytes, 4 * SHARE_BYTES.end());
+        let last_level_bytes = last.clamp(core_share_bytes, *LAST_LEVEL_BYTES.end());
         Caches { core_share_bytes, last_level_bytes }
     }
 
     /// Asks the CPU, which traps to the host in a virtual machine, several times.
-    fn detect() -> Caches {
+    pub(crate) fn detect() -> Caches {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
             Caches::from_levels(super::x86_64::cache_levels())
@@ -87,31 +89,6 @@ impl Caches {
             Caches::from_levels(core::iter::empty())
         }
     }
-}
-
-static CORE_SHARE: AtomicUsize = AtomicUsize::new(0);
-static LAST_LEVEL: AtomicUsize = AtomicUsize::new(0);
-
-/// The caches of the CPU, queried once. Neither figure is below the smallest of [`SHARE_BYTES`], so that who has less
-/// than that to compare need not ask.
-#[inline]
-pub(crate) fn caches() -> Caches {
-    let (core_share_bytes, last_level_bytes) =
-        (CORE_SHARE.load(Ordering::Relaxed), LAST_LEVEL.load(Ordering::Relaxed));
-    if core_share_bytes != 0 && last_level_bytes != 0 {
-        return Caches { core_share_bytes, last_level_bytes };
-    }
-    find()
-}
-
-/// Two threads that race here store the same.
-#[cold]
-#[inline(never)]
-fn find() -> Caches {
-    let found = Caches::detect();
-    CORE_SHARE.store(found.core_share_bytes, Ordering::Relaxed);
-    LAST_LEVEL.store(found.last_level_bytes, Ordering::Relaxed);
-    found
 }
 
 #[cfg(test)]
@@ -160,12 +137,12 @@ mod tests {
     }
 
     #[test]
-    fn the_second_answer_is_the_first() {
-        let first = caches();
-        assert_eq!(first, caches());
-        assert_eq!(first, Caches::detect());
+    fn what_is_detected_is_within_bounds() {
+        let here = Caches::detect();
+        assert_eq!(here, Caches::detect());
         assert!(
-            SHARE_BYTES.contains(&first.core_share_bytes) && first.last_level_bytes >= first.core_share_bytes
+            SHARE_BYTES.contains(&here.core_share_bytes) && LAST_LEVEL_BYTES.contains(&here.last_level_bytes)
         );
+        assert!(here.last_level_bytes >= here.core_share_bytes);
     }
 }

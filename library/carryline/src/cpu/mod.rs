@@ -9,9 +9,9 @@
 //! that the path of a weaker CPU can be run on a strong one. Nothing can add a feature.
 
 pub(crate) mod caches;
-pub(crate) mod profile;
+mod model;
 
-pub use profile::{LOOPS_BELOW_BYTES, Profile, profile};
+pub use model::Model;
 
 use crate::word::Word;
 use core::fmt;
@@ -258,8 +258,8 @@ pub fn mask_from_environment() -> Result<Features, UnknownFeature> {
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use super::Features;
+    use super::Model;
     use super::caches::Level;
-    use super::profile::Model;
     use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
     // XCR0 bits: SSE 1, AVX 2; opmask 5, upper halves of ZMM0-15 6, ZMM16-31 7.

@@ -4,10 +4,10 @@ use super::guarded::Guarded;
 use super::{long_lengths, patterns, usable};
 use crate::copy;
 use crate::copy::kernels::KERNELS;
-use crate::cpu::caches::caches;
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use crate::dispatch::CopyCode;
-use crate::intent::{self, Plan};
+use crate::intent::{self, LOOPS_BELOW_BYTES, Plan};
+use crate::profile::Decision;
+use crate::tuning::decided;
 
 /// Copies `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
@@ -115,9 +115,9 @@ fn is_exact_at_every_pair_of_offsets() {
 
 #[test]
 fn is_exact_around_thresholds() {
-    let from_bytes = crate::cpu::profile().rep_movsb_from_bytes.min(1 << 20);
-    let thresholds = [LOOPS_BELOW_BYTES, from_bytes, intent::READ_ONCE_FROM_BYTES];
-    let around_from_bytes = caches().core_share_bytes / 2;
+    let from_bytes = [Decision::RepMovsb, Decision::ReadOnce].map(|decision| decided(decision).min(1 << 20));
+    let thresholds = [LOOPS_BELOW_BYTES, from_bytes[0], from_bytes[1]];
+    let around_from_bytes = decided(Decision::CacheShare) / 2;
     let mut buffers = Buffers::new(around_from_bytes + (1 << 16));
     let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)
         .into_iter()

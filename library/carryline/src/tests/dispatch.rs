@@ -26,36 +26,36 @@ fn masked_sets() -> Vec<Features> {
 
 #[test]
 fn the_first_kernel_that_can_run_is_picked_for_every_mask() {
-    fn check<F>(list: &[crate::dispatch::Kernel<F>], features: Features) {
-        use crate::cpu::profile::{UNMEASURED, all};
-        for profile in all() {
-            let index = select(list, features, None, profile);
-            let is_preferred = profile.kernel == Some(list[index].name);
-            let first = select(list, features, None, &UNMEASURED);
+    fn check<F>(function: Function, list: &[crate::dispatch::Kernel<F>], features: Features) {
+        use crate::profile::{built_in, built_in_names};
+        let first = select(list, features, None, None);
+        for profile in built_in_names().filter_map(built_in) {
+            let preferred = profile.kernel(function);
+            let index = select(list, features, None, preferred);
+            let is_preferred = preferred == Some(list[index].name);
             assert!(
                 features.contains(list[index].needs) && (is_preferred || index == first),
                 "{}",
                 profile.name
             );
             let usable = |name| list.iter().any(|k| Some(k.name) == name && features.contains(k.needs));
-            assert_eq!(is_preferred, usable(profile.kernel), "{}", profile.name);
-            assert_eq!(select(list, features, Some("portable"), profile), list.len() - 1);
+            assert_eq!(is_preferred, usable(preferred), "{}", profile.name);
+            assert_eq!(select(list, features, Some("portable"), preferred), list.len() - 1);
         }
-        let index = select(list, features, None, &UNMEASURED);
-        assert!(features.contains(list[index].needs), "{} with {features:?}", list[index].name);
-        for better in &list[..index] {
+        assert!(features.contains(list[first].needs), "{} with {features:?}", list[first].name);
+        for better in &list[..first] {
             assert!(!features.contains(better.needs), "{} passed over with {features:?}", better.name);
         }
         for (forced, kernel) in list.iter().enumerate() {
-            assert_eq!(select(list, features, Some(kernel.name), &UNMEASURED), forced);
+            assert_eq!(select(list, features, Some(kernel.name), None), forced);
         }
-        assert_eq!(select(list, features, Some("a name of another list"), &UNMEASURED), index);
+        assert_eq!(select(list, features, Some("a name of another list"), None), first);
     }
     for features in masked_sets() {
-        check(zero::kernels::KERNELS, features);
-        check(copy::kernels::KERNELS, features);
-        check(checksum::kernels::KERNELS, features);
-        check(COPY_AND_SUM_KERNELS, features);
+        check(Function::Zero, zero::kernels::KERNELS, features);
+        check(Function::Copy, copy::kernels::KERNELS, features);
+        check(Function::Checksum, checksum::kernels::KERNELS, features);
+        check(Function::CopyAndSum, COPY_AND_SUM_KERNELS, features);
     }
 }
 
@@ -85,6 +85,7 @@ fn child() {
     for choice in chosen() {
         println!("{}={}", choice.function.name(), choice.kernel);
     }
+    println!("profile: {}", crate::tuning::active());
 }
 
 /// Runs `child` in a process of its own.
@@ -92,14 +93,17 @@ fn run_child(variables: &[(&str, &str)]) -> std::process::Output {
     let this = std::env::current_exe().expect("the path of the test program");
     let mut command = std::process::Command::new(this);
     command.args(["--exact", "tests::dispatch::child", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env_remove("CARRYLINE_FORCE").env_remove("CARRYLINE_MASK");
+    for variable in ["CARRYLINE_FORCE", "CARRYLINE_MASK", "CARRYLINE_TUNING"] {
+        command.env_remove(variable);
+    }
     command.envs(variables.iter().copied()).output().expect("the test program starts again")
 }
 
 /// What must be picked with these features.
 fn first(function: Function, features: Features) -> (&'static str, Features) {
     let usable = || kernels(function).filter(|(_, needs)| features.contains(*needs));
-    let preferred = usable().find(|(name, _)| Some(*name) == crate::cpu::profile().kernel);
+    let (_, profile) = crate::profile::built_in_for(crate::cpu::Model::here());
+    let preferred = usable().find(|(name, _)| Some(*name) == profile.kernel(function));
     preferred.or_else(|| usable().next()).expect("the last needs nothing")
 }
 
@@ -122,6 +126,8 @@ fn without_the_feature_no_variable_has_an_effect() {
         ("CARRYLINE_FORCE", "portable"),
         ("CARRYLINE_MASK", "zz"),
         ("CARRYLINE_MASK", "avx2"),
+        ("CARRYLINE_TUNING", "zz"),
+        ("CARRYLINE_TUNING", "builtin:unmeasured"),
     ] {
         let said = picks_its_own(&run_child(&[(variable, word)]));
         assert!(!said.contains("CARRYLINE"), "{said}");
@@ -195,6 +201,49 @@ mod environment {
     }
 
     #[test]
+    fn the_environment_names_a_profile() {
+        for name in crate::profile::built_in_names() {
+            let value = format!("builtin:{name}");
+            let profile = crate::profile::built_in(name).expect("its name");
+            let output = run_child(&[("CARRYLINE_TUNING", &value)]);
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+            assert!(text.contains(&format!("profile: {}, from CARRYLINE_TUNING", profile.name)), "{text}");
+            for function in Function::ALL {
+                let usable = || kernels(function).filter(|(_, needs)| Features::detect().contains(*needs));
+                let preferred = usable().find(|(name, _)| Some(*name) == profile.kernel(function));
+                let kernel = preferred.or_else(|| usable().next()).expect("the last needs nothing").0;
+                assert!(text.contains(&format!("{}={kernel}\n", function.name())), "{name}: {text}");
+            }
+            // A kernel that is forced wins.
+            let forced = run_child(&[("CARRYLINE_TUNING", &value), ("CARRYLINE_FORCE", "portable")]);
+            let text = String::from_utf8_lossy(&forced.stdout);
+            assert!(text.contains("zero=portable\n") && text.contains("from CARRYLINE_TUNING"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_environment_names_a_file() {
+        let path = std::env::temp_dir().join(format!("carryline-tuning-{}.toml", std::process::id()));
+        let profile = crate::profile::built_in("unmeasured").expect("its name");
+        let profile = crate::profile::Profile { name: "of a file", ..*profile };
+        let value = path.to_str().expect("a name in UTF-8");
+        std::fs::write(&path, profile.to_string()).expect("a file of ours");
+        let output = run_child(&[("CARRYLINE_TUNING", value)]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert!(text.contains("profile: of a file, from CARRYLINE_TUNING"), "{text}");
+
+        std::fs::write(&path, profile.to_string().replace("[decisions]", "[decision]"))
+            .expect("a file of ours");
+        let said = picks_its_own(&run_child(&[("CARRYLINE_TUNING", value)]));
+        std::fs::remove_file(&path).expect("it was there");
+        let message = "[decision] is no section; known are [cpu] [kernels] [decisions]";
+        assert!(said.starts_with("carryline: ignored: CARRYLINE_TUNING=/"), "{said}");
+        assert!(said.contains(message) && said.lines().count() == 1, "{said}");
+    }
+
+    #[test]
     fn words_that_mean_nothing_are_named_once_and_have_no_effect() {
         for (variable, word, message) in [
             ("CARRYLINE_FORCE", "avx1024", "CARRYLINE_FORCE=avx1024 names no kernel; usable here are"),
@@ -203,6 +252,12 @@ mod environment {
                 "avx2,mmx",
                 "CARRYLINE_MASK names the unknown CPU feature mmx; known are sse2 avx2",
             ),
+            (
+                "CARRYLINE_TUNING",
+                "builtin:zen",
+                "CARRYLINE_TUNING=builtin:zen: no built-in profile is named zen; known are amd-zen5",
+            ),
+            ("CARRYLINE_TUNING", "/nonexistent/file", "CARRYLINE_TUNING=/nonexistent/file: entity not found"),
         ] {
             let said = picks_its_own(&run_child(&[(variable, word)]));
             assert_eq!(said.matches(&format!("carryline: ignored: {message}")).count(), 1, "{said}");

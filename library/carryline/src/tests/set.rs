@@ -3,9 +3,10 @@
 use super::guarded::Guarded;
 use super::zero::check_filling;
 use super::{long_lengths, usable};
-use crate::cpu::LOOPS_BELOW_BYTES;
-use crate::cpu::caches::caches;
+use crate::intent::LOOPS_BELOW_BYTES;
+use crate::profile::Decision;
 use crate::set::KERNELS;
+use crate::tuning::decided;
 
 #[test]
 fn is_exact_at_every_length_and_offset() {
@@ -20,8 +21,8 @@ fn is_exact_at_every_length_and_offset() {
 
 #[test]
 fn is_exact_around_thresholds() {
-    let thresholds = [LOOPS_BELOW_BYTES, crate::cpu::profile().rep_stosb_from_bytes].map(|t| t.min(1 << 20));
-    let around_from_bytes = caches().core_share_bytes;
+    let thresholds = [LOOPS_BELOW_BYTES, decided(Decision::RepStosb)].map(|t| t.min(1 << 20));
+    let around_from_bytes = decided(Decision::CacheShare);
     let mut buffer = Guarded::new(around_from_bytes + (1 << 16));
     let image = buffer.all().to_vec();
     let filled = vec![0xff; image.len()];

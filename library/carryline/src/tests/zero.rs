@@ -2,10 +2,10 @@
 
 use super::guarded::Guarded;
 use super::{long_lengths, usable};
-use crate::cpu::caches::caches;
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
 use crate::dispatch::ZeroCode;
-use crate::intent::{self, Plan};
+use crate::intent::{self, LOOPS_BELOW_BYTES, Plan};
+use crate::profile::Decision;
+use crate::tuning::decided;
 use crate::zero;
 use crate::zero::kernels::KERNELS;
 
@@ -72,10 +72,10 @@ fn is_exact_at_every_length_and_offset() {
 
 #[test]
 fn is_exact_around_thresholds() {
-    let here = crate::cpu::profile();
-    let thresholds = [LOOPS_BELOW_BYTES, here.rep_stosb_from_bytes, here.rep_stosb_read_here_from_bytes]
-        .map(|t| t.min(1 << 20));
-    let around_from_bytes = caches().core_share_bytes;
+    let strings =
+        [Decision::RepStosb, Decision::RepStosbReadHere].map(|decision| decided(decision).min(1 << 20));
+    let thresholds = [LOOPS_BELOW_BYTES, strings[0], strings[1]];
+    let around_from_bytes = decided(Decision::CacheShare);
     let mut buffer = Guarded::new(around_from_bytes + (1 << 16));
     let image = buffer.all().to_vec();
     let zeros = vec![0; image.len()];

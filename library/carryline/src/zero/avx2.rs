@@ -2,7 +2,7 @@
 
 use super::ladder::ladder;
 use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64, zero_up_to_32};
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
+use crate::intent::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::__m256i;
 
 ladder!(
@@ -47,7 +47,10 @@ unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
         match len {
             0..=32 => zero_up_to_32(dst, len),
             33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
-            _ => zero(dst, len),
+            65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
+            129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
+            257..=512 => zero_head_tail::<__m256i, 8>(dst, len),
+            _ => zero_aligned_loop::<__m256i>(dst, len),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::ladder::ladder;
 use crate::blocks::{
     LINE_BYTES, back_from_page_end, begin_on_a_line, is_in_first_line, store, zero_head_tail, zero_up_to_32,
 };
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
+use crate::intent::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
 use core::sync::atomic::{Ordering, compiler_fence};
 

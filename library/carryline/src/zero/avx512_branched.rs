@@ -9,7 +9,7 @@
 use super::avx512::{lines, short_read_here, without_masks};
 use super::ladder::ladder;
 use crate::blocks::{begin_on_a_line, is_mask_slow, zero_head_tail};
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
+use crate::intent::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::{__m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
 
 ladder!(

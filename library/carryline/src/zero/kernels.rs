@@ -6,7 +6,7 @@ use super::{avx2, avx512, avx512_branched, sse2};
 use crate::cpu::Features;
 use crate::dispatch::{Kernel, ZeroCode};
 
-/// The kernels: the one that the CPU's [profile](crate::cpu::Profile) names, else the first that the CPU can run.
+/// The kernels: the one that the [profile](crate::tuning) in force prefers, else the first that the CPU can run.
 /// The order follows store width: every x86-64 CPU so far stores a whole line of 64 bytes in one instruction at least
 /// as fast as in two or four. It has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels of
 /// the machine it runs on.

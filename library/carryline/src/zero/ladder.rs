@@ -17,7 +17,7 @@ macro_rules! ladder {
             // SAFETY: the same contract; `large_read_here` gets more bytes than it asks for.
             unsafe {
                 match len {
-                    ..$crate::cpu::LOOPS_BELOW_BYTES => short_read_here(dst, len),
+                    ..$crate::intent::LOOPS_BELOW_BYTES => short_read_here(dst, len),
                     _ => {
                         $crate::blocks::begin_on_a_line();
                         large_read_here(dst, len);

@@ -3,7 +3,7 @@
 use super::ladder::ladder;
 use super::portable;
 use crate::blocks::{Block16, zero_aligned_loop};
-use crate::cpu::profile::LOOPS_BELOW_BYTES;
+use crate::intent::LOOPS_BELOW_BYTES;
 
 use super::portable::read_here as short_read_here;
 

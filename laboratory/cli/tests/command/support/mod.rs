@@ -42,6 +42,7 @@ impl Place {
             .env("HOME", self.path())
             .env_remove("CARRYLINE_MASK")
             .env_remove("CARRYLINE_FORCE")
+            .env_remove("CARRYLINE_TUNING")
             .stdin(Stdio::null());
         command
     }

@@ -1,0 +1,73 @@
+//! The CPU's model as CPUID numbers it.
+
+use core::fmt;
+
+/// A CPU's model: what `/proc/cpuinfo` calls `vendor_id`, `cpu family` and `model`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Model {
+    /// The maker's name for itself, 12 characters, like `AuthenticAMD`.
+    pub vendor: [u8; 12],
+    /// The family, the extended one added.
+    pub family: u32,
+    /// The model within the family, the extended one in front.
+    pub model: u32,
+}
+
+impl Model {
+    /// This CPU's; `None` where there is no CPUID.
+    ///
+    /// ```
+    /// use carryline::internals::cpu::Model;
+    /// if let Some(here) = Model::here() {
+    ///     assert!(here.vendor.is_ascii());
+    /// }
+    /// ```
+    #[must_use]
+    pub fn here() -> Option<Model> {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            Some(super::x86_64::model())
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        {
+            None
+        }
+    }
+
+    /// Reads the registers of leaf 0 (EBX, ECX, EDX) and of leaf 1 (EAX).
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no other CPU has CPUID"))]
+    pub(crate) fn decode([ebx, ecx, edx]: [u32; 3], leaf1_eax: u32) -> Model {
+        let mut vendor = [0; 12];
+        for (part, register) in vendor.chunks_exact_mut(4).zip([ebx, edx, ecx]) {
+            part.copy_from_slice(&register.to_le_bytes());
+        }
+        let (base, extended) = (leaf1_eax >> 8 & 0xf, leaf1_eax >> 20 & 0xff);
+        let family = if base == 0xf { base + extended } else { base };
+        let model = (leaf1_eax >> 4 & 0xf) | if base >= 6 { leaf1_eax >> 12 & 0xf0 } else { 0 };
+        Model { vendor, family, model }
+    }
+}
+
+/// `AuthenticAMD family 26 model 2`.
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} family {} model {}", self.vendor.escape_ascii(), self.family, self.model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_read_as_the_manuals_say() {
+        let amd = [0x6874_7541, 0x444d_4163, 0x6974_6e65];
+        let intel = [0x756e_6547, 0x6c65_746e, 0x4965_6e69];
+        let said = |registers, leaf1_eax| Model::decode(registers, leaf1_eax).to_string();
+        assert_eq!(said(amd, 0x00b0_0f21), "AuthenticAMD family 26 model 2");
+        assert_eq!(said(amd, 0x00a0_0f11), "AuthenticAMD family 25 model 1");
+        assert_eq!(said(intel, 0x0008_06f8), "GenuineIntel family 6 model 143");
+        assert_eq!(said(intel, 0x0000_0f29), "GenuineIntel family 15 model 2");
+        assert_eq!(Model::decode([0; 3], 0), Model { vendor: [0; 12], family: 0, model: 0 });
+    }
+}

@@ -1,0 +1,141 @@
+//! The profiles that are compiled in: one file each in the folder `profiles`, one line each in [`BUILT_IN`].
+//!
+//! A feature bit says that an instruction is there, never that it is fast. `rep movsb` copies 64 KiB on a Zen 3 in 3,200
+//! ticks or in 52,900, depending on the distance between the buffers, and both that CPU and one on which it wins at every
+//! distance report ERMS. So every decision of this kind stands in a profile, one for each CPU that was measured, which
+//! says where the figures are. A CPU that nobody measured gets `unmeasured`: loops, never a string instruction, and
+//! non-temporal stores only from sizes at which they won on every CPU so far.
+
+use super::{Profile, parse};
+use crate::cpu::Model;
+
+/// Reads a file while this crate is compiled.
+const fn compiled(text: &'static str) -> Profile<'static> {
+    match parse(text) {
+        Ok(profile) => profile,
+        Err(error) => panic!("{}", error.summary()),
+    }
+}
+
+/// Makes the list out of the names of the files.
+macro_rules! files {
+    ($($name:literal)*) => {
+        &[$(($name, {
+            const PROFILE: Profile<'static> = compiled(include_str!(concat!("../../profiles/", $name, ".toml")));
+            PROFILE
+        })),*]
+    };
+}
+
+/// Each profile with its name for `CARRYLINE_TUNING=builtin:NAME`; the one for CPUs that nobody measured comes last.
+static BUILT_IN: &[(&str, Profile<'static>)] = files! {
+    "amd-zen5"
+    "amd-zen3"
+    "intel-sapphire-rapids"
+    "unmeasured"
+};
+
+/// The names of the built-in profiles, `unmeasured` last.
+///
+/// ```
+/// use carryline::internals::tuning::{built_in, built_in_names};
+/// assert_eq!(built_in_names().last(), Some("unmeasured"));
+/// assert!(built_in_names().all(|name| built_in(name).is_some()));
+/// ```
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+/// The built-in profile of a name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Profile<'static>> {
+    BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, profile)| profile)
+}
+
+/// The built-in profile of a model with its name: the one that is for it, else `unmeasured`.
+///
+/// ```
+/// use carryline::internals::cpu::Model;
+/// use carryline::internals::tuning::built_in_for;
+/// let zen5 = Model { vendor: *b"AuthenticAMD", family: 26, model: 2 };
+/// assert_eq!(built_in_for(Some(zen5)).0, "amd-zen5");
+/// assert_eq!(built_in_for(None).0, "unmeasured");
+/// ```
+#[must_use]
+pub fn of_model(model: Option<Model>) -> (&'static str, &'static Profile<'static>) {
+    let is_for = |profile: &Profile<'_>| match (profile.cpu, model) {
+        (Some(models), Some(model)) => models.contain(model),
+        (cpu, _) => cpu.is_none(),
+    };
+    let found = BUILT_IN.iter().find(|(_, profile)| is_for(profile));
+    let (name, profile) = found.unwrap_or(&BUILT_IN[BUILT_IN.len() - 1]);
+    (name, profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{DETECTED, Decision, NEVER};
+
+    fn model(vendor: [u8; 12], family: u32, model: u32) -> Model {
+        Model { vendor, family, model }
+    }
+
+    const AMD: [u8; 12] = *b"AuthenticAMD";
+    const INTEL: [u8; 12] = *b"GenuineIntel";
+
+    #[test]
+    fn a_model_gets_its_profile_and_no_other() {
+        let name = |model| of_model(Some(model)).0;
+        assert_eq!(name(model(AMD, 26, 2)), "amd-zen5");
+        assert_eq!(name(model(AMD, 25, 1)), "amd-zen3");
+        assert_eq!(name(model(INTEL, 6, 0x8f)), "intel-sapphire-rapids");
+        for unknown in [
+            model(*b"HygonGenuine", 26, 2),
+            model(INTEL, 26, 2),
+            model(AMD, 26, 0x44),
+            model(AMD, 23, 1),
+            model(INTEL, 6, 0xcf),
+            model([0; 12], 0, 0),
+        ] {
+            assert_eq!(name(unknown), "unmeasured", "{unknown}");
+        }
+    }
+
+    #[test]
+    fn no_model_has_two_profiles_and_one_profile_is_for_all() {
+        for (name, profile) in BUILT_IN {
+            assert_eq!(profile.cpu.is_none(), *name == "unmeasured");
+            let Some(models) = profile.cpu else { continue };
+            for number in models.models[0]..=models.models[1] {
+                let model = model(models.vendor, models.family, number);
+                let holders = BUILT_IN.iter().filter(|(_, p)| p.cpu.is_some_and(|cpu| cpu.contain(model)));
+                assert_eq!(holders.count(), 1, "{model}");
+            }
+        }
+    }
+
+    /// What `source` of `unmeasured.toml` says about its numbers.
+    #[test]
+    fn what_nobody_measured_loses_least() {
+        use Decision as D;
+        let safe = named("unmeasured").unwrap().decisions;
+        let measured = || BUILT_IN.iter().filter(|(name, _)| *name != "unmeasured").map(|(_, p)| p.decisions);
+        for string in [D::RepStosb, D::RepStosbReadHere, D::RepStosbNotSoon, D::RepMovsb, D::RepMovsbNotSoon]
+        {
+            assert_eq!(safe.get(string), NEVER, "{}", string.name());
+        }
+        for (non_temporal, string) in
+            [(D::ZeroNonTemporal, D::RepStosbNotSoon), (D::CopyNonTemporal, D::RepMovsbNotSoon)]
+        {
+            let loops_end = measured().map(|of| of.get(non_temporal).min(of.get(string))).max();
+            assert!(Some(safe.get(non_temporal)) >= loops_end, "{}", non_temporal.name());
+        }
+        for prefetch in [D::ReadOnce, D::SumPrefetch] {
+            assert_eq!(Some(safe.get(prefetch)), measured().map(|of| of.get(prefetch)).max());
+        }
+        for size in [D::CacheShare, D::LastLevel] {
+            assert_eq!(safe.get(size), DETECTED);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What depends on the CPU's model and on no feature bit, as data: profiles, the list of their decisions, and the files
+//! that they are written to and read from. [`tuning`](crate::tuning) puts them in force.
+
+mod built_in;
+mod decision;
+mod error;
+mod parse;
+mod reader;
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+pub use built_in::{named as built_in, names as built_in_names, of_model as built_in_for};
+pub(crate) use decision::SUM_PREFETCH_LEAST_BYTES;
+pub use decision::{DETECTED, Decision, Decisions, NEVER};
+pub use error::ParseError;
+pub(crate) use parse::kernel_names;
+pub use parse::parse;
+
+use crate::cpu::Model;
+use crate::dispatch::Function;
+use core::fmt;
+
+/// The version of the files that this library reads and writes.
+pub const VERSION: u32 = 1;
+
+/// The longest name, so that it can be kept without an allocator.
+pub const NAME_MOST_BYTES: usize = 64;
+
+/// What a CPU is best off with. It is written as a file, which [`parse`](parse()) reads.
+///
+/// ```
+/// use carryline::internals::tuning::{built_in, parse};
+/// let profile = built_in("amd-zen5").unwrap();
+/// let text = profile.to_string();
+/// assert!(text.starts_with("version = 1\nname = \"AMD Zen 5"));
+/// assert_eq!(parse(&text).as_ref(), Ok(profile));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Profile<'a> {
+    /// The CPU, as people call it, in one line of at most [`NAME_MOST_BYTES`]. As in all strings of a file, there is no
+    /// quotation mark, no backslash and no control character.
+    pub name: &'a str,
+    /// The evidence behind the values, in words, in one line or several.
+    pub source: &'a str,
+    /// The run of the laboratory that the values come from.
+    pub run: Option<&'a str>,
+    /// The CPUs that it holds for; all of them where there is nothing.
+    pub cpu: Option<Models>,
+    /// The kernel that each function prefers over those above it in its list, in the order of [`Function::ALL`].
+    pub kernels: [Option<&'static str>; Function::ALL.len()],
+    /// The numbers.
+    pub decisions: Decisions,
+}
+
+/// A family of a maker's CPUs, and models of it from the first to the last, as [`Model`] numbers them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Models {
+    /// The maker, as in [`Model::vendor`].
+    pub vendor: [u8; 12],
+    /// The family.
+    pub family: u32,
+    /// The first model and the last.
+    pub models: [u32; 2],
+}
+
+impl Models {
+    /// Whether a model is one of them.
+    ///
+    /// ```
+    /// use carryline::internals::cpu::Model;
+    /// use carryline::internals::tuning::Models;
+    /// let zen5 = Models { vendor: *b"AuthenticAMD", family: 26, models: [0, 15] };
+    /// assert!(zen5.contain(Model { vendor: *b"AuthenticAMD", family: 26, model: 2 }));
+    /// assert!(!zen5.contain(Model { vendor: *b"AuthenticAMD", family: 26, model: 16 }));
+    /// ```
+    #[must_use]
+    pub fn contain(&self, model: Model) -> bool {
+        let [first, last] = self.models;
+        self.vendor == model.vendor && self.family == model.family && (first..=last).contains(&model.model)
+    }
+}
+
+/// `AuthenticAMD family 26 models 0 to 15`.
+impl fmt::Display for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Models { vendor, family, models: [first, last] } = self;
+        write!(f, "{} family {family} models {first} to {last}", vendor.escape_ascii())
+    }
+}
+
+impl Profile<'_> {
+    /// The kernel that a function prefers.
+    #[must_use]
+    pub fn kernel(&self, function: Function) -> Option<&'static str> {
+        self.kernels[function as usize]
+    }
+}
+
+impl fmt::Display for Profile<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "version = {VERSION}\nname = \"{}\"", self.name)?;
+        if self.source.contains('\n') {
+            writeln!(f, "source = \"\"\"\n{}\"\"\"", self.source)?;
+        } else {
+            writeln!(f, "source = \"{}\"", self.source)?;
+        }
+        if let Some(run) = self.run {
+            writeln!(f, "run = \"{run}\"")?;
+        }
+        if let Some(Models { vendor, family, models: [first, last] }) = self.cpu {
+            writeln!(f, "\n[cpu]\nvendor = \"{}\"", vendor.escape_ascii())?;
+            writeln!(f, "family = {family}\nmodels = [{first}, {last}]")?;
+        }
+        if self.kernels.iter().any(Option::is_some) {
+            writeln!(f, "\n[kernels]")?;
+        }
+        for function in Function::ALL {
+            if let Some(kernel) = self.kernel(function) {
+                writeln!(f, "{} = \"{kernel}\"", function.name())?;
+            }
+        }
+        writeln!(f, "\n[decisions]")?;
+        for decision in Decision::ALL {
+            let value = Value(*decision, self.decisions.get(*decision));
+            writeln!(f, "# {}\n{} = {value}", decision.meaning(), decision.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// A decision's value as it stands in a file.
+struct Value(Decision, usize);
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Value(decision, bytes) = *self;
+        let (word, of_word) = decision.word();
+        if bytes == of_word { write!(f, "\"{word}\"") } else { write_grouped(f, bytes) }
+    }
+}
+
+/// `1_048_576`.
+fn write_grouped(f: &mut fmt::Formatter<'_>, number: usize) -> fmt::Result {
+    match number {
+        1000.. => {
+            write_grouped(f, number / 1000)?;
+            write!(f, "_{:03}", number % 1000)
+        }
+        _ => write!(f, "{number}"),
+    }
+}

@@ -1,0 +1,190 @@
+//! Files: what is written is read back, what is wrong is named, and the built-in ones are as the writer writes them.
+
+use super::*;
+use crate::dispatch::kernels;
+use std::path::Path;
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/profiles"))
+}
+
+fn zen5() -> String {
+    built_in("amd-zen5").expect("it is built in").to_string()
+}
+
+#[test]
+fn every_file_of_the_folder_is_built_in_as_the_writer_writes_it() {
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder()).expect("the folder of profiles") {
+        let path = entry.expect("a file").path();
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name of ours");
+        let profile = built_in(name).unwrap_or_else(|| panic!("{name} is not in the list of built_in.rs"));
+        let text = std::fs::read_to_string(&path).expect("a profile");
+        assert_eq!(profile.to_string(), text, "{}", path.display());
+        assert!(text.len() <= crate::tuning::checked::MOST_FILE_BYTES);
+        files += 1;
+    }
+    assert_eq!(files, built_in_names().count());
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    for name in built_in_names() {
+        let profile = built_in(name).expect("its name");
+        for source in ["one line", "two\nlines", "two lines\n", ""] {
+            for run in [None, Some("2026-11-22 7")] {
+                let mut profile = Profile { source, run, ..*profile };
+                for decision in Decision::ALL {
+                    for bytes in [*decision.bounds().start(), *decision.bounds().end(), decision.word().1] {
+                        profile.decisions = profile.decisions.with(*decision, bytes).expect("it is allowed");
+                        assert_eq!(parse(&profile.to_string()), Ok(profile));
+                    }
+                }
+                for function in Function::ALL {
+                    for kernel in kernel_names(function) {
+                        profile.kernels[function as usize] = Some(kernel);
+                        assert_eq!(parse(&profile.to_string()), Ok(profile));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn blanks_comments_and_the_ends_of_lines_do_not_matter() {
+    let profile = parse(&zen5()).map(|profile| profile.decisions);
+    let text = zen5().replace(" = ", "\t=  ").replace("[0, 15]", "[ 0 ,15 ] # models");
+    assert_eq!(parse(&text).map(|profile| profile.decisions), profile);
+    let text = zen5().replace("\n\n", "\n \t \n# \u{e4}\n").replace("1_048_576", "1048576");
+    assert_eq!(parse(text.trim_end()).map(|profile| profile.decisions), profile);
+    let one_line = parse(&zen5()).map(|zen5| Profile { source: "", ..zen5 }.to_string()).expect("a profile");
+    assert_eq!(parse(&one_line.replace('\n', "\r\n")).map(|profile| profile.decisions), profile);
+}
+
+/// What is wrong is named with its line, its word, and what would be right.
+#[test]
+fn faults_are_named() {
+    let header = "version = 1\nname = \"a\"\nsource = \"b\"\n";
+    for (text, message) in [
+        ("", "line 1: the part before the first [section] has no version"),
+        ("version = 1", "line 1: the part before the first [section] has no name"),
+        ("version = 2", "line 1: found 2; version must be 1, which this library knows"),
+        ("version = \"1\"", "line 1: found \"1\"; version must be 1, which this library knows"),
+        (
+            "\n\nversoin = 1",
+            "line 3: versoin is no key of the part before the first [section]; known are version name source run",
+        ),
+        ("version = 1\nversion = 1", "line 2: version is there a second time"),
+        ("version 1", "line 1: found 1, expected '=' and a value"),
+        (
+            "version =",
+            "line 1: found the end of the line, expected a number, a string in quotation marks or [first, last]",
+        ),
+        (
+            "version = true",
+            "line 1: found true, expected a number, a string in quotation marks or [first, last]",
+        ),
+        ("version = 01", "line 1: found 01, expected a number like 65536 or 65_536"),
+        ("version = 1_", "line 1: found 1_, expected a number like 65536 or 65_536"),
+        ("version = 1__0", "line 1: found 1__0, expected a number like 65536 or 65_536"),
+        ("version = 1.0", "line 1: found .0, expected a comment or the end of the line"),
+        ("version = 1 name = 2", "line 1: found name, expected a comment or the end of the line"),
+        ("= 1", "line 1: found =, expected a key, a [section] or a # comment"),
+        (
+            "name = \"\"",
+            "line 1: found \"\"; name must be a string of 1 to 64 bytes in quotation marks, in one line",
+        ),
+        (
+            "name = \"a",
+            "line 1: found the end of the line, expected a quotation mark at the end of the string",
+        ),
+        ("name = \"a\\n\"", "line 1: found \\n\", expected a string without backslashes"),
+        ("name = \"a\u{7}\"", "line 1: found \u{7}\", expected a string without control characters"),
+        (
+            "name = \"\"\"\na\nb\"\"\"",
+            "line 1: found \"\"\"\na\nb\"\"\"; name must be a string of 1 to 64 bytes in quotation marks, in one line",
+        ),
+        (
+            "source = \"\"\"\na\n\n",
+            "line 4: found the end of the line, expected three quotation marks at the end of the string",
+        ),
+        (
+            "source = \"\"\"\na \" b\"\"\"",
+            "line 2: found \", expected three quotation marks at the end of the string, and none inside",
+        ),
+        ("# \u{7}", "line 1: found \u{7}, expected a comment or the end of the line"),
+        ("[cpu]\n[cpu]", "line 2: cpu is there a second time"),
+        ("[cp]", "line 1: [cp] is no section; known are [cpu] [kernels] [decisions]"),
+        ("[the-beginning]", "line 1: [the-beginning] is no section; known are [cpu] [kernels] [decisions]"),
+        ("[cpu", "line 1: found the end of the line, expected ']'"),
+        (
+            "[cpu]\nvendor = \"amd\"",
+            "line 2: found \"amd\"; vendor must be the 12 characters that /proc/cpuinfo calls vendor_id",
+        ),
+        ("[cpu]\nfamily = 65536", "line 2: found 65536; family must be a number up to 65535"),
+        (
+            "[cpu]\nmodels = [15, 0]",
+            "line 2: found [15, 0]; models must be the first model and the last, [0, 15]",
+        ),
+        ("[cpu]\nmodels = 3", "line 2: found 3; models must be the first model and the last, [0, 15]"),
+        ("[cpu]\nmodels = [3]", "line 2: found ], expected ',' and a second number"),
+        (
+            "[kernels]\nzero = \"adc\"",
+            "line 2: found \"adc\"; the kernels of zero are \"avx512\" \"avx512_branched\" \"avx2\" \"sse2\" \"portable\"",
+        ),
+        (
+            "[kernels]\nset = \"avx2\"",
+            "line 2: set is no key of [kernels]; known are zero copy checksum copy_and_sum",
+        ),
+        (
+            "[decisions]\nrep_movsb_from_bytes = 100",
+            "line 2: found 100; rep_movsb_from_bytes must be 16384 to 1073741824 bytes, or \"never\"",
+        ),
+        (
+            "[decisions]\nrep_movsb_from_bytes = 99999999999999999999",
+            "line 2: found 99999999999999999999; rep_movsb_from_bytes must be 16384 to 1073741824 bytes, or \"never\"",
+        ),
+        (
+            "[decisions]\nrep_movsb_from_bytes = \"detected\"",
+            "line 2: found \"detected\"; rep_movsb_from_bytes must be 16384 to 1073741824 bytes, or \"never\"",
+        ),
+        (
+            "[decisions]\ncache_share_bytes = 0",
+            "line 2: found 0; cache_share_bytes must be 2097152 to 33554432 bytes, or \"detected\"",
+        ),
+    ] {
+        assert_eq!(parse(text).unwrap_err().to_string(), message, "{text}");
+    }
+    let missing = parse(header).unwrap_err().to_string();
+    assert_eq!(missing, "line 4: [decisions] has no rep_stosb_from_bytes");
+    let (zen5, missing) = (zen5(), "last_level_bytes = \"detected\"\n");
+    let line = zen5.lines().position(|line| line == "[decisions]").expect("it has them") + 1;
+    let error =
+        parse(&zen5.replace(missing, "")).map(|profile| profile.name.to_owned()).unwrap_err().to_string();
+    assert_eq!(error, format!("line {line}: [decisions] has no last_level_bytes"));
+    let error = parse(&zen5.replace("family = 26\n", "")).map(|_| ()).unwrap_err().to_string();
+    assert!(error.ends_with("[cpu] has no family"), "{error}");
+}
+
+#[test]
+fn names_of_kernels_are_those_of_the_lists() {
+    for function in Function::ALL {
+        let here: Vec<_> = kernels(function).map(|(name, _)| name).collect();
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(kernel_names(function), here);
+        }
+        assert!(here.iter().all(|name| kernel_names(function).contains(name)));
+    }
+}
+
+#[test]
+fn the_list_of_decisions_is_complete() {
+    for (index, decision) in Decision::ALL.iter().enumerate() {
+        assert_eq!(*decision as usize, index);
+        assert!(Decision::ALL[index + 1..].iter().all(|other| other.name() != decision.name()));
+        assert!(decision.meaning().ends_with('.') && !decision.meaning().contains('\n'), "{decision:?}");
+        // 0 is for what has not been found, and no number within the bounds is that of a word.
+        assert!(*decision.bounds().start() > 0 && !decision.bounds().contains(&decision.word().1));
+    }
+}
