@@ -46,6 +46,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Verify(args)) => commands::verify::run(args, common),
         Some(Command::Measure(args)) => commands::measure::run(args, common),
         Some(Command::Watch(args)) => commands::watch::run(args, common),
+        Some(Command::Tune(args)) => commands::tune::run(args, common),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, common),
         Some(Command::Real(args)) => commands::real::run(args, common),
         Some(Command::Critical(args)) => commands::critical::run(args, common),

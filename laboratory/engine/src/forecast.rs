@@ -17,7 +17,7 @@ const LARGE: u64 = 64 << 20;
 const TOLERANCE: f64 = 1.33;
 
 /// What a worker process spends before it measures, roughly.
-pub(crate) fn overhead(subjects: usize) -> Duration {
+pub fn overhead(subjects: usize) -> Duration {
     Duration::from_millis(300 + 25 * subjects as u64)
 }
 

@@ -4,6 +4,7 @@ mod critical;
 mod inlining;
 mod real;
 mod reproduce;
+mod tune;
 mod watch;
 
 use carryline_report::units::Unit;
@@ -14,6 +15,7 @@ pub use inlining::Inlining;
 pub use real::Real;
 pub use reproduce::Reproduce;
 use std::path::PathBuf;
+pub use tune::Tune;
 pub use watch::Watch;
 
 /// Finds the fastest way to zero, copy or checksum memory on this machine: verified, measured, ranked.
@@ -29,7 +31,7 @@ Examples:
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
-input, 3 a routine is wrong, and was found wrong again, 130 interrupted. Results go to standard
+input, 3 a routine is wrong, and was found wrong again, 5 cannot tell, 130 interrupted. Results go to standard
 output, progress and warnings to standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
@@ -79,6 +81,8 @@ pub enum Command {
     Measure(Measure),
     /// Watch variants live, with keys to change what is measured
     Watch(Watch),
+    /// Find what the library, or the C library, should decide otherwise on this machine, and confirm it
+    Tune(Tune),
     /// Repeat the source documents' experiments, with a verdict on each claim
     Reproduce(Reproduce),
     /// Run a program with and without its memory functions replaced, and compare

@@ -14,6 +14,7 @@ pub mod rerun;
 pub mod run;
 pub mod selftest;
 pub mod tour;
+pub mod tune;
 pub mod verify;
 pub mod watch;
 pub mod worker;

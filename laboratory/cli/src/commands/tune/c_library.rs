@@ -1,0 +1,80 @@
+//! The C library's half of `carryline tune`.
+
+use super::screen;
+use crate::cli::{Common, Format, Tune};
+use crate::output;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_results::SCHEMA_VERSION;
+use carryline_tune::arms::Lab;
+use carryline_tune::c_library::{NAMES, Tunables, tune};
+use carryline_tune::confirm::Confirmed;
+use carryline_tune::output::DecisionRow;
+use serde::Serialize;
+
+/// Searches.
+pub fn run(args: &Tune, lab: &Lab<'_>, here: &Here, common: &Common) -> Result<u8, Failure> {
+    let base = Tunables::here().map_err(|reason| {
+        usage(format!(
+            "--libc: the C library here ({}) has no thresholds to set: {reason}",
+            here.environment.system.libc
+        ))
+    })?;
+    let tuned = tune(lab, &base, args.budget)?;
+    lab.progress.finish();
+    let line = tuned.tunables.line(&tuned.base);
+    match common.format {
+        Format::Json => {
+            let confirmation: Vec<&Confirmed> =
+                tuned.judged.iter().flat_map(|judged| &judged.cells).collect();
+            let json = Public {
+                schema_version: SCHEMA_VERSION,
+                seed: lab.seed,
+                environment: serde_json::to_value(&here.environment)?,
+                decisions: Vec::new(),
+                confirmation: Vec::new(),
+                libc: OfLibc { tunables: line, decisions: rows(&tuned), confirmation },
+            };
+            output::print(&serde_json::to_string_pretty(&json)?)?;
+        }
+        Format::Table => {
+            let caches_known = here.environment.caches.iter().any(|cache| cache.level == 3);
+            let text = screen::c_library(&tuned, line.as_deref(), caches_known, output::style());
+            output::print(&text)?;
+        }
+    }
+    Ok(match () {
+        () if tuned.interrupted => status::INTERRUPTED,
+        () if tuned.is_undecided() => status::UNDECIDED,
+        () => 0,
+    })
+}
+
+fn rows(tuned: &carryline_tune::c_library::Tuned) -> Vec<DecisionRow> {
+    let there = NAMES.into_iter().filter(|name| tuned.base.has(name));
+    there
+        .map(|name| match tuned.judged.iter().find(|judged| judged.change.name == name) {
+            Some(judged) => DecisionRow::judged(judged),
+            None => DecisionRow::unchanged(name.to_owned(), "bytes", tuned.base.value(name)),
+        })
+        .collect()
+}
+
+/// What a program reads.
+#[derive(Serialize)]
+struct Public<'a> {
+    schema_version: u32,
+    seed: u64,
+    environment: serde_json::Value,
+    decisions: Vec<DecisionRow>,
+    confirmation: Vec<&'a Confirmed>,
+    libc: OfLibc<'a>,
+}
+
+#[derive(Serialize)]
+struct OfLibc<'a> {
+    /// The value of `GLIBC_TUNABLES`, or null where nothing is to be set.
+    tunables: Option<String>,
+    decisions: Vec<DecisionRow>,
+    confirmation: Vec<&'a Confirmed>,
+}

@@ -1,0 +1,223 @@
+//! The library's half of `carryline tune`.
+
+use super::screen;
+use crate::cli::{Common, Format, Tune};
+use crate::commands::run::read_sizes;
+use crate::commands::verify;
+use crate::output;
+use carryline::internals::cpu::Model;
+use carryline::internals::tuning::{
+    Models, NAME_MOST_BYTES, Profile, built_in, built_in_for, built_in_names, parse,
+};
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::machine::Here;
+use carryline_results::SCHEMA_VERSION;
+use carryline_tune::arms::Lab;
+use carryline_tune::confirm::{Confirmed, Verdict};
+use carryline_tune::output::{DecisionRow, confirmation, decisions};
+use carryline_tune::settings::{Settings, VARIABLE};
+use carryline_tune::{Tuned, check, tune};
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What names a built-in profile instead of a file.
+const BUILT_IN: &str = "builtin:";
+
+/// Searches, or checks a profile.
+pub fn run(args: &Tune, lab: &Lab<'_>, here: &Here, common: &Common) -> Result<u8, Failure> {
+    let (sizes, _) = read_sizes(args.sizes.as_deref())?;
+    let emitted =
+        args.emit.as_ref().map(|name| [format!("{name}.toml"), format!("{name}.json")].map(PathBuf::from));
+    for path in args.write.iter().chain(emitted.iter().flatten()) {
+        output::check_writable(path)?;
+    }
+    let in_force = in_force()?;
+    let tuned = match &args.check {
+        Some(path) => {
+            let settings = of_this_cpu(path)?;
+            // What the CPU gets without the file, even where the variable names it.
+            let built_in = Settings::from(built_in_for(Model::here()).1);
+            check(lab, &built_in, &settings, &sizes, args.budget)?
+        }
+        None => {
+            let base = args.from.as_deref().map_or(Ok(in_force), read)?;
+            tune(lab, &base, &sizes, args.budget)?
+        }
+    };
+    lab.progress.finish();
+    let status = status_of(&tuned, args.check.is_some());
+    let profile = file(&tuned, here, lab.seed);
+    let kept = tuned.settings != tuned.base && status == 0;
+    let json = Public {
+        schema_version: SCHEMA_VERSION,
+        seed: lab.seed,
+        environment: serde_json::to_value(&here.environment)?,
+        decisions: decisions(&tuned),
+        confirmation: confirmation(&tuned),
+        profile: kept.then_some(profile.as_str()),
+        libc: None,
+    };
+    match common.format {
+        Format::Json => output::print(&serde_json::to_string_pretty(&json)?)?,
+        Format::Table => output::print(&screen::library(&tuned, args.check.is_some(), output::style()))?,
+    }
+    for proof in tuned.wrong() {
+        output::complain(&verify::sentence(proof));
+    }
+    if let Some(path) = &args.write {
+        match kept {
+            true => {
+                replace(path, &profile)?;
+                output::note(
+                    &format!("wrote {}; use it by {VARIABLE}={}", path.display(), path.display()),
+                    common,
+                );
+            }
+            false => output::note(&format!("{} is as it was: nothing was kept", path.display()), common),
+        }
+    }
+    if let (Some([toml, evidence]), 0) = (&emitted, status) {
+        replace(toml, &profile)?;
+        replace(evidence, &serde_json::to_string_pretty(&json)?)?;
+        output::note(
+            &format!(
+                "wrote {} and {}; CONTRIBUTING.md says what is next",
+                toml.display(),
+                evidence.display()
+            ),
+            common,
+        );
+    }
+    Ok(status)
+}
+
+/// What a program reads.
+#[derive(Serialize)]
+struct Public<'a> {
+    schema_version: u32,
+    seed: u64,
+    environment: serde_json::Value,
+    decisions: Vec<DecisionRow>,
+    confirmation: Vec<&'a Confirmed>,
+    /// The text of the profile, if something was kept.
+    profile: Option<&'a str>,
+    libc: Option<()>,
+}
+
+fn status_of(tuned: &Tuned, is_check: bool) -> u8 {
+    let lost = |verdict: Verdict| matches!(verdict, Verdict::Slower | Verdict::Mixed);
+    match () {
+        () if tuned.interrupted => status::INTERRUPTED,
+        () if tuned.wrong().next().is_some() => status::WRONG,
+        () if tuned.is_undecided() => status::UNDECIDED,
+        () if is_check && tuned.judged.iter().any(|judged| lost(judged.verdict)) => status::UNDECIDED,
+        () => 0,
+    }
+}
+
+/// The settings that this process's library goes by.
+fn in_force() -> Result<Settings, Failure> {
+    match std::env::var(VARIABLE) {
+        // `main` has refused what cannot be used.
+        Ok(word) if !word.trim().is_empty() => read(word.trim()),
+        _ => Ok(Settings::from(built_in_for(Model::here()).1)),
+    }
+}
+
+/// The settings of a file, or of a built-in profile, for whatever CPU.
+fn read(word: &str) -> Result<Settings, Failure> {
+    match word.strip_prefix(BUILT_IN) {
+        Some(name) => built_in(name).map(Settings::from).ok_or_else(|| {
+            let known: Vec<&str> = built_in_names().collect();
+            usage(format!("no built-in profile is named '{name}' (known: {})", known.join(", ")))
+        }),
+        None => {
+            let path = Path::new(word);
+            let text = text_of(path)?;
+            let profile = parse(&text).map_err(|error| refused(path, &error))?;
+            Ok(Settings::from(&profile))
+        }
+    }
+}
+
+/// The settings of a file for this CPU.
+fn of_this_cpu(path: &Path) -> Result<Settings, Failure> {
+    let text = text_of(path)?;
+    let profile = parse(&text).map_err(|error| refused(path, &error))?;
+    // The same checks as of a program that loads it.
+    carryline::tuning::apply(&text).map_err(|error| refused(path, &error))?;
+    Ok(Settings::from(&profile))
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| usage(format!("{}: {error}", path.display())))
+}
+
+fn refused(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    usage(format!("{}: {error}", path.display()))
+}
+
+/// The text of the profile that was found.
+fn file(tuned: &Tuned, here: &Here, seed: u64) -> String {
+    let models = Model::here().map(|model| Models {
+        vendor: model.vendor,
+        family: model.family,
+        models: [model.model, model.model],
+    });
+    let plain = |text: &str| -> String {
+        text.chars().filter(|c| !c.is_control() && !['"', '\\'].contains(c)).take(NAME_MOST_BYTES).collect()
+    };
+    let brand = plain(here.environment.cpu.brand.as_deref().unwrap_or_default());
+    let name = match (Model::here(), brand.trim()) {
+        (Some(model), brand) => plain(&format!("{brand} family {} model {}", model.family, model.model)),
+        (None, "") => "this CPU".to_owned(),
+        (None, brand) => brand.to_owned(),
+    };
+    let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+    let mut source =
+        format!("carryline tune on {}, {}.", plain(&here.environment.system.kernel), &date[..10]);
+    for judged in tuned.judged.iter().filter(|judged| judged.verdict == Verdict::Faster) {
+        if let Some(gain) = judged.gain {
+            source.push_str(&format!(
+                "\n{}: {} instead of {}, {:.2} times as fast [{:.2}, {:.2}] over {} cells.",
+                judged.change.name,
+                judged.change.shown[1],
+                judged.change.shown[0],
+                1.0 / gain.median,
+                1.0 / gain.high,
+                1.0 / gain.low,
+                judged.cells.len()
+            ));
+        }
+    }
+    let run = format!("carryline {} tune --seed {seed}", env!("CARGO_PKG_VERSION"));
+    let settings = &tuned.settings;
+    let profile = Profile {
+        name: name.trim(),
+        source: &source,
+        run: Some(&run),
+        cpu: models,
+        kernels: settings.kernels,
+        decisions: settings.decisions,
+    };
+    profile.to_string()
+}
+
+/// Writes a file whole or not at all.
+fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        // As other files are made: temporary ones are for their owner alone.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        }
+        file.persist(path).map_err(|error| error.error)
+    });
+    written
+        .map(|_| ())
+        .map_err(|error| Failure::Other(anyhow::anyhow!("cannot write {}: {error}", path.display())))
+}

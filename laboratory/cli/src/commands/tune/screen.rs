@@ -1,0 +1,204 @@
+//! What a person sees of `carryline tune`.
+
+use carryline_report::table::{Emphasis, Kind, Style, Table};
+use carryline_report::text::wrap;
+use carryline_report::units::byte_size;
+use carryline_statistics::Ratio;
+use carryline_tune::change::What;
+use carryline_tune::confirm::{Confirmed, Judged, Verdict};
+use carryline_tune::{Tuned, c_library};
+use carryline_variants::Family;
+
+/// A row of the table: name, in force, found, what became of it.
+type Line<'a> = (String, String, Option<&'a Judged>);
+
+fn table(lines: &[Line<'_>]) -> Table {
+    let mut table = Table::new([
+        ("decision", Kind::Name),
+        ("in force", Kind::Number),
+        ("found", Kind::Number),
+        ("times as fast", Kind::Number),
+        ("[95 %]", Kind::Name),
+        ("where", Kind::Name),
+        ("", Kind::Name),
+    ]);
+    for (name, in_force, judged) in lines {
+        let Some(judged) = judged else {
+            let cells = [name, in_force, "same", "-"].map(str::to_owned).to_vec();
+            table.push(cells, Emphasis::None);
+            continue;
+        };
+        let (median, interval) = judged.gain.map_or(("-".to_owned(), String::new()), |gain| speed(&gain));
+        let (word, emphasis) = match judged.verdict {
+            Verdict::Faster => ("kept", Emphasis::Strong),
+            Verdict::Same => ("no difference", Emphasis::None),
+            Verdict::Mixed => ("not kept: slower somewhere", Emphasis::None),
+            Verdict::Slower => ("not kept: slower", Emphasis::None),
+            Verdict::Unknown => ("not kept: could not be measured", Emphasis::Bad),
+        };
+        let cells = vec![
+            name.clone(),
+            judged.change.shown[0].clone(),
+            judged.change.shown[1].clone(),
+            median,
+            interval,
+            place(judged),
+            word.to_owned(),
+        ];
+        table.push(cells, emphasis);
+    }
+    table
+}
+
+/// A ratio of times as one of speeds, and its interval.
+fn speed(ratio: &Ratio) -> (String, String) {
+    (format!("{:.2}", 1.0 / ratio.median), format!("[{:.2}, {:.2}]", 1.0 / ratio.high, 1.0 / ratio.low))
+}
+
+/// The sizes at which a change makes a difference.
+fn place(judged: &Judged) -> String {
+    let sizes = judged.change.cells.iter().map(|cell| &cell.condition.sizes);
+    let (least, most) = (sizes.clone().map(|sizes| sizes.min()).min(), sizes.map(|sizes| sizes.max()).max());
+    match (least, most) {
+        (Some(least), Some(most)) => format!("{} to {}", byte_size(least), byte_size(most)),
+        _ => String::new(),
+    }
+}
+
+/// The library's table and what follows from it.
+pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
+    let lines: Vec<Line<'_>> = What::all()
+        .map(|what| {
+            let judged = tuned.judged.iter().find(|judged| judged.change.name == what.name());
+            (what.name(), what.shown(&tuned.base), judged)
+        })
+        .collect();
+    let mut text = table(&lines).render(style);
+    text.push('\n');
+    let mut say = |sentence: &str| {
+        text.push_str(&wrap(sentence, style.width.or(Some(100)), 0));
+        text.push('\n');
+    };
+    if tuned.wrong().next().is_some() {
+        say("The library with what was found is wrong; nothing was kept.");
+        return text;
+    }
+    if tuned.interrupted {
+        say("Interrupted; nothing was kept.");
+        return text;
+    }
+    if tuned.judged.is_empty() {
+        say(match is_check {
+            true => "The profile decides what is decided without it.",
+            false => "Nothing to gain here: the search found nothing better than what is in force.",
+        });
+        return text;
+    }
+    say(&confirmed(&tuned.judged));
+    if !tuned.whole.is_empty() {
+        say(&programs(&tuned.whole));
+    }
+    if tuned.is_undecided() {
+        say(
+            "The machine is too noisy to tell: what settings differ from themselves hides the gain. A longer --budget, or a \
+             quiet machine, may help.",
+        );
+    } else if is_check {
+        let lost = |judged: &&Judged| matches!(judged.verdict, Verdict::Slower | Verdict::Mixed);
+        match tuned.judged.iter().filter(lost).count() {
+            0 => say("The profile holds here: nothing in it is slower than what is decided without it."),
+            count => say(&format!("The profile does not hold here: {count} of its decisions cost time.")),
+        }
+    } else if tuned.settings == tuned.base {
+        say("Nothing to gain here: nothing that the search found was confirmed.");
+    }
+    text
+}
+
+/// What the judgement rests on.
+fn confirmed(judged: &[Judged]) -> String {
+    let cells: usize = judged.iter().map(|judged| judged.cells.len()).sum();
+    let floor = judged.iter().map(|judged| judged.floor).fold(0.0, f64::max);
+    format!(
+        "Compared in new processes at sizes and offsets that the search did not use: {cells} cells; the settings in force differ \
+         from themselves by {:.1} % at most.",
+        100.0 * floor
+    )
+}
+
+/// The gain over the sizes of programs.
+fn programs(whole: &[Confirmed]) -> String {
+    let mean = |pick: &dyn Fn(&&Confirmed) -> bool| -> Option<f64> {
+        let logs: Vec<f64> = whole.iter().filter(pick).map(|cell| -cell.ratio.median.ln()).collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    };
+    let fleet = |name: &str| mean(&|cell| cell.situation.contains(name));
+    let own = mean(&|cell| !cell.situation.contains("fleet:"));
+    let parts = [
+        ("fleet memcpy", fleet("fleet:memcpy")),
+        ("fleet memset", fleet("fleet:memset")),
+        ("your sizes", own),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter_map(|(name, mean)| Some(format!("{name} {:.2}", (*mean)?))).collect();
+    format!("With what was kept, times as fast, in the mean: {}.", parts.join(", "))
+}
+
+/// The C library's table and what follows from it.
+pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: bool, style: Style) -> String {
+    let there = c_library::NAMES.into_iter().filter(|name| tuned.base.has(name));
+    let lines: Vec<Line<'_>> = there
+        .map(|name| {
+            let judged = tuned.judged.iter().find(|judged| judged.change.name == name);
+            (name.to_owned(), c_library::shown(tuned.base.bytes(name)), judged)
+        })
+        .collect();
+    let mut text = table(&lines).render(style);
+    text.push('\n');
+    let mut say = |sentence: &str| {
+        text.push_str(&wrap(sentence, style.width.or(Some(100)), 0));
+        text.push('\n');
+    };
+    if tuned.interrupted {
+        say("Interrupted; nothing is recommended.");
+        return text;
+    }
+    if !tuned.judged.is_empty() {
+        say(&confirmed(&tuned.judged));
+    }
+    match line {
+        Some(line) => {
+            for family in [Family::Copy, Family::Zero] {
+                let cells = tuned.judged.iter().filter(|judged| judged.verdict == Verdict::Faster).flat_map(
+                    |judged| judged.cells.iter().filter(|cell| cell.situation.starts_with(family.name())),
+                );
+                let best = cells.min_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
+                if let Some(best) = best {
+                    let (median, interval) = speed(&best.ratio);
+                    say(&format!("Most at {}: {median} times as fast {interval}.", best.situation));
+                }
+            }
+            text.push_str(&format!(
+                "\nFor a shell, a service (systemd), a container:\n\n  \
+                 export GLIBC_TUNABLES={line}\n  \
+                 Environment=GLIBC_TUNABLES={line}\n  \
+                 docker run --env GLIBC_TUNABLES={line} ...\n\n\
+                 On a program of yours: carryline real --tunables {line} -- COMMAND\n"
+            ));
+        }
+        None if tuned.is_undecided() => {
+            say("The machine is too noisy to tell: what the C library differs from itself hides the gain.");
+        }
+        None => say("Nothing to gain here: no setting of the tunables was confirmed to be faster."),
+    }
+    if !caches_known {
+        text.push_str(&wrap(
+            "No third level of the caches is reported here, as under some hypervisors: glibc then computes \
+             x86_non_temporal_threshold from nothing, and copies may be non-temporal far too early. Check its value above.",
+            style.width.or(Some(100)),
+            0,
+        ));
+        text.push('\n');
+    }
+    text
+}

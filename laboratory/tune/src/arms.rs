@@ -1,0 +1,232 @@
+//! The same cells in several arms: processes that differ in their environment alone.
+//!
+//! What a library decides by a profile, and a C library by its tunables, is fixed when a process starts. So two settings
+//! can be compared only across processes, whose memory layouts and moments differ. Three things keep that apart from the
+//! difference that is looked for:
+//!
+//! - In each round a routine that no setting changes (the anchor) is timed beside the subject, and what counts is the ratio of
+//!   the two: clock changes and disturbances of a whole process cancel.
+//! - The arms take turns, in an order that is drawn anew for each replicate, and within a replicate have the same seed, so
+//!   the same offsets, order of cells and stack depth.
+//! - One arm runs twice under two names. How far these two differ is the noise floor of the comparison.
+
+use carryline_conditions::Condition;
+use carryline_engine::failure::Failure;
+use carryline_engine::measure::{self, Ground};
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::standard;
+use carryline_engine::supervise::Supervisor;
+use carryline_engine::{forecast, interrupt};
+use carryline_machine::environment::CacheSizes;
+use carryline_results::Status;
+use carryline_results::gather::Gathered;
+use carryline_statistics::{self as statistics, Ratio};
+use carryline_variants::Family;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::{Duration, Instant};
+
+/// A setting: what its worker processes have in their environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// What progress and errors call it.
+    pub label: String,
+    /// Variables and their values.
+    pub environment: Vec<(String, String)>,
+}
+
+/// What is timed in every arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The family.
+    pub family: Family,
+    /// The variant that the settings bear on.
+    pub subject: &'static str,
+    /// What a call gets and finds.
+    pub condition: Condition,
+}
+
+/// Where and how long.
+pub struct Lab<'a> {
+    /// How workers are started.
+    pub supervisor: &'a Supervisor,
+    /// The machine's caches.
+    pub caches: CacheSizes,
+    /// The logical CPU to measure on.
+    pub cpu: Option<usize>,
+    /// What a person sees meanwhile.
+    pub progress: &'a Progress,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// Times of one cell in one arm, by replicate and round: the subject's, as a multiple of the anchor's in the same round.
+pub type Times = Vec<Vec<f64>>;
+
+/// What the arms took.
+pub struct Found {
+    /// By arm and cell.
+    pub times: Vec<Vec<Times>>,
+    /// Ticks that a call of the anchor takes, by cell; the median over all arms.
+    pub anchor_ticks: Vec<Option<f64>>,
+    /// Cells that could not be measured in some arm: which, and why.
+    pub lost: Vec<(usize, String)>,
+    /// Replicates of each arm.
+    pub replicates: u32,
+}
+
+/// Replicates that a comparison has at least, whatever the time.
+pub const LEAST_REPLICATES: u32 = 3;
+/// More sharpen an interval little.
+const MOST_REPLICATES: u32 = 24;
+/// What a cell takes at least in a process: warming up, calibration, the least number of rounds.
+const LEAST_FOR_A_CELL: Duration = Duration::from_millis(12);
+/// A cell in a process gets no more than this while there is time for a further replicate.
+const ENOUGH_FOR_A_CELL: Duration = Duration::from_millis(60);
+
+/// The variant that a cell's subject is held against: the widest technique that this CPU has.
+#[must_use]
+pub fn anchor(family: Family) -> &'static str {
+    let preferred: &[&'static str] = match family {
+        Family::Zero | Family::Copy => &["avx2", "sse2", "reference"],
+        Family::Checksum => &["adc_2_streams", "words16_c", "reference"],
+        Family::CopyChecksum => &["fused", "reference"],
+    };
+    let runs =
+        |name: &&&str| carryline_variants::find(family, name).is_some_and(|variant| variant.runs_here());
+    preferred.iter().find(runs).copied().unwrap_or("reference")
+}
+
+/// Measures every cell in every arm, arm after arm, until the time is over.
+///
+/// # Errors
+/// When a worker cannot be started, or cannot be understood.
+pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> Result<Found, Failure> {
+    let deadline = Instant::now() + time;
+    let mut found = Found {
+        times: vec![vec![Vec::new(); cells.len()]; arms.len()],
+        anchor_ticks: vec![None; cells.len()],
+        lost: Vec::new(),
+        replicates: 0,
+    };
+    if cells.is_empty() || arms.is_empty() {
+        return Ok(found);
+    }
+    let mut anchors: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(lab.seed);
+    // What a process takes besides its cells: a guess at first.
+    let mut overhead = forecast::overhead(2 * families(cells));
+    let mut longest = Duration::ZERO;
+    for replicate in 0..MOST_REPLICATES {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let enough = replicate >= LEAST_REPLICATES && left < longest * arms.len() as u32;
+        if enough || interrupt::requested() {
+            break;
+        }
+        let processes = (LEAST_REPLICATES.saturating_sub(replicate)).max(1) * arms.len() as u32;
+        let share = (left / processes).saturating_sub(overhead);
+        let slice =
+            share.clamp(LEAST_FOR_A_CELL * cells.len() as u32, ENOUGH_FOR_A_CELL * cells.len() as u32);
+        let seed = rng.next_u64() & ((1 << 53) - 1);
+        let mut order: Vec<usize> = (0..arms.len()).collect();
+        statistics::shuffle(&mut rng, &mut order);
+        for arm in order {
+            lab.progress.say(format!("{}, replicate {}", arms[arm].label, replicate + 1));
+            let begin = Instant::now();
+            let gathered =
+                process(lab, &arms[arm], cells, slice + overhead, replicate, seed, &mut found.lost)?;
+            longest = longest.max(begin.elapsed());
+            overhead = begin.elapsed().saturating_sub(slice).min(Duration::from_secs(5));
+            for (cell, gathered) in gathered.iter().enumerate() {
+                let (of_subject, of_anchor) = (gathered.gross(0), gathered.gross(1));
+                let ratios = of_subject.iter().flatten().zip(of_anchor.iter().flatten()).map(|(a, b)| a / b);
+                found.times[arm][cell].push(ratios.collect());
+                anchors[cell].extend(of_anchor.iter().flatten().filter(|ticks| ticks.is_finite()));
+            }
+        }
+        found.replicates = replicate + 1;
+    }
+    found.anchor_ticks = anchors.iter().map(|ticks| statistics::median(ticks)).collect();
+    found.lost.sort();
+    found.lost.dedup();
+    Ok(found)
+}
+
+/// How many families there are among the cells.
+fn families(cells: &[Cell]) -> usize {
+    Family::ALL.into_iter().filter(|family| cells.iter().any(|cell| cell.family == *family)).count()
+}
+
+/// One worker process of an arm.
+fn process(
+    lab: &Lab<'_>,
+    arm: &Arm,
+    cells: &[Cell],
+    time: Duration,
+    replicate: u32,
+    seed: u64,
+    lost: &mut Vec<(usize, String)>,
+) -> Result<Vec<Gathered>, Failure> {
+    let supervisor = Supervisor { environment: arm.environment.clone(), ..lab.supervisor.clone() };
+    let situations = cells.iter().map(|cell| {
+        let pair = |family| (vec![cell.subject.to_owned(), anchor(family).to_owned()], None);
+        let mut situation = standard::situation(cell.family, cell.condition.clone(), 1.0, &pair);
+        // The floor comes from an arm that runs twice.
+        situation.twins.clear();
+        situation.name = format!("{} {}", cell.subject, situation.name);
+        situation
+    });
+    let plan = Plan {
+        situations: situations.collect(),
+        plugins: Vec::new(),
+        replicates: 1,
+        most_replicates: 1,
+        budget: time,
+        seed,
+        patience: supervisor.patience,
+    };
+    let ground = Ground {
+        supervisor: &supervisor,
+        caches: lab.caches,
+        cpu: lab.cpu,
+        deadline: Instant::now() + time,
+        progress: lab.progress,
+        // Past those that measure the machine's limits.
+        first_replicate: measure::LIMIT_REPLICATES + replicate,
+        stop: &interrupt::requested,
+    };
+    let outcome = measure::run(&plan, &[], &ground, &mut |_| {})?;
+    for (cell, gathered) in outcome.gathered.iter().enumerate() {
+        lost.extend(
+            gathered
+                .lost
+                .iter()
+                .filter(|(_, status, _)| *status != Status::Ok)
+                .map(|(_, _, why)| (cell, format!("{}: {why}", gathered.situation.name))),
+        );
+    }
+    lost.extend(outcome.lost.iter().map(|how| (usize::MAX, format!("a worker process ended {how}, twice"))));
+    Ok(outcome.gathered)
+}
+
+impl Found {
+    /// How long a cell takes in one arm as a multiple of another; `None` where either has no sample.
+    #[must_use]
+    pub fn ratio(&self, cell: usize, arm: usize, to: usize, seed: u64) -> Option<Ratio> {
+        // Rounds of different processes have nothing in common but their replicate: its medians are paired.
+        let by_replicate = |arm: usize| -> Times {
+            self.times[arm][cell]
+                .iter()
+                .map(|rounds| statistics::median(rounds).into_iter().collect())
+                .collect()
+        };
+        statistics::paired_ratio(&by_replicate(arm), &by_replicate(to), seed)
+    }
+
+    /// The typical time of a cell in an arm, as a multiple of the anchor's.
+    #[must_use]
+    pub fn typical(&self, cell: usize, arm: usize) -> Option<f64> {
+        statistics::typical(&self.times[arm][cell])
+    }
+}

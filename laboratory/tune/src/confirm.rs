@@ -1,0 +1,197 @@
+//! Whether what the search found is faster where it was not looked for: other sizes, other offsets, new processes.
+
+use crate::arms::{self, Arm, Cell, Found, Lab, Times};
+use crate::change::Change;
+use carryline_conditions::Offsets;
+use carryline_engine::failure::Failure;
+use carryline_engine::standard;
+use carryline_statistics::{self as statistics, Order, Ratio, compare, noise_floor};
+use serde::Serialize;
+use std::time::Duration;
+
+/// The arms of a comparison: the settings in force under two names, then the others.
+const BASE: usize = 0;
+const AGAIN: usize = 1;
+const OTHER: usize = 2;
+
+/// A cell in both settings.
+#[derive(Clone, Debug, Serialize)]
+pub struct Confirmed {
+    /// The cell.
+    pub situation: String,
+    /// The variant that was called.
+    pub variant: &'static str,
+    /// How long a call takes by the new settings as a multiple of the old.
+    pub ratio: Ratio,
+    /// What the old settings differ from themselves.
+    pub floor: f64,
+    /// Whether that is faster, slower, or neither.
+    #[serde(serialize_with = "crate::output::order")]
+    pub order: Order,
+}
+
+/// What became of a change.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The change.
+    pub change: Change,
+    /// Over all its cells, how long calls take as a multiple of before; `None` if nothing could be measured.
+    pub gain: Option<Ratio>,
+    /// What the settings in force differ from themselves over these cells.
+    pub floor: f64,
+    /// Its cells.
+    pub cells: Vec<Confirmed>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// Whether a change is kept, and why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Faster over its cells, and slower in none: kept.
+    Faster,
+    /// No difference above the floor.
+    Same,
+    /// Faster over its cells, and slower in some of them.
+    Mixed,
+    /// Slower over its cells.
+    Slower,
+    /// It could not be measured.
+    Unknown,
+}
+
+/// Judges each change by cells of its own, all in the same processes: `base` against `other`, which has all changes.
+///
+/// # Errors
+/// When a worker cannot be started.
+pub fn judge(
+    lab: &Lab<'_>,
+    base: &Arm,
+    other: &Arm,
+    changes: &[Change],
+    time: Duration,
+) -> Result<Vec<Judged>, Failure> {
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut ranges = Vec::new();
+    for change in changes {
+        let first = cells.len();
+        cells.extend(change.cells.iter().cloned().map(elsewhere));
+        ranges.push(first..cells.len());
+    }
+    let found = compared(lab, base, other, &cells, time)?;
+    let judged = changes.iter().zip(ranges).map(|(change, range)| {
+        let range: Vec<usize> = range.collect();
+        let confirmed: Vec<Confirmed> =
+            range.iter().filter_map(|cell| confirmed(&found, &cells, *cell, lab.seed)).collect();
+        let gain = over(&found, &range, OTHER, lab.seed);
+        let floor = noise_floor(over(&found, &range, AGAIN, lab.seed).as_slice());
+        let verdict = verdict(gain, floor, &confirmed);
+        Judged { change: change.clone(), gain, floor, cells: confirmed, verdict }
+    });
+    Ok(judged.collect())
+}
+
+/// Compares the two in the cells given.
+///
+/// # Errors
+/// When a worker cannot be started.
+pub fn compare_in(
+    lab: &Lab<'_>,
+    base: &Arm,
+    other: &Arm,
+    cells: &[Cell],
+    time: Duration,
+) -> Result<Vec<Confirmed>, Failure> {
+    let found = compared(lab, base, other, cells, time)?;
+    Ok((0..cells.len()).filter_map(|cell| confirmed(&found, cells, cell, lab.seed)).collect())
+}
+
+fn compared(
+    lab: &Lab<'_>,
+    base: &Arm,
+    other: &Arm,
+    cells: &[Cell],
+    time: Duration,
+) -> Result<Found, Failure> {
+    let again = Arm { label: format!("{}, again", base.label), ..base.clone() };
+    arms::measure(lab, &[base.clone(), again, other.clone()], cells, time)
+}
+
+fn confirmed(found: &Found, cells: &[Cell], cell: usize, seed: u64) -> Option<Confirmed> {
+    let ratio = found.ratio(cell, OTHER, BASE, seed)?;
+    let floor = noise_floor(found.ratio(cell, AGAIN, BASE, seed).as_slice());
+    Some(Confirmed {
+        situation: standard::name(cells[cell].family, &cells[cell].condition),
+        variant: cells[cell].subject,
+        ratio,
+        floor,
+        order: compare(&ratio, floor),
+    })
+}
+
+/// The ratio over several cells: of the geometric means, by replicate.
+fn over(found: &Found, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio> {
+    let means = |arm: usize| -> Times {
+        (0..found.replicates as usize)
+            .map(|replicate| {
+                let median = |cell: &usize| statistics::median(found.times[arm][*cell].get(replicate)?);
+                let logs: Vec<f64> = cells.iter().filter_map(median).map(f64::ln).collect();
+                let all = !cells.is_empty() && logs.len() == cells.len();
+                all.then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp()).into_iter().collect()
+            })
+            .collect()
+    };
+    statistics::paired_ratio(&means(arm), &means(BASE), seed)
+}
+
+fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed]) -> Verdict {
+    let Some(gain) = gain else { return Verdict::Unknown };
+    let slower = cells.iter().any(|cell| cell.order == Order::Slower);
+    match compare(&gain, floor) {
+        Order::Faster if slower => Verdict::Mixed,
+        Order::Faster => Verdict::Faster,
+        Order::Slower => Verdict::Slower,
+        Order::Tie => Verdict::Same,
+    }
+}
+
+/// The same cell at offsets that the search had not.
+fn elsewhere(mut cell: Cell) -> Cell {
+    cell.condition.offsets = match cell.condition.offsets {
+        Offsets::Random => Offsets::Fixed { dst: 2112, src: 712 },
+        Offsets::Fixed { dst: 0, src: 0 } => Offsets::Fixed { dst: 64, src: 2048 },
+        other => other,
+    };
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(median: f64) -> Confirmed {
+        let ratio = Ratio { median, low: median - 0.01, high: median + 0.01 };
+        Confirmed {
+            situation: String::new(),
+            variant: "carryline",
+            ratio,
+            floor: 0.02,
+            order: compare(&ratio, 0.02),
+        }
+    }
+
+    fn ratio(median: f64) -> Option<Ratio> {
+        Some(Ratio { median, low: median - 0.01, high: median + 0.01 })
+    }
+
+    #[test]
+    fn only_what_is_faster_and_nowhere_slower_is_kept() {
+        assert_eq!(verdict(ratio(0.9), 0.02, &[cell(0.8), cell(1.0)]), Verdict::Faster);
+        assert_eq!(verdict(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)]), Verdict::Mixed);
+        assert_eq!(verdict(ratio(0.99), 0.02, &[cell(0.99)]), Verdict::Same);
+        assert_eq!(verdict(ratio(0.9), 0.2, &[cell(0.9)]), Verdict::Same, "within the floor");
+        assert_eq!(verdict(ratio(1.1), 0.02, &[]), Verdict::Slower);
+        assert_eq!(verdict(None, 0.02, &[]), Verdict::Unknown);
+    }
+}

@@ -1,0 +1,178 @@
+//! What is asked of the machine: for each entry of the library, which method is best from which size on.
+//!
+//! Three arms force a method wherever the library lets a profile decide: loops everywhere, string instructions from the
+//! smallest size allowed, non-temporal stores from the smallest size allowed. A threshold is where two of these cross.
+
+use crate::arms::Cell;
+use carryline_conditions::sizes::Sizes;
+use carryline_conditions::{Beside, Cache, CacheMethod, Condition, Offsets, Then};
+use carryline_machine::process::allowed_cpus;
+use carryline_variants::Family;
+
+/// How a call stores its bytes. The order is that of a ladder: with the size, a method gives way to a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// Vector loops.
+    Loop,
+    /// `rep stosb`, `rep movsb`.
+    String,
+    /// Non-temporal stores.
+    NonTemporal,
+}
+
+impl Method {
+    /// In the order of the arms.
+    pub const ALL: [Method; 3] = [Method::Loop, Method::String, Method::NonTemporal];
+}
+
+/// One entry of the library, and the thresholds that its ladder has.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// The family.
+    pub family: Family,
+    /// The variant that calls the entry.
+    pub subject: &'static str,
+    /// The decision from which size on it is string instructions.
+    pub string: &'static str,
+    /// The decision from which size on it is non-temporal stores, if it ever is.
+    pub non_temporal: Option<&'static str>,
+    /// How many buffers of a call's length the second threshold counts; the first counts one.
+    pub buffers: u64,
+    /// The smallest and the largest size asked about, in bytes: powers of two.
+    pub sizes: (u64, u64),
+    /// What follows a call.
+    pub then: Then,
+    /// Under which of [`conditions`] it is asked.
+    pub settings: &'static [Setting],
+}
+
+/// What a size is asked about under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Buffers in the caches, at any offset.
+    Hot,
+    /// The same with the buffers of a copy 1 to 63 bytes apart modulo 4096.
+    Alias,
+    /// The same with both at the beginning of a page.
+    Aligned,
+    /// Buffers in memory.
+    Cold,
+    /// Each buffer in the caches or in memory, by chance.
+    Mixed,
+    /// Buffers in the caches while another core reads and writes memory.
+    Company,
+}
+
+/// The decision that is shared by zeroing and copying: from which size on all caches are passed by, for callers who
+/// say nothing.
+pub const SHARE: &str = "cache_share_bytes";
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// All of them.
+pub const QUESTIONS: [Question; 5] = [
+    Question {
+        family: Family::Zero,
+        subject: "carryline",
+        string: "rep_stosb_from_bytes",
+        non_temporal: Some(SHARE),
+        buffers: 1,
+        sizes: (16 * KIB, 32 * MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Cold, Setting::Company],
+    },
+    Question {
+        family: Family::Zero,
+        subject: "carryline_read_here",
+        string: "rep_stosb_read_here_from_bytes",
+        non_temporal: None,
+        buffers: 1,
+        sizes: (16 * KIB, 4 * MIB),
+        then: Then::Read,
+        settings: &[Setting::Hot, Setting::Cold],
+    },
+    Question {
+        family: Family::Zero,
+        subject: "carryline_not_soon",
+        string: "rep_stosb_not_soon_from_bytes",
+        non_temporal: Some("zero_non_temporal_from_bytes"),
+        buffers: 1,
+        sizes: (512, 4 * MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Cold],
+    },
+    Question {
+        family: Family::Copy,
+        subject: "carryline",
+        string: "rep_movsb_from_bytes",
+        non_temporal: Some(SHARE),
+        buffers: 2,
+        sizes: (16 * KIB, 16 * MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Alias, Setting::Cold, Setting::Company],
+    },
+    Question {
+        family: Family::Copy,
+        subject: "carryline_not_soon",
+        string: "rep_movsb_not_soon_from_bytes",
+        non_temporal: Some("copy_non_temporal_from_bytes"),
+        buffers: 2,
+        sizes: (512, 4 * MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Cold],
+    },
+];
+
+impl Question {
+    /// The sizes asked about first.
+    #[must_use]
+    pub fn grid(&self) -> Vec<u64> {
+        let (first, last) = self.sizes;
+        std::iter::successors(Some(first), |size| Some(size * 2)).take_while(|size| *size <= last).collect()
+    }
+
+    /// The size from which on a call is non-temporal, where the decision says `bytes`.
+    #[must_use]
+    pub fn non_temporal_from(&self, bytes: u64) -> u64 {
+        match self.non_temporal {
+            Some(SHARE) => bytes.div_ceil(self.buffers),
+            _ => bytes,
+        }
+    }
+
+    /// The cells of one size.
+    pub fn cells(&self, size: u64) -> impl Iterator<Item = Cell> {
+        let possible = move |setting: &&Setting| match setting {
+            Setting::Company => allowed_cpus().len() > 1,
+            // Flushing takes as long as the rest of the cells together, and such a buffer is in no cache anyway.
+            Setting::Cold | Setting::Mixed => size <= 4 * MIB,
+            Setting::Hot | Setting::Alias | Setting::Aligned => true,
+        };
+        self.settings.iter().filter(possible).map(move |setting| Cell {
+            family: self.family,
+            subject: self.subject,
+            condition: self.condition(size, *setting),
+        })
+    }
+
+    fn condition(&self, size: u64, setting: Setting) -> Condition {
+        let cold = if cfg!(target_arch = "x86_64") { CacheMethod::Clflush } else { CacheMethod::Evict };
+        Condition {
+            sizes: Sizes::fixed(size),
+            offsets: match setting {
+                Setting::Aligned => Offsets::ALIGNED,
+                Setting::Alias => Offsets::Alias,
+                Setting::Hot | Setting::Cold | Setting::Mixed | Setting::Company => Offsets::Random,
+            },
+            cache: match setting {
+                Setting::Cold => Cache::cold(cold),
+                Setting::Mixed => Cache::cold(CacheMethod::Mixed { hot_percent: 50 }),
+                Setting::Hot | Setting::Alias | Setting::Aligned | Setting::Company => Cache::HOT,
+            },
+            then: self.then,
+            beside: if setting == Setting::Company { Beside::Stream } else { Beside::Nothing },
+            ..Condition::plain(0)
+        }
+    }
+}

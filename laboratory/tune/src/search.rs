@@ -1,0 +1,306 @@
+//! The search: first a grid of sizes in powers of two, then the sizes around each crossing.
+
+use crate::arms::{self, Arm, Cell, Found, Lab};
+use crate::ladder::{Step, Thresholds, best, best_string, closest};
+use crate::questions::{Method, QUESTIONS, Question, SHARE};
+use crate::settings::{Settings, decision, function};
+use carryline::internals::cpu;
+use carryline::internals::dispatch::{Function, kernels};
+use carryline_conditions::sizes::Sizes;
+use carryline_conditions::{Condition, Offsets};
+use carryline_engine::failure::Failure;
+use carryline_variants::Family;
+use std::path::Path;
+use std::time::Duration;
+
+/// The rest of the search's time is for the sizes around the crossings.
+const FOR_GRID: f64 = 0.6;
+/// Kernels get this part of the time.
+const FOR_KERNELS: f64 = 0.25;
+/// Kernels of one function that are compared, at most: the first ones of its list.
+const MOST_KERNELS: usize = 3;
+/// A kernel is given up for another that takes this much less time, in the mean of the logarithms.
+const BETTER: f64 = 0.02;
+
+/// The settings that are best by what was measured, where they differ from `base` by more than noise.
+///
+/// # Errors
+/// When workers cannot be started or files not be written.
+pub fn search(lab: &Lab<'_>, base: &Settings, folder: &Path, time: Duration) -> Result<Settings, Failure> {
+    let settings = search_kernels(lab, base, folder, time.mul_f64(FOR_KERNELS))?;
+    search_thresholds(lab, &settings, &QUESTIONS, folder, time.mul_f64(1.0 - FOR_KERNELS))
+}
+
+/// Something whose thresholds can be set: the library, or the C library.
+pub trait Knobs: Clone {
+    /// The thresholds of a question.
+    fn thresholds(&self, question: &Question) -> Thresholds;
+    /// The same with another value for a threshold, in bytes; the largest number is never.
+    #[must_use]
+    fn set(&self, name: &'static str, bytes: u64) -> Self;
+    /// Processes that are set so. Files go into `folder`.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    fn arm(&self, label: &str, folder: &Path) -> std::io::Result<Arm>;
+    /// What makes each method the only one, as far as thresholds do.
+    fn methods(&self, questions: &[Question]) -> [(&'static str, Self); 3];
+}
+
+/// Asks questions at some sizes each.
+fn ask(
+    lab: &Lab<'_>,
+    arms: &[Arm],
+    questions: &[Question],
+    sizes: &[(usize, Vec<u64>)],
+    time: Duration,
+) -> Result<Vec<(usize, Vec<Step>)>, Failure> {
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut places = Vec::new();
+    for (question, sizes) in sizes {
+        for size in sizes {
+            let first = cells.len();
+            cells.extend(questions[*question].cells(*size));
+            places.push((*question, *size, first..cells.len()));
+        }
+    }
+    let found = arms::measure(lab, arms, &cells, time)?;
+    let mut answers: Vec<(usize, Vec<Step>)> =
+        sizes.iter().map(|(question, _)| (*question, Vec::new())).collect();
+    for (question, size, cells) in places {
+        let mut costs = [0, 1, 2].map(|arm| mean_log(&found, cells.clone(), arm).unwrap_or(f64::INFINITY));
+        if questions[question].non_temporal.is_none() {
+            costs[Method::NonTemporal as usize] = f64::INFINITY;
+        }
+        // What could not be measured by loops says nothing about the others.
+        if costs[0].is_finite()
+            && let Some((_, steps)) = answers.iter_mut().find(|(known, _)| *known == question)
+        {
+            steps.push(Step { size, costs });
+        }
+    }
+    Ok(answers)
+}
+
+/// The mean of the logarithms of some cells' times in an arm; `None` if one has none.
+fn mean_log(found: &Found, cells: std::ops::Range<usize>, arm: usize) -> Option<f64> {
+    let count = cells.len() as f64;
+    let logs: Option<Vec<f64>> = cells.map(|cell| found.typical(cell, arm).map(f64::ln)).collect();
+    logs.map(|logs| logs.iter().sum::<f64>() / count)
+}
+
+/// The thresholds that are best by what was measured, where they differ from `base` by more than noise.
+///
+/// # Errors
+/// When workers cannot be started or files not be written.
+pub fn search_thresholds<K: Knobs>(
+    lab: &Lab<'_>,
+    base: &K,
+    questions: &[Question],
+    folder: &Path,
+    time: Duration,
+) -> Result<K, Failure> {
+    let methods = base.methods(questions);
+    let arms: Vec<Arm> =
+        methods.iter().map(|(label, method)| method.arm(label, folder)).collect::<std::io::Result<_>>()?;
+    let grid: Vec<(usize, Vec<u64>)> =
+        questions.iter().enumerate().map(|(k, question)| (k, question.grid())).collect();
+    let answers = ask(lab, &arms, questions, &grid, time.mul_f64(FOR_GRID))?;
+    let steps_of =
+        |k: usize| answers.iter().find(|(known, _)| *known == k).map_or(&[][..], |(_, steps)| steps);
+
+    let mut settings = base.clone();
+    // The share of the caches is one number for zeroing and copying.
+    let share = best_share(base, questions, &steps_of);
+    if let Some(share) = share {
+        settings = settings.set(SHARE, share);
+    }
+    let mut crossings: Vec<Crossing> = Vec::new();
+    for (k, question) in questions.iter().enumerate() {
+        let in_force = base.thresholds(question);
+        let found = match question.non_temporal {
+            Some(SHARE) => {
+                let from = share.map_or(in_force.non_temporal, |share| question.non_temporal_from(share));
+                best_string(steps_of(k), from, in_force.string)
+            }
+            Some(_) => best(steps_of(k), in_force),
+            None => best_string(steps_of(k), u64::MAX, in_force.string),
+        };
+        let own = question.non_temporal.filter(|name| *name != SHARE);
+        let both = [
+            (Some(question.string), in_force.string, found.string),
+            (own, in_force.non_temporal, found.non_temporal),
+        ];
+        for (name, was, now) in both {
+            let Some(name) = name else { continue };
+            let before = question.grid().into_iter().rfind(|size| *size < now);
+            // Between two sizes of the grid, or above all of them, one threshold is as good as another.
+            let is_same = was <= now && before.is_none_or(|before| was > before)
+                || now == u64::MAX && before.is_none_or(|b| was > b);
+            if !is_same {
+                crossings.push(Crossing { question: k, name, now, before, ladder: found });
+            }
+        }
+    }
+    let between = crossings.iter().map(|crossing| (crossing.question, crossing.between()));
+    let refined = ask(lab, &arms, questions, &merged(between), time.mul_f64(1.0 - FOR_GRID))?;
+    for crossing in crossings {
+        let steps =
+            refined.iter().find(|(known, _)| *known == crossing.question).map_or(&[][..], |(_, steps)| steps);
+        settings = settings.set(crossing.name, crossing.refined(steps));
+    }
+    Ok(settings)
+}
+
+/// The sizes of each question once.
+fn merged(asked: impl Iterator<Item = (usize, Vec<u64>)>) -> Vec<(usize, Vec<u64>)> {
+    let mut all: Vec<(usize, Vec<u64>)> = Vec::new();
+    for (question, sizes) in asked.filter(|(_, sizes)| !sizes.is_empty()) {
+        match all.iter_mut().find(|(known, _)| *known == question) {
+            Some((_, known)) => known.extend(sizes),
+            None => all.push((question, sizes)),
+        }
+    }
+    for (_, sizes) in &mut all {
+        sizes.sort_unstable();
+        sizes.dedup();
+    }
+    all
+}
+
+/// The share of the caches that costs least over zeroing and copying; `None` where the one in force is as good.
+fn best_share<'s, K: Knobs>(
+    base: &K,
+    questions: &[Question],
+    steps_of: &dyn Fn(usize) -> &'s [Step],
+) -> Option<u64> {
+    let shared = || questions.iter().enumerate().filter(|(_, question)| question.non_temporal == Some(SHARE));
+    let (_, first) = shared().next()?;
+    let now = base.thresholds(first).non_temporal.saturating_mul(first.buffers);
+    let bounds = decision(SHARE).bounds();
+    let (least, most) = (*bounds.start() as u64, *bounds.end() as u64);
+    let powers = std::iter::successors(Some(least.max(1).next_power_of_two()), |share| Some(share * 2));
+    let candidates = powers.take_while(|share| *share <= most).chain([now]);
+    let scored = candidates.map(|share| {
+        let cost: f64 = shared()
+            .map(|(k, question)| {
+                let from = question.non_temporal_from(share);
+                best_string(steps_of(k), from, base.thresholds(question).string).cost(steps_of(k))
+            })
+            .sum();
+        (cost, (share as f64 / now as f64).log2().abs(), share)
+    });
+    closest(scored).filter(|share| *share != now)
+}
+
+/// A threshold that is elsewhere than in the settings in force.
+struct Crossing {
+    question: usize,
+    name: &'static str,
+    /// The size of the grid from which on the later method is better.
+    now: u64,
+    /// The one below.
+    before: Option<u64>,
+    /// Both thresholds of the question.
+    ladder: Thresholds,
+}
+
+impl Crossing {
+    /// The sizes between those of the grid.
+    fn between(&self) -> Vec<u64> {
+        match self.before {
+            Some(before) if self.now != u64::MAX => [5, 6, 7].map(|quarters| before / 4 * quarters).to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The threshold, by what was found between.
+    fn refined(&self, steps: &[Step]) -> u64 {
+        let Some(before) = self.before.filter(|_| self.now != u64::MAX) else { return self.now };
+        let (lower, upper) = (self.ladder.method(before), self.ladder.method(self.now));
+        let within: Vec<&Step> =
+            steps.iter().filter(|step| step.size > before && step.size < self.now).collect();
+        let cost = |from: u64| -> f64 {
+            within.iter().map(|step| step.costs[if step.size >= from { upper } else { lower } as usize]).sum()
+        };
+        let candidates = within.iter().map(|step| step.size).chain([self.now]);
+        // Of those that are as good as the best, the largest.
+        closest(candidates.map(|from| (cost(from), (self.now - from) as f64, from))).unwrap_or(self.now)
+    }
+}
+
+/// What kernels are compared at: sizes that vary and sizes that do not.
+pub const KERNEL_SIZES: [(Family, &[&str]); 4] = [
+    (Family::Zero, &["fleet:memset-A", "fleet:memset-D", "fleet:memset-Q", "16", "100", "1500"]),
+    (Family::Copy, &["fleet:memcpy-A", "fleet:memcpy-D", "fleet:memcpy-Q", "16", "100", "1500"]),
+    (Family::Checksum, &["1..64", "1..1500", "20", "40", "1500", "32K"]),
+    (Family::CopyChecksum, &["1..1500", "40", "1500", "9000"]),
+];
+
+/// Cells of `carryline` at such sizes, hot and at random offsets.
+///
+/// # Errors
+/// When a word is not one of sizes.
+pub fn cells_of(family: Family, words: &[&str]) -> Result<Vec<Cell>, Failure> {
+    let cell = |sizes| Cell {
+        family,
+        subject: "carryline",
+        condition: Condition { sizes, offsets: Offsets::Random, ..Condition::plain(0) },
+    };
+    Ok(Sizes::parse_list(&words.join(","))?.into_iter().map(cell).collect())
+}
+
+/// Kernels of a function that this CPU can run.
+fn usable(function: Function) -> Vec<&'static str> {
+    let usable = kernels(function).filter(|(_, needs)| cpu::features().contains(*needs));
+    usable.map(|(name, _)| name).take(MOST_KERNELS).collect()
+}
+
+fn search_kernels(
+    lab: &Lab<'_>,
+    base: &Settings,
+    folder: &Path,
+    time: Duration,
+) -> Result<Settings, Failure> {
+    let most = Function::ALL.into_iter().map(|function| usable(function).len()).max().unwrap_or(0);
+    let (mut arms, mut settings_of) = (Vec::new(), Vec::new());
+    for number in 0..most {
+        let mut settings = *base;
+        for function in Function::ALL {
+            let names = usable(function);
+            settings = settings.with_kernel(function, names.get(number).or(names.first()).copied());
+        }
+        arms.push(settings.arm(&format!("kernels {}", number + 1), folder)?);
+        settings_of.push(settings);
+    }
+    let mut cells = Vec::new();
+    for (family, words) in KERNEL_SIZES {
+        cells.extend(cells_of(family, words)?);
+    }
+    let found = arms::measure(lab, &arms, &cells, time)?;
+    let mut settings = *base;
+    for family in Family::ALL {
+        let function = function(family);
+        let own: Vec<usize> = (0..cells.len()).filter(|cell| cells[*cell].family == family).collect();
+        let cost = |arm: usize| -> Option<f64> {
+            let logs: Option<Vec<f64>> =
+                own.iter().map(|cell| found.typical(*cell, arm).map(f64::ln)).collect();
+            logs.map(|logs| logs.iter().sum::<f64>() / own.len().max(1) as f64)
+        };
+        let now = base.kernel(function);
+        let costs: Vec<(f64, &'static str)> = settings_of
+            .iter()
+            .enumerate()
+            .filter_map(|(arm, settings)| Some((cost(arm)?, settings.kernel(function))))
+            .collect();
+        let own_cost = costs.iter().find(|(_, kernel)| *kernel == now).map(|(cost, _)| *cost);
+        let least = costs.iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
+        if let (Some(own_cost), Some((cost, kernel))) = (own_cost, least)
+            && *kernel != now
+            && *cost < own_cost - BETTER
+        {
+            settings = settings.with_kernel(function, Some(kernel));
+        }
+    }
+    Ok(settings)
+}

@@ -1,0 +1,168 @@
+//! What a profile decides, without what it says about itself.
+
+use crate::arms::Arm;
+use crate::ladder::Thresholds;
+use crate::questions::{Question, SHARE};
+use crate::search::Knobs;
+use carryline::internals::cpu;
+use carryline::internals::dispatch::{Function, kernels};
+use carryline::internals::tuning::{DETECTED, Decision, Decisions, Models, Profile};
+use carryline_variants::Family;
+use std::path::Path;
+
+/// The decisions and kernels of a profile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// The kernel that each function prefers, in the order of [`Function::ALL`].
+    pub kernels: [Option<&'static str>; Function::ALL.len()],
+    /// The numbers.
+    pub decisions: Decisions,
+}
+
+impl From<&Profile<'_>> for Settings {
+    fn from(profile: &Profile<'_>) -> Settings {
+        Settings { kernels: profile.kernels, decisions: profile.decisions }
+    }
+}
+
+impl Settings {
+    /// The value of a decision, in bytes; the largest number is "never".
+    #[must_use]
+    pub fn bytes(&self, decision: Decision) -> u64 {
+        match self.decisions.get(decision) {
+            usize::MAX => u64::MAX,
+            bytes => bytes as u64,
+        }
+    }
+
+    /// The same with another value for a decision, brought within its bounds.
+    #[must_use]
+    pub fn with(self, decision: Decision, bytes: u64) -> Settings {
+        let bounds = decision.bounds();
+        let bytes = match usize::try_from(bytes) {
+            Ok(bytes) if decision.allows(bytes) => bytes,
+            Ok(bytes) => bytes.clamp(*bounds.start(), *bounds.end()),
+            Err(_) => *bounds.end(),
+        };
+        let decisions = self.decisions.with(decision, bytes).unwrap_or(self.decisions);
+        Settings { decisions, ..self }
+    }
+
+    /// The same with another kernel for a function.
+    #[must_use]
+    pub fn with_kernel(mut self, function: Function, kernel: Option<&'static str>) -> Settings {
+        self.kernels[function as usize] = kernel;
+        self
+    }
+
+    /// The kernel that a function uses on this CPU by these settings.
+    #[must_use]
+    pub fn kernel(&self, function: Function) -> &'static str {
+        let preferred = self.kernels[function as usize];
+        let usable =
+            || kernels(function).filter(|(_, needs)| cpu::features().contains(*needs)).map(|(name, _)| name);
+        // The last kernel of every list needs nothing.
+        preferred
+            .filter(|name| usable().any(|usable| usable == *name))
+            .or_else(|| usable().next())
+            .unwrap_or("portable")
+    }
+
+    /// The text of a profile with these settings.
+    #[must_use]
+    pub fn to_file(&self, name: &str, source: &str, run: Option<&str>, models: Option<Models>) -> String {
+        Profile { name, source, run, cpu: models, kernels: self.kernels, decisions: self.decisions }
+            .to_string()
+    }
+}
+
+impl Knobs for Settings {
+    fn thresholds(&self, question: &Question) -> Thresholds {
+        let non_temporal = question.non_temporal.map_or(u64::MAX, |name| {
+            let bytes = match self.bytes(decision(name)) {
+                bytes if bytes == DETECTED as u64 => detected_share(),
+                bytes => bytes,
+            };
+            question.non_temporal_from(bytes)
+        });
+        Thresholds { string: self.bytes(decision(question.string)), non_temporal }
+    }
+
+    fn set(&self, name: &'static str, bytes: u64) -> Settings {
+        self.with(decision(name), bytes)
+    }
+
+    fn arm(&self, label: &str, folder: &Path) -> std::io::Result<Arm> {
+        let path = folder.join(format!("{}.toml", label.replace(' ', "-")));
+        std::fs::write(&path, self.to_file(label, "an arm of a comparison", None, None))?;
+        let path = path.to_str().ok_or_else(|| {
+            std::io::Error::other("the folder for temporary files has a name that is not UTF-8")
+        })?;
+        Ok(Arm { label: label.to_owned(), environment: vec![(VARIABLE.to_owned(), path.to_owned())] })
+    }
+
+    fn methods(&self, _: &[Question]) -> [(&'static str, Settings); 3] {
+        let is_string = |name: &str| name.starts_with("rep_");
+        let is_around =
+            |name: &str| name.contains("non_temporal") || name == SHARE || name == "last_level_bytes";
+        let with = |string: u64, around: u64| {
+            Decision::ALL.iter().fold(*self, |settings, decision| match decision.name() {
+                name if is_string(name) => settings.with(*decision, string),
+                name if is_around(name) => settings.with(*decision, around),
+                _ => settings,
+            })
+        };
+        // Brought within the bounds of each.
+        let (least, most) = (1, u64::MAX);
+        [
+            ("loops", with(most, most)),
+            ("string instructions", with(least, most)),
+            ("non-temporal stores", with(most, least)),
+        ]
+    }
+}
+
+/// The share of the caches that this process's library goes by.
+fn detected_share() -> u64 {
+    let active = carryline::tuning::active();
+    active.decisions().find(|(name, _)| *name == SHARE).map_or(u64::MAX, |(_, bytes)| bytes as u64)
+}
+
+/// The variable that a process's library takes its profile from.
+pub const VARIABLE: &str = "CARRYLINE_TUNING";
+
+/// A decision by its name in files.
+///
+/// # Panics
+/// When there is none: names are the program's own.
+#[must_use]
+pub fn decision(name: &str) -> Decision {
+    let found = Decision::ALL.iter().find(|decision| decision.name() == name);
+    *found.unwrap_or_else(|| panic!("no decision is named {name}"))
+}
+
+/// The library's function for a family.
+#[must_use]
+pub const fn function(family: Family) -> Function {
+    match family {
+        Family::Zero => Function::Zero,
+        Family::Copy => Function::Copy,
+        Family::Checksum => Function::Checksum,
+        Family::CopyChecksum => Function::CopyAndSum,
+    }
+}
+
+/// A value as a person reads it: `25 KiB`, `never`, `detected`.
+#[must_use]
+pub fn shown(decision: Decision, bytes: u64) -> String {
+    match bytes {
+        u64::MAX => "never".to_owned(),
+        _ if bytes == DETECTED as u64 => "detected".to_owned(),
+        _ if decision.unit() == "bytes" && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if decision.unit() == "bytes" && bytes >= 1024 => {
+            let kib = format!("{:.1}", bytes as f64 / 1024.0);
+            format!("{} KiB", kib.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => bytes.to_string(),
+    }
+}
