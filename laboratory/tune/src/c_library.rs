@@ -205,6 +205,7 @@ pub fn tune(lab: &Lab<'_>, base: &Tunables, budget: Duration) -> Result<Tuned, F
                 default: value(base.bytes(name)),
                 found: value(found.bytes(name)),
                 shown: [base.bytes(name), found.bytes(name)].map(shown),
+                ladder: questions.iter().position(|question| of_name(&question)).unwrap_or(questions.len()),
                 cells: cells.collect(),
             }
         })

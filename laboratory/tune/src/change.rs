@@ -1,7 +1,7 @@
 //! A decision that the search would have otherwise, and the cells where that makes a difference.
 
 use crate::arms::Cell;
-use crate::questions::{QUESTIONS, Question};
+use crate::questions::{QUESTIONS, Question, SHARE};
 use crate::search::{Knobs, cells_of};
 use crate::settings::{Settings, decision, function, shown};
 use carryline::internals::dispatch::Function;
@@ -23,6 +23,8 @@ pub struct Change {
     pub found: Value,
     /// The two for a person.
     pub shown: [String; 2],
+    /// Changes of one ladder: they make a difference to each other, and so are kept together or not at all.
+    pub ladder: usize,
     /// Where it makes a difference.
     pub cells: Vec<Cell>,
 }
@@ -102,6 +104,23 @@ impl What {
         }
     }
 
+    /// The ladder that it is a step of; a share of the caches that changes makes one ladder of those that have it.
+    fn ladder(self, is_share_changed: bool) -> usize {
+        let of = |question: &Question, changed: Decision| {
+            decision(question.string) == changed
+                || question.non_temporal.is_some_and(|name| decision(name) == changed)
+        };
+        match self {
+            What::Number(changed) => {
+                let own = QUESTIONS.iter().position(|question| of(question, changed));
+                let shared =
+                    |place: &usize| is_share_changed && QUESTIONS[*place].non_temporal == Some(SHARE);
+                own.map_or(usize::MAX, |place| if shared(&place) { 0 } else { place })
+            }
+            What::Kernel(function) => QUESTIONS.len() + function as usize,
+        }
+    }
+
     /// The cells in which it makes a difference between two settings.
     fn cells(self, base: &Settings, found: &Settings) -> Result<Vec<Cell>, Failure> {
         match self {
@@ -135,8 +154,10 @@ impl What {
 /// # Errors
 /// When a size cannot be read.
 pub fn changes(base: &Settings, found: &Settings) -> Result<Vec<Change>, Failure> {
-    let different = What::all().filter(|what| what.value(base) != what.value(found));
-    different
+    let is_changed = |what: &What| what.value(base) != what.value(found);
+    let is_share_changed = is_changed(&What::Number(decision(SHARE)));
+    What::all()
+        .filter(is_changed)
         .map(|what| {
             Ok(Change {
                 name: what.name(),
@@ -144,6 +165,7 @@ pub fn changes(base: &Settings, found: &Settings) -> Result<Vec<Change>, Failure
                 default: what.value(base),
                 found: what.value(found),
                 shown: [what.shown(base), what.shown(found)],
+                ladder: what.ladder(is_share_changed),
                 cells: what.cells(base, found)?,
             })
         })

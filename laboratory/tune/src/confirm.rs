@@ -80,16 +80,26 @@ pub fn judge(
         ranges.push(first..cells.len());
     }
     let found = compared(lab, base, other, &cells, time)?;
-    let judged = changes.iter().zip(ranges).map(|(change, range)| {
-        let range: Vec<usize> = range.collect();
-        let confirmed: Vec<Confirmed> =
-            range.iter().filter_map(|cell| confirmed(&found, &cells, *cell, lab.seed)).collect();
-        let gain = over(&found, &range, OTHER, lab.seed);
-        let floor = noise_floor(over(&found, &range, AGAIN, lab.seed).as_slice());
-        let verdict = verdict(gain, floor, &confirmed);
-        Judged { change: change.clone(), gain, floor, cells: confirmed, verdict }
-    });
-    Ok(judged.collect())
+    let mut judged = Vec::new();
+    for (change, own) in changes.iter().zip(&ranges) {
+        // The steps of a ladder together.
+        let same = changes.iter().zip(&ranges).filter(|(other, _)| other.ladder == change.ladder);
+        let all: Vec<usize> = same.flat_map(|(_, range)| range.clone()).collect();
+        let of = |places: &[usize]| -> Vec<Confirmed> {
+            places.iter().filter_map(|cell| confirmed(&found, &cells, *cell, lab.seed)).collect()
+        };
+        let own: Vec<usize> = own.clone().collect();
+        let floor = |cells: &[usize]| noise_floor(over(&found, cells, AGAIN, lab.seed).as_slice());
+        let together = over(&found, &all, OTHER, lab.seed);
+        judged.push(Judged {
+            change: change.clone(),
+            gain: over(&found, &own, OTHER, lab.seed),
+            floor: floor(&own),
+            cells: of(&own),
+            verdict: verdict(together, floor(&all), &of(&all)),
+        });
+    }
+    Ok(judged)
 }
 
 /// Compares the two in the cells given.
@@ -147,7 +157,9 @@ fn over(found: &Found, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio> 
 
 fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed]) -> Verdict {
     let Some(gain) = gain else { return Verdict::Unknown };
-    let slower = cells.iter().any(|cell| cell.order == Order::Slower);
+    // Of many cells one is slower by chance; one that is slower than any cell's own floor is not.
+    let highest = cells.iter().map(|cell| cell.floor).fold(0.0, f64::max);
+    let slower = cells.iter().any(|cell| compare(&cell.ratio, highest) == Order::Slower);
     match compare(&gain, floor) {
         Order::Faster if slower => Verdict::Mixed,
         Order::Faster => Verdict::Faster,

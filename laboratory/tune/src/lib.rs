@@ -37,8 +37,10 @@ use std::time::{Duration, Instant};
 const FOR_SEARCH: f64 = 0.5;
 /// The confirmation's part of what is left then.
 const FOR_JUDGING: f64 = 0.6;
-/// What a tune takes at least: every cell three times in every arm.
-pub const LEAST_BUDGET: Duration = Duration::from_secs(30);
+/// What a tune of zeroing, or of copying, takes at least: every cell three times in every arm.
+const LEAST_FOR_THRESHOLDS: Duration = Duration::from_secs(20);
+/// The same for checksums, whose only decision is the kernel.
+const LEAST_FOR_KERNELS: Duration = Duration::from_secs(5);
 /// A floor above this hides gains that are worth having.
 const HIGH_FLOOR: f64 = 0.05;
 
@@ -86,14 +88,31 @@ fn is_hidden(judged: &Judged) -> bool {
     }
 }
 
-/// Tunes the library, from `base` on. `sizes` are the user's own, over which the gain is stated too.
+/// The least time for these families.
+#[must_use]
+pub fn least_budget(families: &[Family]) -> Duration {
+    let least = |family: &Family| match family {
+        Family::Zero | Family::Copy => LEAST_FOR_THRESHOLDS,
+        Family::Checksum | Family::CopyChecksum => LEAST_FOR_KERNELS,
+    };
+    families.iter().map(least).sum()
+}
+
+/// Tunes the library's decisions for some families, from `base` on. `sizes` are the user's own, over which the gain is stated
+/// too.
 ///
 /// # Errors
 /// When workers cannot be started, or files not be written.
-pub fn tune(lab: &Lab<'_>, base: &Settings, sizes: &[Sizes], budget: Duration) -> Result<Tuned, Failure> {
+pub fn tune(
+    lab: &Lab<'_>,
+    base: &Settings,
+    families: &[Family],
+    sizes: &[Sizes],
+    budget: Duration,
+) -> Result<Tuned, Failure> {
     let end = Instant::now() + budget.mul_f64(0.96);
     let folder = tempfile::tempdir()?;
-    let found = search::search(lab, base, folder.path(), budget.mul_f64(FOR_SEARCH))?;
+    let found = search::search(lab, base, families, folder.path(), budget.mul_f64(FOR_SEARCH))?;
     confirmed(lab, base, &found, sizes, folder.path(), end)
 }
 

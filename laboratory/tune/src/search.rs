@@ -26,9 +26,18 @@ const BETTER: f64 = 0.02;
 ///
 /// # Errors
 /// When workers cannot be started or files not be written.
-pub fn search(lab: &Lab<'_>, base: &Settings, folder: &Path, time: Duration) -> Result<Settings, Failure> {
-    let settings = search_kernels(lab, base, folder, time.mul_f64(FOR_KERNELS))?;
-    search_thresholds(lab, &settings, &QUESTIONS, folder, time.mul_f64(1.0 - FOR_KERNELS))
+pub fn search(
+    lab: &Lab<'_>,
+    base: &Settings,
+    families: &[Family],
+    folder: &Path,
+    time: Duration,
+) -> Result<Settings, Failure> {
+    let questions: Vec<Question> =
+        QUESTIONS.into_iter().filter(|question| families.contains(&question.family)).collect();
+    let for_kernels = if questions.is_empty() { 1.0 } else { FOR_KERNELS };
+    let settings = search_kernels(lab, base, families, folder, time.mul_f64(for_kernels))?;
+    search_thresholds(lab, &settings, &questions, folder, time.mul_f64(1.0 - for_kernels))
 }
 
 /// Something whose thresholds can be set: the library, or the C library.
@@ -259,6 +268,7 @@ fn usable(function: Function) -> Vec<&'static str> {
 fn search_kernels(
     lab: &Lab<'_>,
     base: &Settings,
+    families: &[Family],
     folder: &Path,
     time: Duration,
 ) -> Result<Settings, Failure> {
@@ -274,12 +284,12 @@ fn search_kernels(
         settings_of.push(settings);
     }
     let mut cells = Vec::new();
-    for (family, words) in KERNEL_SIZES {
+    for (family, words) in KERNEL_SIZES.into_iter().filter(|(family, _)| families.contains(family)) {
         cells.extend(cells_of(family, words)?);
     }
     let found = arms::measure(lab, &arms, &cells, time)?;
     let mut settings = *base;
-    for family in Family::ALL {
+    for family in families.iter().copied() {
         let function = function(family);
         let own: Vec<usize> = (0..cells.len()).filter(|cell| cells[*cell].family == family).collect();
         let cost = |arm: usize| -> Option<f64> {

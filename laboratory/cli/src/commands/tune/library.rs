@@ -17,6 +17,7 @@ use carryline_tune::confirm::{Confirmed, Verdict};
 use carryline_tune::output::{DecisionRow, confirmation, decisions};
 use carryline_tune::settings::{Settings, VARIABLE};
 use carryline_tune::{Tuned, check, tune};
+use carryline_variants::Family;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,13 @@ use std::path::{Path, PathBuf};
 const BUILT_IN: &str = "builtin:";
 
 /// Searches, or checks a profile.
-pub fn run(args: &Tune, lab: &Lab<'_>, here: &Here, common: &Common) -> Result<u8, Failure> {
+pub fn run(
+    args: &Tune,
+    families: &[Family],
+    lab: &Lab<'_>,
+    here: &Here,
+    common: &Common,
+) -> Result<u8, Failure> {
     let (sizes, _) = read_sizes(args.sizes.as_deref())?;
     let emitted =
         args.emit.as_ref().map(|name| [format!("{name}.toml"), format!("{name}.json")].map(PathBuf::from));
@@ -42,7 +49,7 @@ pub fn run(args: &Tune, lab: &Lab<'_>, here: &Here, common: &Common) -> Result<u
         }
         None => {
             let base = args.from.as_deref().map_or(Ok(in_force), read)?;
-            tune(lab, &base, &sizes, args.budget)?
+            tune(lab, &base, families, &sizes, args.budget)?
         }
     };
     lab.progress.finish();

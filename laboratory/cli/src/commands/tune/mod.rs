@@ -9,16 +9,19 @@ use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::progress::Progress;
-use carryline_engine::session;
-use carryline_tune::LEAST_BUDGET;
+use carryline_engine::{select, session};
 use carryline_tune::arms::Lab;
+use carryline_tune::least_budget;
+use std::time::Duration;
 
 /// Tunes the library or the C library.
 pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
-    if args.budget < LEAST_BUDGET {
+    let families = select::families(&args.family)?;
+    let least = if args.check.is_some() { Duration::ZERO } else { least_budget(&families) };
+    if args.budget < least {
         return Err(usage(format!(
-            "--budget: a search and its confirmation take at least {} s",
-            LEAST_BUDGET.as_secs()
+            "--budget: a search and its confirmation take at least {} s; fewer families (--family) take less",
+            least.as_secs()
         )));
     }
     let here = Here::look();
@@ -35,6 +38,6 @@ pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
     if args.libc {
         c_library::run(args, &lab, &here, common)
     } else {
-        library::run(args, &lab, &here, common)
+        library::run(args, &families, &lab, &here, common)
     }
 }

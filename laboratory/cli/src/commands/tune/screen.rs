@@ -2,7 +2,7 @@
 
 use carryline_report::table::{Emphasis, Kind, Style, Table};
 use carryline_report::text::wrap;
-use carryline_report::units::byte_size;
+use carryline_report::units::byte_size_rough;
 use carryline_statistics::Ratio;
 use carryline_tune::change::What;
 use carryline_tune::confirm::{Confirmed, Judged, Verdict};
@@ -60,7 +60,7 @@ fn place(judged: &Judged) -> String {
     let sizes = judged.change.cells.iter().map(|cell| &cell.condition.sizes);
     let (least, most) = (sizes.clone().map(|sizes| sizes.min()).min(), sizes.map(|sizes| sizes.max()).max());
     match (least, most) {
-        (Some(least), Some(most)) => format!("{} to {}", byte_size(least), byte_size(most)),
+        (Some(least), Some(most)) => format!("{} to {}", byte_size_rough(least), byte_size_rough(most)),
         _ => String::new(),
     }
 }
