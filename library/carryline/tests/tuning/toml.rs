@@ -70,3 +70,11 @@ fn other_ways_to_write_a_profile_are_toml_with_the_same_values() {
         check(&text, &parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")));
     }
 }
+
+#[test]
+fn the_profile_of_the_readme_is_one() {
+    let readme = include_str!("../../README.md");
+    let example =
+        readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    check(example, &parse(example).unwrap_or_else(|error| panic!("{error}")));
+}
