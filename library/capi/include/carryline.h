@@ -3,7 +3,8 @@
  * C99 or later, and C++. Link with -lcarryline (pkg-config: carryline).
  *
  * Every function works at every address and length, keeps no state that a caller can see, and may be called from
- * any thread and from signal handlers. A pointer may be NULL where the length is 0.
+ * any thread and from signal handlers. A pointer may be NULL where the length is 0. The one exception is
+ * carryline_tuning_load, which is for any thread, but not for signal handlers.
  *
  * Byte order. A checksum is the bytes of the field: a carryline_csum holds them in the order of the wire, a uint16_t as
  * this machine loads them. Either goes into the packet as it is, with memcpy, never through htons:
@@ -105,6 +106,14 @@ static inline carryline_intent carryline_intend(enum carryline_next next) {
 void carryline_zero_with(void *dst, size_t len, carryline_intent intent);
 void carryline_copy_with(void *dst, const void *src, size_t len, carryline_intent intent);
 void carryline_move_with(void *dst, const void *src, size_t len, carryline_intent intent);
+
+/* Reads the file path, a profile of what a CPU model is best off with, and puts it in force for the process: from which
+ * lengths on string instructions are used, when stores are non-temporal, which kernels are preferred. Returns true, or
+ * false where the file cannot be read or is refused; then the profile before stays in force, and the reason is written
+ * to message, cut to message_size bytes with its NUL. It names the line and what would be right; it is empty after
+ * success. message may be NULL where message_size is 0. Other threads may call any function meanwhile: results never
+ * depend on the profile. carryline's README has the format. */
+bool carryline_tuning_load(const char *path, char *message, size_t message_size);
 
 /* ---- Checksums ---- */
 

@@ -4,8 +4,8 @@
 //! function is one call of the Rust library's `_raw` form, which is a jump to the kernel picked for the CPU.
 //!
 //! `cargo xtask install --prefix P` builds the library for installation: without the crate feature `std`, with
-//! `panic = "abort"`. Such a library needs libc only. It reads no environment, so that `CARRYLINE_FORCE` and
-//! `CARRYLINE_MASK` have no effect on it. Rust programs want the crate `carryline` itself.
+//! `panic = "abort"`. Such a library needs libc only. It reads no environment, so that `CARRYLINE_FORCE`,
+//! `CARRYLINE_MASK` and `CARRYLINE_TUNING` have no effect on it. Rust programs want the crate `carryline` itself.
 //!
 //! Names are those of the Rust library: `carryline::checksum::partial` is `carryline_checksum_partial`, a method of
 //! `Sum` is `carryline_sum_...`, one of `Checksum` `carryline_csum_...`. Both types are passed by value and keep their
@@ -22,6 +22,7 @@ mod panic;
 pub mod protocols;
 pub mod sum;
 pub mod transport;
+pub mod tuning;
 pub mod update;
 pub mod zero_and_copy;
 

@@ -28,10 +28,11 @@
 //!
 //! # Crate features
 //!
-//! - `std` (default): [`Sum::add_io_slices`](checksum::Sum::add_io_slices). Without it the crate is `no_std`. It never needs
-//!   an allocator.
-//! - `environment`: `CARRYLINE_MASK` and `CARRYLINE_FORCE` choose kernels; see the module `environment`. Off by default, and
-//!   then no environment variable changes what the library does. Only a program should turn it on, never a library.
+//! - `std` (default): [`Sum::add_io_slices`](checksum::Sum::add_io_slices), and the loading of a profile from a file
+//!   ([`tuning`]). Without it the crate is `no_std`. It never needs an allocator otherwise.
+//! - `environment`: `CARRYLINE_MASK` and `CARRYLINE_FORCE` choose kernels, `CARRYLINE_TUNING` a profile; see the module
+//!   `environment`. Off by default, and then no environment variable changes what the library does. Only a program should
+//!   turn it on, never a library.
 //!
 //! # Stability
 //!

@@ -43,7 +43,8 @@
 //! | `[decisions]` | all of those above | a number of bytes within the bounds of the decision, or `"never"`; sizes of caches: or `"detected"` |
 //!
 //! A file says everything: each decision must be there. What is unknown, missing, there twice or out of its bounds is an
-//! error that names the line, the word, and what would be right. Strings have no backslashes and no quotation marks.
+//! error that names the line, the word, and what would be right. Strings have no backslashes and no quotation marks. A
+//! format with other keys will have another `version`.
 //!
 //! # Threads
 //!

@@ -99,6 +99,33 @@ fn kernels_call_no_memory_function_and_keep_wide_registers_to_themselves() {
     }
 }
 
+/// Calls that are too short to depend on the CPU's model look at no decision: what reads one is out of line, and entered
+/// from `LOOPS_BELOW_BYTES` on, or for sums from `SUM_PREFETCH_LEAST_BYTES` on.
+#[test]
+fn kernels_read_decisions_only_in_functions_for_large_calls() {
+    const LARGE: [&str; 5] =
+        ["large_by_size", "large_read_here", "large_avx2", "large_avx512", "is_prefetched"];
+    for optimisation in ["2", "3", "s"] {
+        let scratch = Scratch::new(&format!("decisions-{optimisation}"));
+        compile_crate(&scratch, optimisation);
+        let functions = functions(&scratch.0.join("carryline.s"));
+        let mut readers = 0;
+        for (symbol, instructions) in &functions {
+            let is_kernel = ["4zero", "4copy", "8checksum", "3set"]
+                .iter()
+                .any(|module| symbol.contains(&format!("9carryline{module}")));
+            let reads = |instruction: &String| {
+                ["9DECISIONS", "6active4find"].iter().any(|of| instruction.contains(of))
+            };
+            if is_kernel && instructions.iter().any(reads) {
+                assert!(LARGE.iter().any(|name| symbol.contains(name)), "opt-level {optimisation}: {symbol}");
+                readers += 1;
+            }
+        }
+        assert!(readers >= 5, "opt-level {optimisation}: only {readers} functions read decisions");
+    }
+}
+
 #[test]
 fn the_entry_is_loads_and_a_jump() {
     let scratch = Scratch::new("entry");

@@ -3,6 +3,7 @@
 mod copy_and_sum;
 mod partial;
 mod sum_pieces;
+mod tuning;
 mod update;
 mod zero_copy;
 
@@ -27,6 +28,7 @@ pub static TARGETS: &[Target] = &[
     },
     Target { name: "update", summary: "checksums whose data change", check: update::check },
     Target { name: "copy_and_sum", summary: "every kernel that copies and sums", check: copy_and_sum::check },
+    Target { name: "tuning", summary: "profiles, and the kernels that go by them", check: tuning::check },
     Target { name: "zero_copy", summary: "every kernel that zeroes or copies", check: zero_copy::check },
 ];
 

@@ -169,4 +169,13 @@ pub(super) const WORDS: &[Word] = &[
          depend on a hidden one are hidden too. It allows the path of a weaker CPU to be tested and \
          measured on a stronger one; no feature can be added.",
     ),
+    word(
+        "profile",
+        &["CARRYLINE_TUNING", "tuning"],
+        "What the library does differently from one CPU model to the next: from which sizes on it uses string \
+         instructions and non-temporal stores, what it takes for the size of the caches, which kernels it \
+         prefers. Profiles of measured CPUs are built in; 'carryline machine' says which one is in force. \
+         CARRYLINE_TUNING=FILE makes the library go by another, CARRYLINE_TUNING=builtin:unmeasured by the \
+         defaults for CPUs that nobody measured.",
+    ),
 ];

@@ -1,0 +1,121 @@
+//! Profiles: what depends on the CPU's model.
+
+use carryline::internals::tuning::{MOST_FILE_BYTES, apply_bytes};
+use core::ffi::{CStr, c_char, c_int};
+use core::fmt::{self, Write};
+
+/// Puts the profile in a file in force: [`carryline::tuning::apply`]. Where it is refused, the profile before stays in
+/// force, and the reason is written to `message`, at most `message_size` bytes with the NUL at its end.
+///
+/// # Safety
+/// `path` must be null or point to a string that ends with NUL; `message` must be valid for writes of `message_size`
+/// bytes, and with `message_size` 0 may be any pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn carryline_tuning_load(
+    path: *const c_char,
+    message: *mut c_char,
+    message_size: usize,
+) -> bool {
+    let mut said = Message { to: message.cast(), left: message_size };
+    let result = if path.is_null() {
+        said.write_str("there is no path")
+    } else {
+        // SAFETY: not null, and ends with NUL, by contract.
+        let path = unsafe { CStr::from_ptr(path) };
+        let mut buffer = [0; MOST_FILE_BYTES + 1];
+        match read(path, &mut buffer).map(apply_bytes) {
+            Ok(Ok(())) => {
+                said.end();
+                return true;
+            }
+            Ok(Err(error)) => write!(said, "{error}"),
+            Err(errno) => said.write_error(errno),
+        }
+    };
+    // A message that is cut is one all the same.
+    let _ = result;
+    said.end();
+    false
+}
+
+/// What fits of a text, into memory of the caller's.
+struct Message {
+    to: *mut u8,
+    /// Bytes from `to` on that may be written, one of which is for the NUL.
+    left: usize,
+}
+
+impl Message {
+    /// What the C library says about an error.
+    fn write_error(&mut self, errno: c_int) -> fmt::Result {
+        let mut text = [0; 128];
+        if errno == 0 {
+            return self.write_str("the file cannot be read");
+        }
+        // SAFETY: the buffer is writable in its length; what is written ends with NUL.
+        unsafe { libc::strerror_r(errno, text.as_mut_ptr().cast(), text.len()) };
+        let text = CStr::from_bytes_until_nul(&text).ok().and_then(|text| text.to_str().ok());
+        self.write_str(text.unwrap_or("the file cannot be read"))
+    }
+
+    /// Ends the text.
+    fn end(&mut self) {
+        if self.left > 0 {
+            // SAFETY: a byte that may be written.
+            unsafe { self.to.write(0) };
+        }
+    }
+}
+
+impl Write for Message {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut len = text.len().min(self.left.saturating_sub(1));
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        // SAFETY: len bytes are readable, and writable at `to`, as fewer than `left` are; memory of the caller's is not
+        // that of a text of ours. What is left of it begins behind them.
+        unsafe {
+            carryline::copy::bytes_raw(self.to, text.as_ptr(), len);
+            self.to = self.to.add(len);
+        }
+        self.left -= len;
+        if len < text.len() { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+/// The error of the last system call; 0 where it is not known.
+fn errno() -> c_int {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: the address of this thread's errno.
+        unsafe { *libc::__errno_location() }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        0
+    }
+}
+
+/// The bytes of a file, as many as the buffer holds; or errno.
+fn read<'a>(path: &CStr, buffer: &'a mut [u8]) -> Result<&'a [u8], c_int> {
+    // SAFETY: the path ends with NUL.
+    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if file < 0 {
+        return Err(errno());
+    }
+    let mut len = 0;
+    let result = loop {
+        let rest = &mut buffer[len..];
+        // SAFETY: the file is open, and the rest of the buffer is writable.
+        match unsafe { libc::read(file, rest.as_mut_ptr().cast(), rest.len()) } {
+            0 => break Ok(()),
+            read @ 1.. => len += read as usize,
+            _ if errno() == libc::EINTR => {}
+            _ => break Err(errno()),
+        }
+    };
+    // SAFETY: the file was opened above, and nobody else knows it.
+    unsafe { libc::close(file) };
+    result.map(|()| &buffer[..len])
+}

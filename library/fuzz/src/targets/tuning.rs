@@ -1,0 +1,34 @@
+//! `tuning`: texts of profiles, right and damaged. What is taken for a profile is written and read back the same, and put in
+//! force; then the calls of `zero_copy` and `copy_and_sum` have to be as right as before.
+
+use super::{copy_and_sum, zero_copy};
+use crate::input::Input;
+use carryline::internals::tuning::{Decision, Profile, built_in, built_in_names, parse};
+use carryline::tuning::apply;
+
+pub(super) fn check(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let kind = input.byte();
+    let names: Vec<_> = built_in_names().collect();
+    let profile = built_in(names[usize::from(kind) % names.len()]).expect("a name of the list");
+    let mut profile = Profile { cpu: None, ..*profile };
+    for decision in Decision::ALL {
+        let word = usize::from(input.word());
+        let bytes = if word % 8 == 0 { decision.word().1 } else { decision.bounds().start() + word / 8 };
+        profile.decisions = profile.decisions.with(*decision, bytes).unwrap_or(profile.decisions);
+    }
+    let mut text = profile.to_string().into_bytes();
+    for _ in 0..kind / 64 {
+        let place = input.below(text.len());
+        text[place] = input.byte();
+    }
+    let Ok(text) = std::str::from_utf8(&text) else { return };
+    match parse(text) {
+        Ok(read) => assert_eq!(parse(&read.to_string()), Ok(read), "{text}"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    // Kernels that this CPU cannot run are refused.
+    let _ = apply(text);
+    zero_copy::check(bytes);
+    copy_and_sum::check(bytes);
+}
