@@ -180,10 +180,11 @@ impl Tuned {
 ///
 /// # Errors
 /// When workers cannot be started.
-pub fn tune(lab: &Lab<'_>, base: &Tunables, budget: Duration) -> Result<Tuned, Failure> {
+pub fn tune(lab: &Lab<'_>, base: &Tunables, families: &[Family], budget: Duration) -> Result<Tuned, Failure> {
     let end = Instant::now() + budget.mul_f64(0.96);
     let folder = tempfile::tempdir()?;
-    let questions = questions(base.tunable(MEMSET_NON_TEMPORAL).is_some());
+    let mut questions = questions(base.tunable(MEMSET_NON_TEMPORAL).is_some()).to_vec();
+    questions.retain(|question| families.contains(&question.family));
     let found = search_thresholds(lab, base, &questions, folder.path(), budget.mul_f64(FOR_SEARCH))?;
     let mut tuned = Tuned {
         base: base.clone(),

@@ -30,7 +30,7 @@ pub struct Tune {
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     pub budget: Duration,
     /// Families whose decisions are searched for: zero, copy, checksum, copy_checksum [default: all].
-    #[arg(long, value_name = "FAMILY", value_delimiter = ',', conflicts_with_all = ["check", "libc"])]
+    #[arg(long, value_name = "FAMILY", value_delimiter = ',', conflicts_with = "check")]
     pub family: Vec<String>,
     /// Write what was kept as a profile; an existing file is replaced only if something was kept.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "libc"])]

@@ -8,6 +8,7 @@ use carryline_engine::real::{
     self, Difference, Disagreement, Figure, Interposer, Job, Metric, RealWork, Row, Which,
 };
 use carryline_engine::session;
+use carryline_machine::c_library;
 use carryline_machine::environment::Environment;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;
@@ -19,7 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Compares a command with itself.
 pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
-    let interposer = Interposer::new(args.preload.as_deref(), &args.family, &args.variant)?;
+    let interposer = Interposer::new(args.preload.as_deref(), &args.family, &args.variant)?
+        .with_tunables(args.tunables.as_deref().map(tunables).transpose()?);
     let records = args.record.iter().map(|word| record(word)).collect::<Result<Vec<_>, Failure>>()?;
     let job = Job {
         command: args.command.clone(),
@@ -57,6 +59,25 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
         work if work.interrupted => status::INTERRUPTED,
         _ => 0,
     })
+}
+
+/// Refuses what glibc would ignore without a word.
+fn tunables(text: &str) -> Result<String, Failure> {
+    for setting in text.split(':') {
+        let Some((name, _)) =
+            setting.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty())
+        else {
+            return Err(usage(format!("--tunables: '{setting}' is not NAME=VALUE")));
+        };
+        if let Ok(found) = c_library::tunables(&[name])
+            && found == [None]
+        {
+            return Err(usage(format!(
+                "--tunables: the C library here has no tunable '{name}' with a range"
+            )));
+        }
+    }
+    Ok(text.to_owned())
 }
 
 /// Reads `FILE` or `copy=FILE`.
@@ -102,6 +123,9 @@ fn text(work: &RealWork, style: Style) -> String {
         text.push_str(&figures(&work.figures).render(style));
         text.push('\n');
         text.push_str(&paragraph(&conclusion(work), style));
+        if let Some(tuned) = tuned(work) {
+            text.push_str(&paragraph(&tuned, style));
+        }
     }
     text.push_str(&paragraph(&agreement(work), style));
     text.push('\n');
@@ -125,7 +149,8 @@ fn plural(count: u64, word: &str) -> String {
 }
 
 fn figures(figures: &[Figure]) -> Table {
-    let mut table = Table::new([
+    let is_tuned = figures.iter().any(|figure| figure.tuned.is_some());
+    let head = [
         ("", Kind::Name),
         ("without", Kind::Number),
         ("with", Kind::Number),
@@ -133,7 +158,9 @@ fn figures(figures: &[Figure]) -> Table {
         ("95 % interval", Kind::Number),
         ("floor", Kind::Number),
         ("", Kind::Name),
-    ]);
+    ];
+    let tuned_head = [("with tunables", Kind::Number), ("ratio", Kind::Number), ("", Kind::Name)];
+    let mut table = Table::new(head.into_iter().chain(tuned_head.into_iter().filter(|_| is_tuned)));
     for figure in figures {
         let value = |estimate: &Estimate| match figure.metric {
             Metric::RealS | Metric::UserS | Metric::SystemS | Metric::CpuS => {
@@ -149,7 +176,7 @@ fn figures(figures: &[Figure]) -> Table {
             Some("more") => Emphasis::Bad,
             _ => Emphasis::None,
         };
-        let cells = vec![
+        let mut cells = vec![
             figure.metric.name().to_owned(),
             value(&figure.without),
             value(&figure.with),
@@ -158,6 +185,13 @@ fn figures(figures: &[Figure]) -> Table {
             figure.floor.map(percent_fine).unwrap_or_default(),
             figure.verdict.unwrap_or_default().to_owned(),
         ];
+        if let Some(tuned) = &figure.tuned {
+            cells.extend([
+                value(&tuned.with),
+                tuned.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{:.3}", ratio.median)),
+                tuned.verdict.unwrap_or_default().to_owned(),
+            ]);
+        }
         table.push(cells, emphasis);
     }
     table
@@ -189,6 +223,22 @@ fn conclusion(work: &RealWork) -> String {
             "No difference in real time: {change} is not above the floor of {floor}, the difference between runs of one form."
         ),
     }
+}
+
+/// The same of the runs with other tunables.
+fn tuned(work: &RealWork) -> Option<String> {
+    let real = work.figures.iter().find(|figure| figure.metric == Metric::RealS)?;
+    let (tuned, floor) = (real.tuned?, real.floor?);
+    let ratio = tuned.ratio?;
+    let interval = format!("{:.3} [{:.3}, {:.3}]", ratio.median, ratio.low, ratio.high);
+    Some(match tuned.verdict? {
+        "less" => format!("The tunables save real time without the interposer: ratio {interval}."),
+        "more" => format!("The tunables cost real time without the interposer: ratio {interval}."),
+        _ => format!(
+            "The tunables make no difference in real time without the interposer: ratio {interval}, floor {}.",
+            percent_fine(floor)
+        ),
+    })
 }
 
 /// A summary of the outputs.

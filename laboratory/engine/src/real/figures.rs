@@ -13,6 +13,8 @@ pub struct Round {
     pub with: Usage,
     /// Without it again, for the floor.
     pub again: Usage,
+    /// Without it and with other tunables of the C library, if requested.
+    pub tuned: Option<Usage>,
 }
 
 /// What is compared.
@@ -98,9 +100,22 @@ pub struct Figure {
     pub floor: Option<f64>,
     /// `less`, `more` or `tie`: what the interposer makes of it; `None` if there is no ratio, or one round alone.
     pub verdict: Option<&'static str>,
+    /// With other tunables of the C library, if requested.
+    pub tuned: Option<Tuned>,
     /// What the figures are worked out from: without and with the interposer, by round.
     #[serde(skip)]
     pub samples: [Vec<Vec<f64>>; 2],
+}
+
+/// One metric with other tunables of the C library, and without the interposer.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Tuned {
+    /// With them.
+    pub with: Estimate,
+    /// With over without, by rounds.
+    pub ratio: Option<Ratio>,
+    /// As [`Figure::verdict`].
+    pub verdict: Option<&'static str>,
 }
 
 /// The figures of all metrics; none without a round.
@@ -117,21 +132,29 @@ fn figure(metric: Metric, rounds: &[Round], seed: u64) -> Option<Figure> {
     let ratio = statistics::paired_ratio(&with, &without, seed);
     let floor = statistics::paired_ratio(&again, &without, seed).map(|pair| statistics::noise_floor(&[pair]));
     // One round has nothing that it could agree with.
-    let verdict =
+    let verdict = |ratio: Option<Ratio>| {
         ratio.zip(floor).filter(|_| rounds.len() > 1).map(|(ratio, floor)| {
             match statistics::compare(&ratio, floor) {
                 Order::Faster => "less",
                 Order::Slower => "more",
                 Order::Tie => "tie",
             }
-        });
+        })
+    };
+    let tuned: Vec<Vec<f64>> =
+        rounds.iter().map(|r| r.tuned.iter().map(|usage| metric.of(usage)).collect()).collect();
+    let tuned = statistics::estimate(&tuned, seed).map(|with| {
+        let ratio = statistics::paired_ratio(&tuned, &without, seed);
+        Tuned { with, ratio, verdict: verdict(ratio) }
+    });
     Some(Figure {
         metric,
         without: statistics::estimate(&without, seed)?,
         with: statistics::estimate(&with, seed)?,
         ratio,
         floor,
-        verdict,
+        verdict: verdict(ratio),
+        tuned,
         samples: [without, with],
     })
 }
@@ -157,7 +180,12 @@ mod tests {
         let noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0015, 0.0005];
         noise
             .iter()
-            .map(|n| Round { without: usage(1.0 + n), with: usage(with - n), again: usage(1.0 - n / 2.0) })
+            .map(|n| Round {
+                without: usage(1.0 + n),
+                with: usage(with - n),
+                again: usage(1.0 - n / 2.0),
+                tuned: None,
+            })
             .collect()
     }
 

@@ -124,12 +124,13 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     }
     let mut rounds = Vec::new();
     if work.disagreement.is_none() && !work.interrupted {
-        let expected = (warm.elapsed + counted.elapsed) * 3 * job.runs / 2;
+        let is_tuned = job.interposer.has_tunables();
+        let expected = (warm.elapsed + counted.elapsed) * if is_tuned { 4 } else { 3 } * job.runs / 2;
         let progress = Progress::new(expected, quiet);
         let mut order = Xoshiro256PlusPlus::seed_from_u64(job.seed);
         while rounds.len() < job.runs as usize && work.disagreement.is_none() && !work.interrupted {
             progress.say(format!("round {} of {}", rounds.len() + 1, job.runs));
-            let round = round(&mut order, &once, &mut outputs, &mut work.disagreement)?;
+            let round = round(&mut order, is_tuned, &once, &mut outputs, &mut work.disagreement)?;
             work.interrupted = interrupt::requested();
             rounds.extend(round);
         }
@@ -148,19 +149,26 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     Ok(work)
 }
 
-/// The three runs of a round, in random order; `None` if one disagrees or the user has interrupted.
+/// The runs of a round, in random order: three, and one more with other tunables. `None` if one disagrees or the user has
+/// interrupted.
 fn round(
     order: &mut Xoshiro256PlusPlus,
+    is_tuned: bool,
     once: &dyn Fn(Form<'_>) -> Result<Run, Failure>,
     outputs: &mut Outputs,
     disagreement: &mut Option<Disagreement>,
 ) -> Result<Option<figures::Round>, Failure> {
-    let mut places = [0, 1, 2];
-    shuffle(order, &mut places);
-    let mut runs = [None; 3];
-    for place in places {
+    let mut places = [0, 1, 2, 3];
+    let places = if is_tuned { &mut places[..] } else { &mut places[..3] };
+    shuffle(order, places);
+    let mut runs = [None; 4];
+    for place in places.iter().copied() {
         let interposed = place == 1;
-        let run = once(if interposed { Form::With } else { Form::Without })?;
+        let run = once(match place {
+            1 => Form::With,
+            3 => Form::Tuned,
+            _ => Form::Without,
+        })?;
         if interrupt::requested() {
             return Ok(None);
         }
@@ -170,8 +178,8 @@ fn round(
         }
         runs[place] = Some(run.usage);
     }
-    let [Some(without), Some(with), Some(again)] = runs else { return Ok(None) };
-    Ok(Some(figures::Round { without, with, again }))
+    let [Some(without), Some(with), Some(again), tuned] = runs else { return Ok(None) };
+    Ok(Some(figures::Round { without, with, again, tuned }))
 }
 
 fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use super::STDERR;
 use crate::failure::{Failure, usage};
+use carryline_machine::c_library::TUNABLES_VARIABLE;
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_variants::{Family, Variant};
 use serde::Serialize;
@@ -26,6 +27,8 @@ pub struct Interposer {
     file: PathBuf,
     /// What is to serve each of [`FAMILIES`].
     routines: [String; 2],
+    /// The value of `GLIBC_TUNABLES` in the form that has it.
+    tunables: Option<String>,
 }
 
 /// What serves.
@@ -41,6 +44,8 @@ pub enum Form<'a> {
     Without,
     /// With the interposer.
     With,
+    /// Without the interposer, with other tunables of the C library.
+    Tuned,
     /// With the interposer, which counts on this page.
     Counted(&'a Path),
 }
@@ -71,7 +76,18 @@ impl Interposer {
             }
             routines[index] = name;
         }
-        Ok(Interposer { file: find(file)?, routines })
+        Ok(Interposer { file: find(file)?, routines, tunables: None })
+    }
+
+    /// The same with a form that has this value of `GLIBC_TUNABLES`.
+    #[must_use]
+    pub fn with_tunables(self, tunables: Option<String>) -> Interposer {
+        Interposer { tunables, ..self }
+    }
+
+    /// True if there is such a form.
+    pub(super) fn has_tunables(&self) -> bool {
+        self.tunables.is_some()
     }
 
     /// What serves.
@@ -98,7 +114,7 @@ impl Interposer {
             command.env_remove(name);
         }
         match form {
-            Form::Without => {
+            Form::Without | Form::Tuned => {
                 for (name, value) in settings {
                     command.env_remove(name).env(unread(name), value);
                 }
@@ -109,6 +125,11 @@ impl Interposer {
             Form::With | Form::Counted(_) => {
                 command.envs(settings);
             }
+        }
+        if let Some(tunables) = &self.tunables {
+            let read = matches!(form, Form::Tuned);
+            let name = if read { TUNABLES_VARIABLE.to_owned() } else { unread(TUNABLES_VARIABLE) };
+            command.env(name, tunables);
         }
         if let Form::Counted(page) = form {
             command.env("CARRYLINE_PRELOAD_RECORD", page);

@@ -10,17 +10,24 @@ use carryline_tune::arms::Lab;
 use carryline_tune::c_library::{NAMES, Tunables, tune};
 use carryline_tune::confirm::Confirmed;
 use carryline_tune::output::DecisionRow;
+use carryline_variants::Family;
 use serde::Serialize;
 
 /// Searches.
-pub fn run(args: &Tune, lab: &Lab<'_>, here: &Here, common: &Common) -> Result<u8, Failure> {
+pub fn run(
+    args: &Tune,
+    families: &[Family],
+    lab: &Lab<'_>,
+    here: &Here,
+    common: &Common,
+) -> Result<u8, Failure> {
     let base = Tunables::here().map_err(|reason| {
         usage(format!(
             "--libc: the C library here ({}) has no thresholds to set: {reason}",
             here.environment.system.libc
         ))
     })?;
-    let tuned = tune(lab, &base, args.budget)?;
+    let tuned = tune(lab, &base, families, args.budget)?;
     lab.progress.finish();
     let line = tuned.tunables.line(&tuned.base);
     match common.format {

@@ -36,7 +36,7 @@ pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
     };
     output::warn(&carryline_warnings::of_environment(&here.environment), common);
     if args.libc {
-        c_library::run(args, &lab, &here, common)
+        c_library::run(args, &families, &lab, &here, common)
     } else {
         library::run(args, &families, &lab, &here, common)
     }
