@@ -4,6 +4,7 @@
 //! table for each dependence, as everywhere.
 
 mod elsewhere;
+mod tuning;
 
 use crate::figure::{baseline, fastest_first, speed};
 use crate::labels;
@@ -111,6 +112,7 @@ fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice
     sentences.extend(thresholds(&situations));
     let singled = [roles.ours(family), roles.baseline(family)];
     sentences.extend(elsewhere::sentences(&situations, &singled.into_iter().flatten().collect::<Vec<_>>()));
+    sentences.extend(tuning::sentences(&situations, roles.ours(family)));
     Some(FamilyAdvice { family, baselines, tables: tables.collect(), sentences })
 }
 
@@ -353,6 +355,8 @@ mod tests {
           each in 2 of 3.
         By size (hot, offset 0, independent calls, measured at 40, 1500 and 256 KiB):
           avx512 = carryline up to 1500 bytes, rep_stosb from 256 KiB on.
+        Another method is 1.32x as fast as carryline at 256 KiB, offset 0, hot,
+          independent calls: 'carryline tune' looks for decisions that gain this.
 
         checksum, chained calls
         situation                  use                as fast as
@@ -373,6 +377,21 @@ mod tests {
         1..200, offset random, hot  avx512
         One situation measured: avx512 is fastest.
         ");
+    }
+
+    #[test]
+    fn what_other_thresholds_would_gain_is_said() {
+        let of = |raised: f64| {
+            let condition = Condition::plain(64 << 10);
+            let rows = [("carryline", 55.0), ("libc_memcpy", 100.0), ("libc_memcpy_no_rep", raised)];
+            let rows = rows.map(|(name, ticks)| cell(Family::Copy, name, condition.clone(), ticks));
+            advice(rank(rows.to_vec(), Some("libc_memcpy"))).replace("\n  ", " ")
+        };
+        let text = of(50.0);
+        assert!(text.contains("x as fast with other thresholds at 64 KiB"), "{text}");
+        assert!(text.contains("'carryline tune --libc'"), "{text}");
+        assert!(!of(99.0).contains("tune"), "within 5 %");
+        assert!(!of(120.0).contains("tune"));
     }
 
     #[test]
