@@ -15,4 +15,5 @@ mod reproduce;
 mod reproduce_evans;
 mod support;
 mod survival;
+mod tune;
 mod watch;
