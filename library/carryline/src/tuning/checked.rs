@@ -107,7 +107,12 @@ enum Refusal {
     NotUtf8(u32),
     Parse(ParseError),
     /// The profile is for other CPUs, of this vendor, family and models, than this one.
-    OtherCpu { name: Word, vendor: [u8; 12], family: u32, models: [u32; 2] },
+    OtherCpu {
+        name: Word,
+        vendor: [u8; 12],
+        family: u32,
+        models: [u32; 2],
+    },
     /// A kernel that this CPU cannot run.
     Kernel {
         function: Function,
