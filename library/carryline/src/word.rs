@@ -1,10 +1,11 @@
 //! A short word kept inline, so that errors can name what the environment said without an allocator.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 const CAPACITY_BYTES: usize = 32;
 
-/// The first bytes of a word; a longer one is cut at a character boundary and shown with an ellipsis.
+/// The first bytes of a word; a longer one is cut at a character boundary and shown with an ellipsis, control characters
+/// escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word {
     bytes: [u8; CAPACITY_BYTES],
@@ -30,7 +31,12 @@ impl Word {
 
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())?;
+        for character in self.as_str().chars() {
+            match character.is_control() {
+                true => write!(f, "{}", character.escape_default())?,
+                false => f.write_char(character)?,
+            }
+        }
         if self.cut { f.write_str("...") } else { Ok(()) }
     }
 }
@@ -52,5 +58,6 @@ mod tests {
         assert_eq!(Word::new(&"x".repeat(33)).to_string(), "x".repeat(32) + "...");
         let long = "x".repeat(31) + "\u{e9}";
         assert_eq!(Word::new(&long).to_string(), "x".repeat(31) + "...");
+        assert_eq!(Word::new("a\nb\u{7}\u{e9}").to_string(), "a\\nb\\u{7}\u{e9}");
     }
 }

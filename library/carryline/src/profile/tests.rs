@@ -100,10 +100,10 @@ fn faults_are_named() {
             "line 1: found the end of the line, expected a quotation mark at the end of the string",
         ),
         ("name = \"a\\n\"", "line 1: found \\n\", expected a string without backslashes"),
-        ("name = \"a\u{7}\"", "line 1: found \u{7}\", expected a string without control characters"),
+        ("name = \"a\u{7}\"", "line 1: found \\u{7}\", expected a string without control characters"),
         (
             "name = \"\"\"\na\nb\"\"\"",
-            "line 1: found \"\"\"\na\nb\"\"\"; name must be a string of 1 to 64 bytes in quotation marks, in one line",
+            "line 1: found \"\"\"\\na\\nb\"\"\"; name must be a string of 1 to 64 bytes in quotation marks, in one line",
         ),
         (
             "source = \"\"\"\na\n\n",
@@ -113,7 +113,7 @@ fn faults_are_named() {
             "source = \"\"\"\na \" b\"\"\"",
             "line 2: found \", expected three quotation marks at the end of the string, and none inside",
         ),
-        ("# \u{7}", "line 1: found \u{7}, expected a comment or the end of the line"),
+        ("# \u{7}", "line 1: found \\u{7}, expected a comment or the end of the line"),
         ("[cpu]\n[cpu]", "line 2: cpu is there a second time"),
         ("[cp]", "line 1: [cp] is no section; known are [cpu] [kernels] [decisions]"),
         ("[the-beginning]", "line 1: [the-beginning] is no section; known are [cpu] [kernels] [decisions]"),

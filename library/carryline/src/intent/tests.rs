@@ -1,0 +1,177 @@
+//! The ladder of plans, for every built-in profile.
+
+use super::*;
+use crate::profile::{Profile, built_in, built_in_names};
+
+const SHARE: usize = 2 << 20;
+const LAST_LEVEL: usize = 8 << 20;
+const COPY: Job = Job::Copy { is_string_safe: true };
+const EVERY_NEXT: [Next; 5] =
+    [Next::Unknown, Next::ReadHere, Next::ReadElsewhere, Next::NotSoon, Next::Device];
+
+fn profiles() -> impl Iterator<Item = &'static Profile<'static>> {
+    built_in_names().filter_map(built_in)
+}
+
+fn unmeasured() -> &'static Profile<'static> {
+    built_in("unmeasured").expect("it is built in")
+}
+
+/// The plan by a profile, on a CPU with these caches.
+fn plan(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job, has_erms: bool) -> Plan {
+    Plan::of(intent.into(), len, job, has_erms, |decision| match decision {
+        Decision::CacheShare => SHARE,
+        Decision::LastLevel => LAST_LEVEL,
+        _ => profile.decisions.get(decision),
+    })
+}
+
+fn way(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job) -> Way {
+    plan(profile, intent, len, job, true).way
+}
+
+#[test]
+fn each_intent_has_its_threshold_on_every_cpu() {
+    for profile in profiles() {
+        for (next, job, from) in [
+            (Next::Unknown, Job::Zero, SHARE),
+            (Next::Unknown, COPY, SHARE / 2),
+            (Next::ReadElsewhere, Job::Zero, LAST_LEVEL),
+            (Next::ReadElsewhere, COPY, LAST_LEVEL / 2),
+            (Next::NotSoon, Job::Zero, profile.decisions.get(Decision::ZeroNonTemporal)),
+            (Next::NotSoon, COPY, profile.decisions.get(Decision::CopyNonTemporal)),
+            (Next::Device, COPY, profile.decisions.get(Decision::CopyNonTemporal)),
+        ] {
+            let is_around = |len| way(profile, next, len, job) == Way::NonTemporal;
+            assert!(!is_around(0) && !is_around(from - 1), "{} {next:?} {job:?}", profile.name);
+            assert!(is_around(from) && is_around(usize::MAX), "{} {next:?} {job:?}", profile.name);
+        }
+        assert_ne!(way(profile, Next::ReadHere, usize::MAX, COPY), Way::NonTemporal);
+    }
+}
+
+#[test]
+fn string_instructions_are_for_the_cpus_on_which_they_win() {
+    for profile in profiles() {
+        for (next, job, decision) in [
+            (Next::Unknown, Job::Zero, Decision::RepStosb),
+            (Next::ReadHere, Job::Zero, Decision::RepStosbReadHere),
+            (Next::NotSoon, Job::Zero, Decision::RepStosbNotSoon),
+            (Next::Unknown, COPY, Decision::RepMovsb),
+            (Next::NotSoon, COPY, Decision::RepMovsbNotSoon),
+        ] {
+            let at = format!("{} {}", profile.name, decision.name());
+            match profile.decisions.get(decision) {
+                usize::MAX => {
+                    for len in (0..40).map(|bits| 1 << bits) {
+                        assert_ne!(way(profile, next, len, job), Way::String, "{at}: {len}");
+                    }
+                }
+                from => {
+                    assert_eq!(way(profile, next, from - 1, job), Way::Loop, "{at}");
+                    assert_eq!(way(profile, next, from, job), Way::String, "{at}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_takes_string_instructions_away() {
+    for profile in profiles() {
+        for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {
+            let masked = |job| plan(profile, next, len, job, false).way;
+            assert!(masked(Job::Zero) != Way::String && masked(COPY) != Way::String);
+            assert_ne!(way(profile, next, len, Job::Copy { is_string_safe: false }), Way::String);
+            let once = plan(profile, Intent::new(next).source_done(), len, COPY, true);
+            assert!(once.way != Way::String || !once.source_done);
+        }
+    }
+}
+
+#[test]
+fn a_source_is_read_once_from_its_length_on_and_around_the_caches_always() {
+    for profile in profiles() {
+        let from = profile.decisions.get(Decision::ReadOnce);
+        let is_once = |intent: Intent, len| plan(profile, intent, len, COPY, true).source_done;
+        let done = |next| Intent::new(next).source_done();
+        assert!(!is_once(done(Next::ReadHere), from - 1) && is_once(done(Next::ReadHere), from));
+        assert!(is_once(done(Next::Unknown).part_of(SHARE), 600));
+        assert!(!is_once(Next::Unknown.into(), usize::MAX));
+        let unfenced = plan(profile, done(Next::NotSoon), 600, COPY, true).unfenced(done(Next::NotSoon));
+        assert!(unfenced.source_done);
+    }
+}
+
+#[test]
+fn kernels_need_not_ask_below_the_loops_own_sizes() {
+    for profile in profiles() {
+        for next in [Next::Unknown, Next::ReadHere] {
+            for len in [0, 511, LOOPS_BELOW_BYTES - 1] {
+                assert_eq!(way(profile, next, len, Job::Zero), Way::Loop);
+                assert_eq!(way(profile, next, len, COPY), Way::Loop);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_counts_as_its_job() {
+    let from = unmeasured().decisions.get(Decision::ZeroNonTemporal);
+    for (len, job, expected) in
+        [(1, 1 << 20, true), (600, from - 1, false), (1 << 16, 1, true), (0, 0, false)]
+    {
+        let way = way(unmeasured(), Intent::new(Next::NotSoon).part_of(job), len, Job::Zero);
+        assert_eq!(way == Way::NonTemporal, expected, "{len} of {job}");
+    }
+    let large = Intent::default().part_of(2 << 20);
+    assert_eq!(way(unmeasured(), large, 64, Job::Zero), Way::NonTemporal);
+}
+
+#[test]
+fn without_a_fence_everything_for_nobody_goes_around() {
+    for next in EVERY_NEXT {
+        let plan = Plan::default().unfenced(next.into());
+        assert_eq!(plan.way == Way::NonTemporal, matches!(next, Next::NotSoon | Next::Device));
+    }
+}
+
+#[test]
+fn the_caches_are_not_asked_for_where_they_cannot_matter() {
+    let no_cache = |decision| match decision {
+        Decision::CacheShare | Decision::LastLevel => unreachable!("asked"),
+        _ => unmeasured().decisions.get(decision),
+    };
+    for next in EVERY_NEXT {
+        Plan::of(next.into(), SHARE_BYTES.start() - 1, Job::Zero, true, no_cache);
+    }
+    Plan::of(Next::ReadHere.into(), usize::MAX, COPY, true, no_cache);
+}
+
+#[test]
+fn an_absurd_threshold_is_still_a_threshold() {
+    for threshold in [0, 1, usize::MAX] {
+        for next in [Next::Unknown, Next::ReadElsewhere] {
+            let is_around =
+                |len| Plan::of(next.into(), len, Job::Zero, true, |_| threshold).way == Way::NonTemporal;
+            assert!(!is_around(0));
+            assert_eq!(is_around(1 << 40), threshold <= 1 << 40);
+            assert!(is_around(usize::MAX));
+        }
+    }
+}
+
+#[test]
+fn a_distance_that_looks_like_an_overlap_is_known() {
+    let src: usize = (1 << 40) + 77;
+    for pages in [0, 4096, 1 << 20, 1 << 32, usize::MAX - 4095] {
+        let is_safe =
+            |distance: usize| is_rep_movsb_safe(src.wrapping_add(pages).wrapping_add(distance), src);
+        for near in [1, 2, 31, 32, 63] {
+            assert!(!is_safe(near), "{pages} + {near}");
+        }
+        for far in [0, 64, 65, 2048, 4032, 4095] {
+            assert!(is_safe(far), "{pages} + {far}");
+        }
+    }
+}
