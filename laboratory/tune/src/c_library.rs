@@ -1,7 +1,7 @@
 //! The C library's tunables: the thresholds of glibc's `memcpy`, `memmove` and `memset`.
 
 use crate::arms::{Arm, Lab};
-use crate::change::{Change, moved};
+use crate::change::{Change, ladders, moved};
 use crate::confirm::{self, Judged, Verdict};
 use crate::ladder::Thresholds;
 use crate::questions::{Question, Setting};
@@ -192,10 +192,13 @@ pub fn tune(lab: &Lab<'_>, base: &Tunables, families: &[Family], budget: Duratio
         judged: Vec::new(),
         interrupted: interrupt::requested(),
     };
-    let changes: Vec<Change> = found
-        .different(base)
+    let names: Vec<&'static str> = found.different(base).into_iter().map(|(name, _)| name).collect();
+    let ladders =
+        ladders(&questions, base, &found, &names.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let changes: Vec<Change> = names
         .into_iter()
-        .map(|(name, _)| {
+        .zip(ladders)
+        .map(|(name, ladder)| {
             let of_name =
                 |question: &&Question| question.string == name || question.non_temporal == Some(name);
             let cells =
@@ -203,10 +206,10 @@ pub fn tune(lab: &Lab<'_>, base: &Tunables, families: &[Family], budget: Duratio
             Change {
                 name: name.to_owned(),
                 unit: "bytes",
-                default: value(base.bytes(name)),
-                found: value(found.bytes(name)),
+                default: base.value(name),
+                found: found.value(name),
                 shown: [base.bytes(name), found.bytes(name)].map(shown),
-                ladder: questions.iter().position(|question| of_name(&question)).unwrap_or(questions.len()),
+                ladder,
                 cells: cells.collect(),
             }
         })

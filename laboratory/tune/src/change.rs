@@ -1,7 +1,7 @@
 //! A decision that the search would have otherwise, and the cells where that makes a difference.
 
 use crate::arms::Cell;
-use crate::questions::{QUESTIONS, Question, SHARE};
+use crate::questions::{QUESTIONS, Question};
 use crate::search::{Knobs, cells_of};
 use crate::settings::{Settings, decision, function, shown};
 use carryline::internals::dispatch::Function;
@@ -23,7 +23,7 @@ pub struct Change {
     pub found: Value,
     /// The two for a person.
     pub shown: [String; 2],
-    /// Changes of one ladder: they make a difference to each other, and so are kept together or not at all.
+    /// Changes of one ladder move over the same sizes, and so are kept together or not at all.
     pub ladder: usize,
     /// Where it makes a difference.
     pub cells: Vec<Cell>,
@@ -51,7 +51,7 @@ const POINTS: [f64; 4] = [0.07, 0.36, 0.64, 0.93];
 
 impl What {
     /// Every decision, numbers first.
-    pub fn all() -> impl Iterator<Item = What> {
+    pub fn all() -> impl Iterator<Item = What> + Clone {
         let numbers = Decision::ALL.iter().map(|decision| What::Number(*decision));
         numbers.chain(Function::ALL.into_iter().map(What::Kernel))
     }
@@ -104,23 +104,6 @@ impl What {
         }
     }
 
-    /// The ladder that it is a step of; a share of the caches that changes makes one ladder of those that have it.
-    fn ladder(self, is_share_changed: bool) -> usize {
-        let of = |question: &Question, changed: Decision| {
-            decision(question.string) == changed
-                || question.non_temporal.is_some_and(|name| decision(name) == changed)
-        };
-        match self {
-            What::Number(changed) => {
-                let own = QUESTIONS.iter().position(|question| of(question, changed));
-                let shared =
-                    |place: &usize| is_share_changed && QUESTIONS[*place].non_temporal == Some(SHARE);
-                own.map_or(usize::MAX, |place| if shared(&place) { 0 } else { place })
-            }
-            What::Kernel(function) => QUESTIONS.len() + function as usize,
-        }
-    }
-
     /// The cells in which it makes a difference between two settings.
     fn cells(self, base: &Settings, found: &Settings) -> Result<Vec<Cell>, Failure> {
         match self {
@@ -154,26 +137,47 @@ impl What {
 /// # Errors
 /// When a size cannot be read.
 pub fn changes(base: &Settings, found: &Settings) -> Result<Vec<Change>, Failure> {
-    let is_changed = |what: &What| what.value(base) != what.value(found);
-    let is_share_changed = is_changed(&What::Number(decision(SHARE)));
-    What::all()
-        .filter(is_changed)
-        .map(|what| {
+    let different = What::all().filter(|what| what.value(base) != what.value(found));
+    let names: Vec<String> = different.clone().map(What::name).collect();
+    let ladders = ladders(&QUESTIONS, base, found, &names);
+    different
+        .zip(ladders)
+        .map(|(what, ladder)| {
             Ok(Change {
                 name: what.name(),
                 unit: what.unit(),
                 default: what.value(base),
                 found: what.value(found),
                 shown: [what.shown(base), what.shown(found)],
-                ladder: what.ladder(is_share_changed),
+                ladder,
                 cells: what.cells(base, found)?,
             })
         })
         .collect()
 }
 
-/// Cells of a question at sizes over which one of its thresholds has moved.
-pub fn moved<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> Vec<Cell> {
+/// For each change, by its name, the number of its ladder: the same for the two thresholds of a question where both move over
+/// some size.
+pub fn ladders<K: Knobs>(questions: &[Question], base: &K, found: &K, names: &[String]) -> Vec<usize> {
+    let mut ladders: Vec<usize> = (0..names.len()).collect();
+    for question in questions {
+        let place = |name: &str| names.iter().position(|known| known == name);
+        let around = question.non_temporal.unwrap_or_default();
+        let (Some(one), Some(other)) = (place(question.string), place(around)) else { continue };
+        let ends = [question.string, around].map(|name| ends(question, name, base, found));
+        if let [Some((low, high)), Some((other_low, other_high))] = ends
+            && low < other_high
+            && other_low < high
+        {
+            let (kept, replaced) = (ladders[one], ladders[other]);
+            ladders.iter_mut().filter(|ladder| **ladder == replaced).for_each(|ladder| *ladder = kept);
+        }
+    }
+    ladders
+}
+
+/// The sizes over which a threshold of a question has moved; `None` where that makes no difference to it.
+fn ends<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> Option<(u64, u64)> {
     let of = |settings: &K| {
         let thresholds = settings.thresholds(question);
         if name == question.string { thresholds.string } else { thresholds.non_temporal }
@@ -181,10 +185,55 @@ pub fn moved<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> 
     let (was, now) = (of(base), of(found));
     let (least, most) = question.sizes;
     let (low, high) = (was.min(now).clamp(least, most), was.max(now).clamp(least, most));
-    if low >= high {
-        return Vec::new();
-    }
+    (low < high).then_some((low, high))
+}
+
+/// Cells of a question at sizes over which one of its thresholds has moved.
+pub fn moved<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> Vec<Cell> {
+    let Some((low, high)) = ends(question, name, base, found) else { return Vec::new() };
     let size = |point: f64| (low as f64 * (high as f64 / low as f64).powf(point)) as u64;
     // Not a whole number of vectors.
     POINTS.into_iter().flat_map(|point| question.cells((size(point) & !63) | 40)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline::internals::tuning::built_in;
+
+    fn settings(values: &[(&'static str, u64)]) -> Settings {
+        let base = Settings::from(built_in("unmeasured").expect("it is built in"));
+        values.iter().fold(base, |settings, (name, bytes)| settings.set(name, *bytes))
+    }
+
+    fn ladders_of(values: &[(&'static str, u64)]) -> Vec<(String, usize)> {
+        let changes = changes(&settings(&[]), &settings(values)).expect("sizes can be read");
+        changes.into_iter().map(|change| (change.name, change.ladder)).collect()
+    }
+
+    #[test]
+    fn thresholds_that_move_over_the_same_sizes_are_one_ladder() {
+        // From never, and from 16 KiB.
+        let over_each_other =
+            ladders_of(&[("rep_stosb_not_soon_from_bytes", 8192), ("zero_non_temporal_from_bytes", 1 << 20)]);
+        assert_eq!(over_each_other.len(), 2);
+        assert_eq!(over_each_other[0].1, over_each_other[1].1);
+        let apart = ladders_of(&[("rep_stosb_from_bytes", 1 << 20), ("rep_movsb_from_bytes", 1 << 20)]);
+        assert_ne!(apart[0].1, apart[1].1);
+    }
+
+    #[test]
+    fn what_differs_has_cells_and_what_does_not_is_no_change() {
+        assert_eq!(changes(&settings(&[]), &settings(&[])).expect("sizes can be read"), []);
+        let changed = changes(&settings(&[]), &settings(&[("rep_movsb_from_bytes", 65_536)]))
+            .expect("sizes can be read");
+        let [change] = changed.as_slice() else { panic!("{changed:?}") };
+        assert_eq!((change.default.as_str(), change.found.as_u64()), (Some("never"), Some(65_536)));
+        assert_eq!(change.shown, ["never", "64 KiB"]);
+        for cell in &change.cells {
+            assert_eq!((cell.family, cell.subject), (Family::Copy, "carryline"));
+            assert!(cell.condition.sizes.min() >= 65_536 && !cell.condition.sizes.min().is_power_of_two());
+        }
+        assert!(change.cells.len() >= 4 * 3);
+    }
 }

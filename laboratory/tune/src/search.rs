@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// The rest of the search's time is for the sizes around the crossings.
 const FOR_GRID: f64 = 0.6;
+/// How often the sizes around a crossing are divided by four.
+const REFINED: u32 = 2;
 /// Kernels get this part of the time.
 const FOR_KERNELS: f64 = 0.25;
 /// Kernels of one function that are compared, at most: the first ones of its list.
@@ -147,18 +149,21 @@ pub fn search_thresholds<K: Knobs>(
             let is_same = was <= now && before.is_none_or(|before| was > before)
                 || now == u64::MAX && before.is_none_or(|b| was > b);
             if !is_same {
-                crossings.push(Crossing { question: k, name, now, before, ladder: found });
+                let [lower, upper] = [before.unwrap_or(0), now].map(|size| found.method(size));
+                crossings.push(Crossing { question: k, name, now, before, lower, upper });
             }
         }
     }
-    let between = crossings.iter().map(|crossing| (crossing.question, crossing.between()));
-    let refined = ask(lab, &arms, questions, &merged(between), time.mul_f64(1.0 - FOR_GRID))?;
-    for crossing in crossings {
-        let steps =
-            refined.iter().find(|(known, _)| *known == crossing.question).map_or(&[][..], |(_, steps)| steps);
-        settings = settings.set(crossing.name, crossing.refined(steps));
+    for _ in 0..REFINED {
+        let between = crossings.iter().map(|crossing| (crossing.question, crossing.between()));
+        let time = time.mul_f64((1.0 - FOR_GRID) / f64::from(REFINED));
+        let answers = ask(lab, &arms, questions, &merged(between), time)?;
+        for crossing in &mut crossings {
+            let own = answers.iter().find(|(known, _)| *known == crossing.question);
+            crossing.refine(own.map_or(&[][..], |(_, steps)| steps));
+        }
     }
-    Ok(settings)
+    Ok(crossings.iter().fold(settings, |settings, crossing| settings.set(crossing.name, crossing.now)))
 }
 
 /// The sizes of each question once.
@@ -206,35 +211,43 @@ fn best_share<'s, K: Knobs>(
 struct Crossing {
     question: usize,
     name: &'static str,
-    /// The size of the grid from which on the later method is better.
+    /// The smallest size at which the later method was found to be better.
     now: u64,
-    /// The one below.
+    /// The largest one below.
     before: Option<u64>,
-    /// Both thresholds of the question.
-    ladder: Thresholds,
+    /// The methods below and above.
+    lower: Method,
+    upper: Method,
 }
 
 impl Crossing {
-    /// The sizes between those of the grid.
+    /// The sizes between the two: none where the threshold is never, or below all sizes.
     fn between(&self) -> Vec<u64> {
         match self.before {
-            Some(before) if self.now != u64::MAX => [5, 6, 7].map(|quarters| before / 4 * quarters).to_vec(),
+            Some(before) if self.now != u64::MAX => {
+                // In whole lines.
+                let quarter = |quarters: u64| (before + (self.now - before) / 4 * quarters) & !63;
+                [1, 2, 3].map(quarter).into_iter().filter(|size| *size > before).collect()
+            }
             _ => Vec::new(),
         }
     }
 
-    /// The threshold, by what was found between.
-    fn refined(&self, steps: &[Step]) -> u64 {
-        let Some(before) = self.before.filter(|_| self.now != u64::MAX) else { return self.now };
-        let (lower, upper) = (self.ladder.method(before), self.ladder.method(self.now));
+    /// Comes closer to the threshold by what was found between.
+    fn refine(&mut self, steps: &[Step]) {
+        let Some(before) = self.before.filter(|_| self.now != u64::MAX) else { return };
         let within: Vec<&Step> =
             steps.iter().filter(|step| step.size > before && step.size < self.now).collect();
         let cost = |from: u64| -> f64 {
-            within.iter().map(|step| step.costs[if step.size >= from { upper } else { lower } as usize]).sum()
+            let method = |size: u64| if size >= from { self.upper } else { self.lower };
+            within.iter().map(|step| step.costs[method(step.size) as usize]).sum()
         };
         let candidates = within.iter().map(|step| step.size).chain([self.now]);
         // Of those that are as good as the best, the largest.
-        closest(candidates.map(|from| (cost(from), (self.now - from) as f64, from))).unwrap_or(self.now)
+        let best = closest(candidates.map(|from| (cost(from), (self.now - from) as f64, from)));
+        self.now = best.unwrap_or(self.now);
+        self.before =
+            within.iter().map(|step| step.size).filter(|size| *size < self.now).max().or(self.before);
     }
 }
 
@@ -313,4 +326,32 @@ fn search_kernels(
         }
     }
     Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crossing_is_closed_in_on() {
+        let mut crossing = Crossing {
+            question: 0,
+            name: "rep_movsb_from_bytes",
+            now: 32 << 10,
+            before: Some(16 << 10),
+            lower: Method::Loop,
+            upper: Method::String,
+        };
+        // The later method is better from 25,600 bytes on.
+        let truth =
+            |size: u64| Step { size, costs: [0.0, if size >= 25_600 { -0.5 } else { 0.2 }, f64::INFINITY] };
+        assert_eq!(crossing.between(), [20 << 10, 24 << 10, 28 << 10]);
+        for _ in 0..REFINED {
+            let steps: Vec<Step> = crossing.between().into_iter().map(truth).collect();
+            crossing.refine(&steps);
+        }
+        assert_eq!((crossing.before, crossing.now), (Some(24 << 10), 25 << 10));
+        let never = Crossing { now: u64::MAX, ..crossing };
+        assert!(never.between().is_empty(), "there is nothing between that can be measured");
+    }
 }

@@ -113,12 +113,13 @@ struct Public<'a> {
 }
 
 fn status_of(tuned: &Tuned, is_check: bool) -> u8 {
-    let lost = |verdict: Verdict| matches!(verdict, Verdict::Slower | Verdict::Mixed);
     match () {
         () if tuned.interrupted => status::INTERRUPTED,
         () if tuned.wrong().next().is_some() => status::WRONG,
         () if tuned.is_undecided() => status::UNDECIDED,
-        () if is_check && tuned.judged.iter().any(|judged| lost(judged.verdict)) => status::UNDECIDED,
+        () if is_check && tuned.judged.iter().any(|judged| judged.verdict == Verdict::Slower) => {
+            status::UNDECIDED
+        }
         () => 0,
     }
 }

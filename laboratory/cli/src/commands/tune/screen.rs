@@ -12,7 +12,7 @@ use carryline_variants::Family;
 /// A row of the table: name, in force, found, what became of it.
 type Line<'a> = (String, String, Option<&'a Judged>);
 
-fn table(lines: &[Line<'_>]) -> Table {
+fn table(lines: &[Line<'_>], is_check: bool) -> Table {
     let mut table = Table::new([
         ("decision", Kind::Name),
         ("in force", Kind::Number),
@@ -30,11 +30,11 @@ fn table(lines: &[Line<'_>]) -> Table {
         };
         let (median, interval) = judged.gain.map_or(("-".to_owned(), String::new()), |gain| speed(&gain));
         let (word, emphasis) = match judged.verdict {
-            Verdict::Faster => ("kept", Emphasis::Strong),
+            Verdict::Faster => (if is_check { "faster" } else { "kept" }, Emphasis::Strong),
             Verdict::Same => ("no difference", Emphasis::None),
-            Verdict::Mixed => ("not kept: slower somewhere", Emphasis::None),
-            Verdict::Slower => ("not kept: slower", Emphasis::None),
-            Verdict::Unknown => ("not kept: could not be measured", Emphasis::Bad),
+            Verdict::Mixed => ("slower somewhere", Emphasis::None),
+            Verdict::Slower => ("slower", Emphasis::None),
+            Verdict::Unknown => ("could not be measured", Emphasis::Bad),
         };
         let cells = vec![
             name.clone(),
@@ -73,7 +73,7 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
             (what.name(), what.shown(&tuned.base), judged)
         })
         .collect();
-    let mut text = table(&lines).render(style);
+    let mut text = table(&lines, is_check).render(style);
     text.push('\n');
     let mut say = |sentence: &str| {
         text.push_str(&wrap(sentence, style.width.or(Some(100)), 0));
@@ -95,6 +95,9 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         return text;
     }
     say(&confirmed(&tuned.judged));
+    for sentence in costs(&tuned.judged) {
+        say(&sentence);
+    }
     if !tuned.whole.is_empty() {
         say(&programs(&tuned.whole));
     }
@@ -104,10 +107,16 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
              quiet machine, may help.",
         );
     } else if is_check {
-        let lost = |judged: &&Judged| matches!(judged.verdict, Verdict::Slower | Verdict::Mixed);
-        match tuned.judged.iter().filter(lost).count() {
-            0 => say("The profile holds here: nothing in it is slower than what is decided without it."),
-            count => say(&format!("The profile does not hold here: {count} of its decisions cost time.")),
+        let count = |verdict: Verdict| tuned.judged.iter().filter(|judged| judged.verdict == verdict).count();
+        match (count(Verdict::Slower), count(Verdict::Mixed)) {
+            (0, 0) => say("The profile holds here: nothing in it is slower than what is decided without it."),
+            (0, mixed) => say(&format!(
+                "The profile holds here: none of its decisions costs time in the mean of its cells, {mixed} cost some in a part of \
+                 them."
+            )),
+            (slower, _) => {
+                say(&format!("The profile does not hold here: {slower} of its decisions cost time."))
+            }
         }
     } else if tuned.settings == tuned.base {
         say("Nothing to gain here: nothing that the search found was confirmed.");
@@ -124,6 +133,20 @@ fn confirmed(judged: &[Judged]) -> String {
          from themselves by {:.1} % at most.",
         100.0 * floor
     )
+}
+
+/// Where a change that is faster in the mean is slower.
+fn costs(judged: &[Judged]) -> Vec<String> {
+    let mixed = judged.iter().filter(|judged| judged.verdict == Verdict::Mixed);
+    let worst = |judged: &Judged| -> Option<String> {
+        let worst = judged.cells.iter().max_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median))?;
+        let (median, interval) = speed(&worst.ratio);
+        Some(format!(
+            "{} is slower somewhere: {median} {interval} at {}.",
+            judged.change.name, worst.situation
+        ))
+    };
+    mixed.filter_map(worst).collect()
 }
 
 /// The gain over the sizes of programs.
@@ -153,7 +176,7 @@ pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: boo
             (name.to_owned(), c_library::shown(tuned.base.bytes(name)), judged)
         })
         .collect();
-    let mut text = table(&lines).render(style);
+    let mut text = table(&lines, false).render(style);
     text.push('\n');
     let mut say = |sentence: &str| {
         text.push_str(&wrap(sentence, style.width.or(Some(100)), 0));
@@ -165,6 +188,9 @@ pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: boo
     }
     if !tuned.judged.is_empty() {
         say(&confirmed(&tuned.judged));
+        for sentence in costs(&tuned.judged) {
+            say(&sentence);
+        }
     }
     match line {
         Some(line) => {
