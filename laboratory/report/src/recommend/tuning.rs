@@ -16,7 +16,7 @@ pub(super) fn sentences(situations: &[Situation], ours: Option<&str>) -> Vec<Str
     let of_library = ours.and_then(|ours| {
         let (by, words) = most(situations.iter().filter_map(|situation| {
             let own = measured(situation, |cell| cell.variant == ours)?;
-            let best = measured(situation, |cell| is_a_method(cell))?;
+            let best = measured(situation, is_a_method)?;
             Some((gain(own, best)?, place(situation)))
         }))?;
         Some(format!(
