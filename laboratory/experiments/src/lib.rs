@@ -18,14 +18,14 @@
 //! Where the user asks for something that the claims are not about (a chain of his own), [`Outcome::beside_the_claims`] is
 //! set and none is judged.
 //!
-//! A worked example, `laboratory/experiments/src/zero_twice/mod.rs`:
+//! A worked example, `laboratory/experiments/src/zero_twice/mod.rs` (there `super` stands for this crate):
 //!
-//! ```ignore
-//! //! zero-twice: whether zeroing 4 KB costs twice what zeroing 2 KB does.
+//! ```
+//! // The file begins with: //! zero-twice: whether zeroing 4 KB costs twice what zeroing 2 KB does.
 //!
-//! use super::{Basis, Context, Experiment, In, Outcome};
+//! use carryline_experiments::{Basis, Context, Experiment, In, Outcome};
 //! use carryline_engine::failure::Failure;
-//! use carryline_results::claims::{Claim, Rule, TableResult};
+//! use carryline_results::claims::{Claim, Datum, Rule, TableResult};
 //! use carryline_conditions::Condition;
 //! use carryline_variants::Family;
 //!
@@ -53,7 +53,7 @@
 //!     let mut table = TableResult::new("rep stosb", &[("size", "bytes"), ("published", "ns"), ("here", "ns")]);
 //!     for (place, (size, name)) in sizes.into_iter().zip(["2 KB", "4 KB"]).enumerate() {
 //!         let time = measured.time(place, "rep_stosb", Basis::Gross, In::Ns);
-//!         table.push(vec![(size as f64).into(), None.into(), time.as_ref().ok().into()]);
+//!         table.push(vec![(size as f64).into(), Datum::None, time.as_ref().ok().into()]);
 //!         outcome.figures.add_or_reason(name, time);
 //!     }
 //!     outcome.tables.push(table);

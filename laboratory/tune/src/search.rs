@@ -21,6 +21,8 @@ const REFINED: u32 = 2;
 const FOR_KERNELS: f64 = 0.25;
 /// Kernels of one function that are compared, at most: the first ones of its list.
 const MOST_KERNELS: usize = 3;
+/// A method that costs more than this under any condition is not looked for: the logarithm of a ratio.
+const SLACK: f64 = 0.05;
 /// A kernel is given up for another that takes this much less time, in the mean of the logarithms.
 const BETTER: f64 = 0.02;
 
@@ -58,10 +60,12 @@ pub trait Knobs: Clone {
     fn methods(&self, questions: &[Question]) -> [(&'static str, Self); 3];
 }
 
-/// Asks questions at some sizes each.
-fn ask(
+/// Asks questions at some sizes each. What is in force counts as it is; another method that costs time under some condition
+/// counts by what it costs there, as it would not be kept.
+fn ask<K: Knobs>(
     lab: &Lab<'_>,
     arms: &[Arm],
+    base: &K,
     questions: &[Question],
     sizes: &[(usize, Vec<u64>)],
     time: Duration,
@@ -79,7 +83,10 @@ fn ask(
     let mut answers: Vec<(usize, Vec<Step>)> =
         sizes.iter().map(|(question, _)| (*question, Vec::new())).collect();
     for (question, size, cells) in places {
-        let mut costs = [0, 1, 2].map(|arm| mean_log(&found, cells.clone(), arm).unwrap_or(f64::INFINITY));
+        let cells: Vec<usize> = cells.collect();
+        let in_force = base.thresholds(&questions[question]).method(size);
+        let logs = Method::ALL.map(|method| logs(&found, &cells, method as usize));
+        let mut costs = Method::ALL.map(|method| cost(&logs, method, in_force));
         if questions[question].non_temporal.is_none() {
             costs[Method::NonTemporal as usize] = f64::INFINITY;
         }
@@ -93,11 +100,19 @@ fn ask(
     Ok(answers)
 }
 
-/// The mean of the logarithms of some cells' times in an arm; `None` if one has none.
-fn mean_log(found: &Found, cells: std::ops::Range<usize>, arm: usize) -> Option<f64> {
-    let count = cells.len() as f64;
-    let logs: Option<Vec<f64>> = cells.map(|cell| found.typical(cell, arm).map(f64::ln)).collect();
-    logs.map(|logs| logs.iter().sum::<f64>() / count)
+/// The logarithms of some cells' times in an arm; `None` if one has none.
+fn logs(found: &Found, cells: &[usize], arm: usize) -> Option<Vec<f64>> {
+    cells.iter().map(|cell| found.typical(*cell, arm).map(f64::ln)).collect()
+}
+
+/// What a method costs at one size, from the logarithms of the times of all methods.
+fn cost(logs: &[Option<Vec<f64>>; 3], method: Method, in_force: Method) -> f64 {
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
+    let (Some(own), Some(now)) = (&logs[method as usize], &logs[in_force as usize]) else {
+        return f64::INFINITY;
+    };
+    let worst = own.iter().zip(now).map(|(own, now)| own - now).fold(0.0, f64::max);
+    if worst > SLACK { mean(now) + worst } else { mean(own) }
 }
 
 /// The thresholds that are best by what was measured, where they differ from `base` by more than noise.
@@ -116,7 +131,7 @@ pub fn search_thresholds<K: Knobs>(
         methods.iter().map(|(label, method)| method.arm(label, folder)).collect::<std::io::Result<_>>()?;
     let grid: Vec<(usize, Vec<u64>)> =
         questions.iter().enumerate().map(|(k, question)| (k, question.grid())).collect();
-    let answers = ask(lab, &arms, questions, &grid, time.mul_f64(FOR_GRID))?;
+    let answers = ask(lab, &arms, base, questions, &grid, time.mul_f64(FOR_GRID))?;
     let steps_of =
         |k: usize| answers.iter().find(|(known, _)| *known == k).map_or(&[][..], |(_, steps)| steps);
 
@@ -157,7 +172,7 @@ pub fn search_thresholds<K: Knobs>(
     for _ in 0..REFINED {
         let between = crossings.iter().map(|crossing| (crossing.question, crossing.between()));
         let time = time.mul_f64((1.0 - FOR_GRID) / f64::from(REFINED));
-        let answers = ask(lab, &arms, questions, &merged(between), time)?;
+        let answers = ask(lab, &arms, base, questions, &merged(between), time)?;
         for crossing in &mut crossings {
             let own = answers.iter().find(|(known, _)| *known == crossing.question);
             crossing.refine(own.map_or(&[][..], |(_, steps)| steps));
@@ -331,6 +346,18 @@ fn search_kernels(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_costs_time_somewhere_is_not_looked_for() {
+        // Twice as fast under one condition, and a little slower under the other.
+        let logs = |other: f64| [Some(vec![0.0, 0.0]), Some(vec![-0.7, other]), None];
+        let cost = |other: f64, method, in_force| cost(&logs(other), method, in_force);
+        assert_eq!(cost(0.04, Method::String, Method::Loop), (-0.7 + 0.04) / 2.0);
+        assert_eq!(cost(0.1, Method::String, Method::Loop), 0.1);
+        assert_eq!(cost(0.1, Method::String, Method::String), (-0.7 + 0.1) / 2.0, "it is in force");
+        assert_eq!(cost(0.1, Method::Loop, Method::String), (-0.7 + 0.1) / 2.0 + 0.7);
+        assert_eq!(cost(0.1, Method::NonTemporal, Method::Loop), f64::INFINITY);
+    }
 
     #[test]
     fn a_crossing_is_closed_in_on() {
