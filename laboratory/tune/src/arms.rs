@@ -19,12 +19,13 @@ use carryline_engine::standard;
 use carryline_engine::supervise::Supervisor;
 use carryline_engine::{forecast, interrupt};
 use carryline_machine::environment::CacheSizes;
-use carryline_results::Status;
 use carryline_results::gather::Gathered;
 use carryline_statistics::{self as statistics, Ratio};
 use carryline_variants::Family;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// A setting: what its worker processes have in their environment.
@@ -59,6 +60,8 @@ pub struct Lab<'a> {
     pub progress: &'a Progress,
     /// Seed of everything random.
     pub seed: u64,
+    /// Why some cells could not be measured: sentences, each once.
+    pub lost: RefCell<BTreeSet<String>>,
 }
 
 /// Times of one cell in one arm, by replicate and round: the subject's, as a multiple of the anchor's in the same round.
@@ -70,8 +73,6 @@ pub struct Found {
     pub times: Vec<Vec<Times>>,
     /// Ticks that a call of the anchor takes, by cell; the median over all arms.
     pub anchor_ticks: Vec<Option<f64>>,
-    /// Cells that could not be measured in some arm: which, and why.
-    pub lost: Vec<(usize, String)>,
     /// Replicates of each arm.
     pub replicates: u32,
 }
@@ -107,7 +108,6 @@ pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> R
     let mut found = Found {
         times: vec![vec![Vec::new(); cells.len()]; arms.len()],
         anchor_ticks: vec![None; cells.len()],
-        lost: Vec::new(),
         replicates: 0,
     };
     if cells.is_empty() || arms.is_empty() {
@@ -134,8 +134,7 @@ pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> R
         for arm in order {
             lab.progress.say(format!("{}, replicate {}", arms[arm].label, replicate + 1));
             let begin = Instant::now();
-            let gathered =
-                process(lab, &arms[arm], cells, slice + overhead, replicate, seed, &mut found.lost)?;
+            let gathered = process(lab, &arms[arm], cells, slice + overhead, replicate, seed)?;
             longest = longest.max(begin.elapsed());
             overhead = begin.elapsed().saturating_sub(slice).min(Duration::from_secs(5));
             for (cell, gathered) in gathered.iter().enumerate() {
@@ -148,8 +147,6 @@ pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> R
         found.replicates = replicate + 1;
     }
     found.anchor_ticks = anchors.iter().map(|ticks| statistics::median(ticks)).collect();
-    found.lost.sort();
-    found.lost.dedup();
     Ok(found)
 }
 
@@ -166,7 +163,6 @@ fn process(
     time: Duration,
     replicate: u32,
     seed: u64,
-    lost: &mut Vec<(usize, String)>,
 ) -> Result<Vec<Gathered>, Failure> {
     let supervisor = Supervisor { environment: arm.environment.clone(), ..lab.supervisor.clone() };
     let situations = cells.iter().map(|cell| {
@@ -197,16 +193,13 @@ fn process(
         stop: &interrupt::requested,
     };
     let outcome = measure::run(&plan, &[], &ground, &mut |_| {})?;
-    for (cell, gathered) in outcome.gathered.iter().enumerate() {
-        lost.extend(
-            gathered
-                .lost
-                .iter()
-                .filter(|(_, status, _)| *status != Status::Ok)
-                .map(|(_, _, why)| (cell, format!("{}: {why}", gathered.situation.name))),
-        );
+    let mut lost = lab.lost.borrow_mut();
+    for gathered in &outcome.gathered {
+        let name = &gathered.situation.name;
+        lost.extend(gathered.lost.iter().map(|(_, _, why)| format!("{name} could not be measured: {why}")));
     }
-    lost.extend(outcome.lost.iter().map(|how| (usize::MAX, format!("a worker process ended {how}, twice"))));
+    lost.extend(outcome.lost.iter().map(|how| format!("a worker process ended {how}, twice")));
+    drop(lost);
     Ok(outcome.gathered)
 }
 

@@ -42,7 +42,7 @@ pub struct Question {
     pub sizes: (u64, u64),
     /// What follows a call.
     pub then: Then,
-    /// Under which of [`conditions`] it is asked.
+    /// Under which conditions it is asked.
     pub settings: &'static [Setting],
 }
 

@@ -1,17 +1,15 @@
 //! The C library's half of `carryline tune`.
 
-use super::screen;
+use super::{Answer, OfLibc, screen};
 use crate::cli::{Common, Format, Tune};
 use crate::output;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
-use carryline_results::SCHEMA_VERSION;
 use carryline_tune::arms::Lab;
 use carryline_tune::c_library::{NAMES, Tunables, tune};
 use carryline_tune::confirm::Confirmed;
 use carryline_tune::output::DecisionRow;
 use carryline_variants::Family;
-use serde::Serialize;
 
 /// Searches.
 pub fn run(
@@ -34,14 +32,8 @@ pub fn run(
         Format::Json => {
             let confirmation: Vec<&Confirmed> =
                 tuned.judged.iter().flat_map(|judged| &judged.cells).collect();
-            let json = Public {
-                schema_version: SCHEMA_VERSION,
-                seed: lab.seed,
-                environment: serde_json::to_value(&here.environment)?,
-                decisions: Vec::new(),
-                confirmation: Vec::new(),
-                libc: OfLibc { tunables: line, decisions: rows(&tuned), confirmation },
-            };
+            let libc = OfLibc { tunables: line, decisions: rows(&tuned), confirmation };
+            let json = Answer { libc: Some(libc), ..Answer::new(lab, here)? };
             output::print(&serde_json::to_string_pretty(&json)?)?;
         }
         Format::Table => {
@@ -65,23 +57,4 @@ fn rows(tuned: &carryline_tune::c_library::Tuned) -> Vec<DecisionRow> {
             None => DecisionRow::unchanged(name.to_owned(), "bytes", tuned.base.value(name)),
         })
         .collect()
-}
-
-/// What a program reads.
-#[derive(Serialize)]
-struct Public<'a> {
-    schema_version: u32,
-    seed: u64,
-    environment: serde_json::Value,
-    decisions: Vec<DecisionRow>,
-    confirmation: Vec<&'a Confirmed>,
-    libc: OfLibc<'a>,
-}
-
-#[derive(Serialize)]
-struct OfLibc<'a> {
-    /// The value of `GLIBC_TUNABLES`, or null where nothing is to be set.
-    tunables: Option<String>,
-    decisions: Vec<DecisionRow>,
-    confirmation: Vec<&'a Confirmed>,
 }

@@ -1,6 +1,6 @@
 //! The library's half of `carryline tune`.
 
-use super::screen;
+use super::{Answer, screen};
 use crate::cli::{Common, Format, Tune};
 use crate::commands::run::read_sizes;
 use crate::commands::verify;
@@ -11,14 +11,12 @@ use carryline::internals::tuning::{
 };
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
-use carryline_results::SCHEMA_VERSION;
 use carryline_tune::arms::Lab;
-use carryline_tune::confirm::{Confirmed, Verdict};
-use carryline_tune::output::{DecisionRow, confirmation, decisions};
+use carryline_tune::confirm::Verdict;
+use carryline_tune::output::{confirmation, decisions};
 use carryline_tune::settings::{Settings, VARIABLE};
 use carryline_tune::{Tuned, check, tune};
 use carryline_variants::Family;
-use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -56,14 +54,11 @@ pub fn run(
     let status = status_of(&tuned, args.check.is_some());
     let profile = file(&tuned, here, lab.seed);
     let kept = tuned.settings != tuned.base && status == 0;
-    let json = Public {
-        schema_version: SCHEMA_VERSION,
-        seed: lab.seed,
-        environment: serde_json::to_value(&here.environment)?,
+    let json = Answer {
         decisions: decisions(&tuned),
         confirmation: confirmation(&tuned),
         profile: kept.then_some(profile.as_str()),
-        libc: None,
+        ..Answer::new(lab, here)?
     };
     match common.format {
         Format::Json => output::print(&serde_json::to_string_pretty(&json)?)?,
@@ -97,19 +92,6 @@ pub fn run(
         );
     }
     Ok(status)
-}
-
-/// What a program reads.
-#[derive(Serialize)]
-struct Public<'a> {
-    schema_version: u32,
-    seed: u64,
-    environment: serde_json::Value,
-    decisions: Vec<DecisionRow>,
-    confirmation: Vec<&'a Confirmed>,
-    /// The text of the profile, if something was kept.
-    profile: Option<&'a str>,
-    libc: Option<()>,
 }
 
 fn status_of(tuned: &Tuned, is_check: bool) -> u8 {

@@ -10,8 +10,13 @@ use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::progress::Progress;
 use carryline_engine::{select, session};
+use carryline_results::SCHEMA_VERSION;
 use carryline_tune::arms::Lab;
+use carryline_tune::confirm::Confirmed;
 use carryline_tune::least_budget;
+use carryline_tune::output::DecisionRow;
+use serde::Serialize;
+use std::cell::RefCell;
 use std::time::Duration;
 
 /// Tunes the library or the C library.
@@ -33,11 +38,52 @@ pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
         cpu: here.cpu(args.cpu)?,
         progress: &progress,
         seed: session::seed(common.seed),
+        lost: RefCell::default(),
     };
     output::warn(&carryline_warnings::of_environment(&here.environment), common);
-    if args.libc {
-        c_library::run(args, &families, &lab, &here, common)
-    } else {
-        library::run(args, &families, &lab, &here, common)
+    let status = match args.libc {
+        true => c_library::run(args, &families, &lab, &here, common)?,
+        false => library::run(args, &families, &lab, &here, common)?,
+    };
+    for sentence in lab.lost.borrow().iter() {
+        output::note(sentence, common);
+    }
+    Ok(status)
+}
+
+/// What a program reads.
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema_version: u32,
+    seed: u64,
+    environment: serde_json::Value,
+    decisions: Vec<DecisionRow>,
+    confirmation: Vec<&'a Confirmed>,
+    /// The text of the profile, if something was kept.
+    profile: Option<&'a str>,
+    libc: Option<OfLibc<'a>>,
+}
+
+/// The part about the C library.
+#[derive(Serialize)]
+struct OfLibc<'a> {
+    /// The value of `GLIBC_TUNABLES`, or null where nothing is to be set.
+    tunables: Option<String>,
+    decisions: Vec<DecisionRow>,
+    confirmation: Vec<&'a Confirmed>,
+}
+
+impl Answer<'_> {
+    /// One that says nothing yet.
+    fn new(lab: &Lab<'_>, here: &Here) -> Result<Self, Failure> {
+        Ok(Answer {
+            schema_version: SCHEMA_VERSION,
+            seed: lab.seed,
+            environment: serde_json::to_value(&here.environment)?,
+            decisions: Vec::new(),
+            confirmation: Vec::new(),
+            profile: None,
+            libc: None,
+        })
     }
 }
