@@ -15,6 +15,7 @@ use carryline_report::units::Unit;
 use carryline_results::Warning;
 use carryline_results::gather::Situation;
 use carryline_verification::subject::SubjectId;
+use serde::Serialize;
 use std::time::Duration;
 
 /// Worker processes that each measure everything again.
@@ -126,7 +127,31 @@ impl Prepared {
 
 fn print_plan(plan: &Plan, forecast: &Forecast, common: &Common) -> Result<(), Failure> {
     if common.format == Format::Json {
-        return output::print(&serde_json::to_string_pretty(plan)?);
+        #[derive(Serialize)]
+        struct Public<'a> {
+            #[serde(flatten)]
+            plan: &'a Plan,
+            forecast: Least,
+        }
+        /// What the plan needs at least.
+        #[derive(Serialize)]
+        struct Least {
+            verification_s: f64,
+            processes: u32,
+            process_s: f64,
+            filled_bytes: u64,
+            total_s: f64,
+            holds: bool,
+        }
+        let forecast = Least {
+            verification_s: forecast.proof.as_secs_f64(),
+            processes: forecast.processes,
+            process_s: forecast.each.as_secs_f64(),
+            filled_bytes: forecast.filled_bytes,
+            total_s: forecast.total().as_secs_f64(),
+            holds: forecast.against(plan.budget).is_none(),
+        };
+        return output::print(&serde_json::to_string_pretty(&Public { plan, forecast })?);
     }
     let cells: usize = plan.situations.iter().map(|situation| situation.subjects.len()).sum();
     let needs = Needs::of(plan);

@@ -43,6 +43,7 @@ pub mod plugin;
 mod races;
 mod reduce;
 mod replay;
+mod reported;
 mod signals;
 pub mod status;
 #[cfg(target_arch = "x86_64")]

@@ -9,13 +9,13 @@
 //! How long it goes on is counted in bytes and calls, not in time, so that a busy machine finds the same example.
 
 use super::bench::{Bench, Mismatch};
-use super::counterexample::{Counterexample, Kind, hex, sums};
+use super::counterexample::{Counterexample, Kind};
 use super::desk::Desk;
 use super::fresh::{Answer, Fresh};
 use super::ground::Caught;
-use super::note::{LINE, Note, PAGE, Place, Spot, Stage};
-use super::patterns::PATTERNS;
+use super::note::{LINE, PAGE, Place, Spot};
 use super::replay::{Around, Change, Earlier, Input};
+use super::reported;
 use super::sweep::SMALL;
 use carryline_variants::Lengths;
 use std::time::{Duration, Instant};
@@ -73,7 +73,7 @@ pub(super) fn reduce(
     {
         return example;
     }
-    as_it_was(caught, bench)
+    reported::as_it_was(caught, bench.family)
 }
 
 /// True for kinds that turn into each other as an input shrinks.
@@ -93,7 +93,7 @@ impl Reducer<'_, '_> {
         if let Some((input, mismatch)) = &here
             && self.confirmed(input)
         {
-            return Some(self.report(input, mismatch.clone(), caught.note, true));
+            return Some(reported::alone(self.bench.family, input, mismatch.clone(), caught.note, true));
         }
         // Not by itself in a new process: after the calls before it, or in the first call, or after many.
         self.place = Where::Elsewhere;
@@ -108,10 +108,10 @@ impl Reducer<'_, '_> {
             self.fewer(&mut input, &mut mismatch);
             self.smaller(&mut input, &mut mismatch);
             self.fewer(&mut input, &mut mismatch);
-            return Some(self.report_after(&input, mismatch, caught.note));
+            return Some(reported::after_calls(self.bench.family, &input, mismatch, caught.note));
         }
         let (input, mismatch) = here?;
-        Some(self.report(&input, mismatch, caught.note, self.fresh.is_none()))
+        Some(reported::alone(self.bench.family, &input, mismatch, caught.note, self.fresh.is_none()))
     }
 
     /// The call alone, here.
@@ -356,49 +356,6 @@ impl Reducer<'_, '_> {
         };
         found.filter(|mismatch| alike(mismatch.kind, self.kind))
     }
-
-    /// The report of an input that fails only in a new process, or after the calls that it names.
-    fn report_after(&self, input: &Input, mismatch: Mismatch, note: Note) -> Counterexample {
-        if input.earlier.is_empty() {
-            let about = format!("in the first call of a process: {}", mismatch.what());
-            return self.report(input, Mismatch { about, ..mismatch }, note, true);
-        }
-        self.report(input, after(&input.earlier, mismatch), note, true)
-    }
-
-    fn report(&self, input: &Input, mismatch: Mismatch, note: Note, every_time: bool) -> Counterexample {
-        let family = self.bench.family;
-        let at = |place: Place| place.within(input.room(), input.len) as u64 % PAGE as u64;
-        let (dst, src) = (at(input.dst), at(input.src));
-        let held = if family.reads() { &input.data } else { &input.prefill };
-        let name = if family.reads() { note.pattern } else { note.prefill };
-        let pattern = match held.first() {
-            Some(first) if held.iter().all(|byte| byte == first) => format!("every byte {first:#04x}"),
-            _ => format!("from: {}", PATTERNS[name].name),
-        };
-        let note = Note { stage: Stage::Reduced, dst: input.dst.spot, src: input.src.spot, ..note };
-        Counterexample {
-            seed: sums(family).then_some(input.seed),
-            pattern,
-            bytes: Some(hex(held)),
-            in_page: [input.dst, input.src]
-                .iter()
-                .any(|place| place.grain == PAGE && place.spot != Spot::None),
-            every_time,
-            earlier: input.earlier.clone(),
-            ..Counterexample::plain(mismatch.clone(), family, input.len, dst, src, note)
-        }
-        .with_sentence(&mismatch.about)
-    }
-}
-
-/// A mismatch that takes these calls before it.
-fn after(earlier: &[Earlier], mismatch: Mismatch) -> Mismatch {
-    let calls: Vec<String> = earlier.iter().map(ToString::to_string).collect();
-    let about = format!("after {}: {}", calls.join("; "), mismatch.what());
-    let data = matches!(mismatch.kind, Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten);
-    let kind = if data { Kind::History } else { mismatch.kind };
-    Mismatch { kind, about, ..mismatch }
 }
 
 /// The call as it was made.
@@ -429,27 +386,4 @@ fn with_earlier(caught: &Caught) -> Input {
 
 const fn regrained(place: Place, grain: usize) -> Place {
     Place { offset: place.offset % grain, grain, ..place }
-}
-
-fn as_it_was(caught: Caught, bench: &Bench<'_>) -> Counterexample {
-    let family = bench.family;
-    let Caught { mut mismatch, call, note, mut data, mut prefill, earlier, at_first, reducible } = caught;
-    if !earlier.is_empty() {
-        mismatch = after(&earlier, mismatch);
-        if let Some(at_first) = at_first {
-            [data, prefill] = at_first;
-        }
-    }
-    let held = if family.reads() { data } else { prefill };
-    let name = PATTERNS[if family.reads() { note.pattern } else { note.prefill }].name;
-    let (dst, src) = (call.dst as u64 % 4096, call.src as u64 % 4096);
-    Counterexample {
-        seed: sums(family).then_some(call.seed),
-        pattern: name.to_owned(),
-        bytes: (held.len() == call.len && call.len > 0).then(|| hex(&held)),
-        every_time: !reducible,
-        earlier,
-        ..Counterexample::plain(mismatch.clone(), family, call.len, dst, src, note)
-    }
-    .with_sentence(&mismatch.about)
 }

@@ -90,8 +90,10 @@ fn every_condition_can_be_measured() {
         (&["--variants", "checksum/avx2,copy_checksum/fused", "--segments", "1,3,1,3,40,1500"], 2),
         (&["--variants", "zero/avx2", "--sizes", "0,1..64,fleet:memset-B,64K", "--pages", "4k,huge"], 8),
     ] {
-        let arguments: Vec<&str> = ["measure"].into_iter().chain(arguments.iter().copied()).collect();
-        let run = place.json(&short(&arguments));
+        let once = ["--budget", "300ms", "--replicates", "1"];
+        let arguments: Vec<&str> =
+            ["measure"].into_iter().chain(arguments.iter().copied()).chain(once).collect();
+        let run = place.json(&arguments);
         let bad: Vec<&Value> = cells(&run).iter().filter(|cell| cell["status"] != "ok").collect();
         assert!(bad.is_empty(), "{arguments:?}: {bad:?}");
         let mut situations: Vec<&str> =
@@ -326,6 +328,10 @@ fn a_plan_measures_nothing() {
     assert!(!place.file("data").exists(), "nothing is kept after {:?}", begin.elapsed());
     let plan = place.json(&["measure", "--plan", "--sizes", "40,1500", "--variants", "zero/avx2"]);
     assert_eq!(plan["situations"].as_array().map(Vec::len), Some(2));
+    assert_eq!(plan["forecast"]["holds"], true, "{plan}");
+    let plan = place.json(&["measure", "--plan", "--variants", "zero/avx2", "--budget", "100ms"]);
+    assert_eq!(plan["forecast"]["holds"], false, "{plan}");
+    assert!(plan["forecast"]["total_s"].as_f64() > Some(0.1), "{plan}");
 }
 
 #[test]

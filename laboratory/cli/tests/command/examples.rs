@@ -170,6 +170,8 @@ fn every_documented_command_runs() {
     let all = commands.iter().position(|command| command == ALL).expect("it is documented");
     // The tests of `reproduce` run it.
     commands.remove(all);
+    // Those of `tune` do with smaller searches what its longer examples do.
+    commands.retain(|command| !command.starts_with("carryline tune") || command.contains("--write"));
     run_all(&commands, true);
 }
 
