@@ -68,6 +68,11 @@ impl Tuned {
         self.interrupted || self.judged.iter().any(is_hidden)
     }
 
+    /// Subjects about which verification has no verdict.
+    pub fn unverified(&self) -> impl Iterator<Item = &Proof> {
+        self.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::NotProved(_)))
+    }
+
     /// Subjects that verification found wrong.
     pub fn wrong(&self) -> impl Iterator<Item = &Proof> {
         self.proofs.iter().filter(|proof| {
@@ -154,7 +159,8 @@ fn confirmed(
     }
     let (before, after) = (base.arm("in force", folder)?, found.arm("found", folder)?);
     tuned.proofs = verified(lab, &after.environment)?;
-    if tuned.wrong().next().is_some() {
+    // What is not known to be right is not kept.
+    if tuned.wrong().chain(tuned.unverified()).next().is_some() {
         return Ok(tuned);
     }
     let left = || end.saturating_duration_since(Instant::now());

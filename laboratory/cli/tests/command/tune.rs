@@ -67,6 +67,30 @@ fn a_profile_of_other_decisions_is_compared_with_what_is_in_force() {
     assert!(out.contains("decides what is decided without it"), "{out}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_verified_is_not_kept() {
+    let place = Place::new();
+    let other = profile("unmeasured").replace("read_once_from_bytes = 8_192", "read_once_from_bytes = 512");
+    place.write("other.toml", other.as_bytes());
+    let mut unverified = 0;
+    // From hardly enough for the program to hardly enough for verification.
+    for kib in [45_000, 55_000, 65_000] {
+        let binary = env!("CARGO_BIN_EXE_carryline");
+        let script = format!("ulimit -v {kib}; exec '{binary}' tune --check other.toml --budget 2s --quiet");
+        let mut command = std::process::Command::new("sh");
+        let output = command.args(["-c", &script]).current_dir(place.path()).output().expect("a shell");
+        let (out, err) = texts(&output);
+        assert!(matches!(output.status.code(), Some(0 | 1 | 5)), "{kib}: {}\n{out}\n{err}", output.status);
+        if out.contains("could not be verified; nothing was kept") {
+            assert_eq!(output.status.code(), Some(1), "{kib}: {out}\n{err}");
+            assert!(err.contains("is not verified"), "{kib}: {err}");
+            unverified += 1;
+        }
+    }
+    assert!(unverified > 0, "memory was never short");
+}
+
 /// The text of the built-in profile of this CPU.
 fn built_in(place: &Place) -> String {
     let (out, _) = place.expect(&["machine", "--format", "json"], 0);

@@ -64,7 +64,7 @@ pub fn run(
         Format::Json => output::print(&serde_json::to_string_pretty(&json)?)?,
         Format::Table => output::print(&screen::library(&tuned, args.check.is_some(), output::style()))?,
     }
-    for proof in tuned.wrong() {
+    for proof in tuned.wrong().chain(tuned.unverified()) {
         output::complain(&verify::sentence(proof));
     }
     if let Some(path) = &args.write {
@@ -98,6 +98,7 @@ fn status_of(tuned: &Tuned, is_check: bool) -> u8 {
     match () {
         () if tuned.interrupted => status::INTERRUPTED,
         () if tuned.wrong().next().is_some() => status::WRONG,
+        () if tuned.unverified().next().is_some() => status::FAILED,
         () if tuned.is_undecided() => status::UNDECIDED,
         () if is_check && tuned.judged.iter().any(|judged| judged.verdict == Verdict::Slower) => {
             status::UNDECIDED

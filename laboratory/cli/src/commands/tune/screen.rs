@@ -87,6 +87,10 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         say("Interrupted; nothing was kept.");
         return text;
     }
+    if tuned.unverified().next().is_some() {
+        say("The library with what was found could not be verified; nothing was kept.");
+        return text;
+    }
     if tuned.judged.is_empty() {
         say(match is_check {
             true => "The profile decides what is decided without it.",
