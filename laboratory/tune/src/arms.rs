@@ -71,8 +71,6 @@ pub type Times = Vec<Vec<f64>>;
 pub struct Found {
     /// By arm and cell.
     pub times: Vec<Vec<Times>>,
-    /// Ticks that a call of the anchor takes, by cell; the median over all arms.
-    pub anchor_ticks: Vec<Option<f64>>,
     /// Replicates of each arm.
     pub replicates: u32,
 }
@@ -105,15 +103,10 @@ pub fn anchor(family: Family) -> &'static str {
 /// When a worker cannot be started, or cannot be understood.
 pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> Result<Found, Failure> {
     let deadline = Instant::now() + time;
-    let mut found = Found {
-        times: vec![vec![Vec::new(); cells.len()]; arms.len()],
-        anchor_ticks: vec![None; cells.len()],
-        replicates: 0,
-    };
+    let mut found = Found { times: vec![vec![Vec::new(); cells.len()]; arms.len()], replicates: 0 };
     if cells.is_empty() || arms.is_empty() {
         return Ok(found);
     }
-    let mut anchors: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(lab.seed);
     // What a process takes besides its cells: a guess at first.
     let mut overhead = forecast::overhead(2 * families(cells));
@@ -141,12 +134,10 @@ pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> R
                 let (of_subject, of_anchor) = (gathered.gross(0), gathered.gross(1));
                 let ratios = of_subject.iter().flatten().zip(of_anchor.iter().flatten()).map(|(a, b)| a / b);
                 found.times[arm][cell].push(ratios.collect());
-                anchors[cell].extend(of_anchor.iter().flatten().filter(|ticks| ticks.is_finite()));
             }
         }
         found.replicates = replicate + 1;
     }
-    found.anchor_ticks = anchors.iter().map(|ticks| statistics::median(ticks)).collect();
     Ok(found)
 }
 

@@ -267,7 +267,7 @@ impl Crossing {
 }
 
 /// What kernels are compared at: sizes that vary and sizes that do not.
-pub const KERNEL_SIZES: [(Family, &[&str]); 4] = [
+const KERNEL_SIZES: [(Family, &[&str]); 4] = [
     (Family::Zero, &["fleet:memset-A", "fleet:memset-D", "fleet:memset-Q", "16", "100", "1500"]),
     (Family::Copy, &["fleet:memcpy-A", "fleet:memcpy-D", "fleet:memcpy-Q", "16", "100", "1500"]),
     (Family::Checksum, &["1..64", "1..1500", "20", "40", "1500", "32K"]),

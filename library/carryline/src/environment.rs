@@ -23,8 +23,8 @@ use std::ffi::OsStr;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Checks that `CARRYLINE_MASK`, `CARRYLINE_FORCE` and `CARRYLINE_TUNING` are usable, for programs that reject wrong settings with their
-/// own message and exit status.
+/// Checks that `CARRYLINE_MASK`, `CARRYLINE_FORCE` and `CARRYLINE_TUNING` are usable, for programs that reject wrong settings
+/// with their own message and exit status.
 ///
 /// # Errors
 /// A mask that names an unknown feature, a kernel name that no function has, or a kernel that this CPU, as

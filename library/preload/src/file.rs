@@ -36,7 +36,7 @@ fn errno() -> c_int {
 
 /// Puts the profile in a file in force.
 pub(crate) fn apply(path: &CStr) -> Result<(), Fault> {
-    // Not to wait for whoever writes into a pipe.
+    // A pipe without a writer must not block the program.
     let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK;
     // SAFETY: the path ends with NUL.
     let file = unsafe { libc::open(path.as_ptr(), flags) };

@@ -4,7 +4,7 @@ use crate::cpu::caches::{LAST_LEVEL_BYTES, SHARE_BYTES};
 use crate::intent::{AROUND_LEAST_BYTES, LOOPS_BELOW_BYTES};
 use core::ops::RangeInclusive;
 
-/// The largest threshold; whoever wants a larger one says "never".
+/// The largest threshold; beyond it, "never" serves.
 const MOST_BYTES: usize = 1 << 30;
 
 /// The length from which on no call is as long: the value of "never".
