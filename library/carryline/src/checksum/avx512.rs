@@ -44,9 +44,6 @@ const MANY: u8 = 1;
 /// See [`FEW`].
 const MANY_PREFETCHED: u8 = 2;
 
-/// How far ahead of the loop lines are asked for.
-const PREFETCH_AHEAD_BYTES: usize = 2048;
-
 /// The ladder.
 ///
 /// # Safety
@@ -59,7 +56,7 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         match len {
             ..=64 if !is_in_first_line(data) => up_to_64(data, len, seed),
             65..=256 => up_to_256(data, len, seed),
-            257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len)),
+            257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len, NO_PREFETCH)),
             1..=64 => {
                 begin_on_a_line();
                 fold_64(u64::from(seed) + up_to_256_by_lines(data, len))
@@ -158,7 +155,7 @@ pub(super) fn total(sums: __m512i) -> u64 {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
-    let prefetch = len >= SUM_PREFETCH_LEAST_BYTES && is_prefetched(len);
+    let ahead = if len < SUM_PREFETCH_LEAST_BYTES { NO_PREFETCH } else { prefetch_ahead(len) };
     let mut sum = u64::from(seed);
     // SAFETY: a block is taken while at least as much is left; a block has an even length, so that words keep
     // their places. A rest of 0 is not summed.
@@ -167,8 +164,8 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
             let bytes = len.min(BLOCK_BYTES);
             let block = match bytes {
                 ..=256 => up_to_256_by_lines(data, bytes),
-                _ if prefetch => walk::<MANY_PREFETCHED>(data, bytes),
-                _ => walk::<MANY>(data, bytes),
+                _ if ahead == NO_PREFETCH => walk::<MANY>(data, bytes, ahead),
+                _ => walk::<MANY_PREFETCHED>(data, bytes, ahead),
             };
             // A block is below 2^41, the folded sum before it below 2^32.
             sum = u64::from(fold_64(sum + block));
@@ -179,13 +176,16 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
     sum as u32
 }
 
-/// Whether so many bytes are expected outside of the second-level cache, in which prefetching only costs. Out of the way,
-/// so that shorter sums look at no decision.
+/// How far ahead of the loads lines are asked for in a sum of so many bytes: not at all where they are expected in the
+/// second-level cache, as prefetching only costs there. Out of the way, so that shorter sums look at no decision.
 #[cold]
 #[inline(never)]
-extern "C" fn is_prefetched(len: usize) -> bool {
-    len >= decided(Decision::SumPrefetch)
+extern "C" fn prefetch_ahead(len: usize) -> usize {
+    if len < decided(Decision::SumPrefetch) { NO_PREFETCH } else { decided(Decision::SumPrefetchAhead) }
 }
+
+/// The distance of sums that do not prefetch.
+const NO_PREFETCH: usize = 0;
 
 /// The sum of 257 to [`BLOCK_BYTES`] bytes at any address, below 2^41, by aligned lines.
 ///
@@ -202,7 +202,7 @@ extern "C" fn is_prefetched(len: usize) -> bool {
 /// for reads of `len` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn walk<const LINES: u8>(data: *const u8, len: usize) -> u64 {
+unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u64 {
     let offset = data.addr() & 63;
     let zero = _mm512_setzero_si512();
     // SAFETY: with no offset, whole lines end before len, and behind them 1 to 64 lanes up to len are active.
@@ -231,8 +231,8 @@ unsafe fn walk<const LINES: u8>(data: *const u8, len: usize) -> u64 {
         };
         let sums = match LINES {
             FEW => few_lines(parts, lines, count),
-            MANY => many_lines::<false>(parts, lines, count),
-            _ => many_lines::<true>(parts, lines, count),
+            MANY => many_lines::<false>(parts, lines, count, ahead),
+            _ => many_lines::<true>(parts, lines, count, ahead),
         };
         unbiased(sums, vectors as u64) << ((offset & 1) * 8)
     }
@@ -338,7 +338,8 @@ pub(super) unsafe fn few_lines(
     _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
 }
 
-/// Adds more than eight lines to the sums, and these together: eight at a time, and the rest as [`few_lines`].
+/// Adds more than eight lines to the sums, and these together: eight at a time, each prefetched `ahead` bytes
+/// before it is loaded if `PREFETCH`, and the rest as [`few_lines`].
 ///
 /// # Safety
 /// The features of [`partial`]; `data` is valid for reads of `count` lines.
@@ -348,6 +349,7 @@ unsafe fn many_lines<const PREFETCH: bool>(
     [a, b, c]: [__m512i; 3],
     mut data: *const u8,
     mut count: usize,
+    ahead: usize,
 ) -> __m512i {
     // Eight sums keep the CPU busy: up to two dot products start in a cycle, and each takes four or five.
     let mut sums = [_mm512_setzero_si512(); 8];
@@ -357,8 +359,7 @@ unsafe fn many_lines<const PREFETCH: bool>(
         while count > 8 {
             for (lane, sum) in sums.iter_mut().enumerate() {
                 if PREFETCH {
-                    let ahead = data.wrapping_add(lane * 64 + PREFETCH_AHEAD_BYTES);
-                    _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+                    _mm_prefetch::<_MM_HINT_T0>(data.wrapping_add(lane * 64 + ahead).cast());
                 }
                 *sum = add_words(*sum, load(data.add(lane * 64)));
             }

@@ -60,17 +60,18 @@ macro_rules! decisions {
                 }
             }
 
-            /// What may stand in place of a number, and the value that it means.
+            /// What may stand in place of a number, if anything, and the value that it means.
             #[must_use]
-            pub const fn word(self) -> (&'static str, usize) {
+            pub const fn word(self) -> Option<(&'static str, usize)> {
                 match self {
                     $(Decision::$variant => decisions!(@ $word),)*
                 }
             }
         }
     };
-    (@ never) => { ("never", NEVER) };
-    (@ detected) => { ("detected", DETECTED) };
+    (@ never) => { Some(("never", NEVER)) };
+    (@ detected) => { Some(("detected", DETECTED)) };
+    (@ no_word) => { None };
 }
 
 // Kernels do not ask below the lower bounds.
@@ -93,6 +94,8 @@ decisions! {
         "A source that is not needed again is prefetched, from this length on, so that it evicts nothing else.";
     SumPrefetch = "sum_prefetch_from_bytes", SUM_PREFETCH_LEAST_BYTES..=MOST_BYTES, never,
         "AVX-512 sums prefetch from this length on; where the caches hold the data, that only costs.";
+    SumPrefetchAhead = "sum_prefetch_ahead_bytes", SUM_PREFETCH_AHEAD_BYTES, no_word,
+        "How far ahead of its loads a sum that prefetches asks for lines.";
     CacheShare = "cache_share_bytes", SHARE_BYTES, detected,
         "What one core may fill of the caches; zeroing and copying of more is non-temporal, unless it is read here.";
     LastLevel = "last_level_bytes", LAST_LEVEL_BYTES, detected,
@@ -101,6 +104,9 @@ decisions! {
 
 /// Sums of fewer bytes do not look at [`Decision::SumPrefetch`]: every second level holds them.
 pub(crate) const SUM_PREFETCH_LEAST_BYTES: usize = 128 << 10;
+
+/// From an iteration of the loop to what a first level may hold.
+const SUM_PREFETCH_AHEAD_BYTES: RangeInclusive<usize> = 512..=32 << 10;
 
 impl Decision {
     /// What its numbers count; the same for all.
@@ -119,7 +125,11 @@ impl Decision {
     #[must_use]
     pub const fn allows(self, bytes: usize) -> bool {
         let bounds = self.bounds();
-        bytes == self.word().1 || (*bounds.start() <= bytes && bytes <= *bounds.end())
+        let is_word = match self.word() {
+            Some((_, of_word)) => bytes == of_word,
+            None => false,
+        };
+        is_word || (*bounds.start() <= bytes && bytes <= *bounds.end())
     }
 }
 

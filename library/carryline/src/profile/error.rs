@@ -65,9 +65,10 @@ impl fmt::Display for ParseError {
             Fault::Missing(section) => write!(f, "{} has no {word}", InBrackets(section)),
             Fault::Value(right) => write!(f, "found {word}; {right}"),
             Fault::Decision(decision) => {
-                let (name, unit, instead) = (decision.name(), decision.unit(), decision.word().0);
+                let (name, unit) = (decision.name(), decision.unit());
                 let (least, most) = decision.bounds().into_inner();
-                write!(f, "found {word}; {name} must be {least} to {most} {unit}, or \"{instead}\"")
+                write!(f, "found {word}; {name} must be {least} to {most} {unit}")?;
+                decision.word().map_or(Ok(()), |(instead, _)| write!(f, ", or \"{instead}\""))
             }
             Fault::Kernel(function) => {
                 write!(f, "found {word}; the kernels of {} are", function.name())?;

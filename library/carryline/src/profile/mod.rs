@@ -135,8 +135,10 @@ struct Value(Decision, usize);
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Value(decision, bytes) = *self;
-        let (word, of_word) = decision.word();
-        if bytes == of_word { write!(f, "\"{word}\"") } else { write_grouped(f, bytes) }
+        match decision.word() {
+            Some((word, of_word)) if bytes == of_word => write!(f, "\"{word}\""),
+            _ => write_grouped(f, bytes),
+        }
     }
 }
 

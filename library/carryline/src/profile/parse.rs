@@ -253,13 +253,13 @@ impl<'a> Draft<'a> {
     }
 
     const fn set_decision(&mut self, decision: Decision, entry: Entry<'a>) -> Result<(), ParseError> {
-        let (bounds, (word, of_word)) = (decision.bounds(), decision.word());
-        let bytes = match entry.value.kind {
+        let bounds = decision.bounds();
+        let bytes = match (entry.value.kind, decision.word()) {
             // The bounds are a usize's, so that the number is one too.
-            Kind::Number(bytes) if *bounds.start() as u64 <= bytes && bytes <= *bounds.end() as u64 => {
+            (Kind::Number(bytes), _) if *bounds.start() as u64 <= bytes && bytes <= *bounds.end() as u64 => {
                 bytes as usize
             }
-            Kind::String(string) if is_same(string, word) => of_word,
+            (Kind::String(string), Some((word, of_word))) if is_same(string, word) => of_word,
             _ => return Err(entry.wrong(Fault::Decision(decision))),
         };
         if let Some(decisions) = self.profile.decisions.with(decision, bytes) {

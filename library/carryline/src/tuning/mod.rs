@@ -22,6 +22,7 @@
 //! copy_non_temporal_from_bytes = 16_384
 //! read_once_from_bytes = 8_192
 //! sum_prefetch_from_bytes = 1_048_576
+//! sum_prefetch_ahead_bytes = 2_048
 //! cache_share_bytes = "detected"
 //! last_level_bytes = "detected"
 //! "#;
@@ -40,7 +41,7 @@
 //! | | `run` | the run that they come from; may be left out |
 //! | `[cpu]`; left out, the file is for every CPU | `vendor`, `family`, `models` | as in `/proc/cpuinfo`: `"AuthenticAMD"`, `26`, and the first and the last model, `[0, 15]` |
 //! | `[kernels]`; may be left out | `zero`, `copy`, `checksum`, `copy_and_sum` | the kernel that is preferred, like `"avx512_branched"` |
-//! | `[decisions]` | all of those above | a number of bytes within the bounds of the decision, or `"never"`; sizes of caches: or `"detected"` |
+//! | `[decisions]` | all of those above | a number of bytes within the bounds of the decision; lengths from which on something is done: or `"never"`; sizes of caches: or `"detected"` |
 //!
 //! A file says everything: each decision must be there. What is unknown, missing, there twice or out of its bounds is an
 //! error that names the line, the word, and what would be right. Strings have no backslashes and no quotation marks. A

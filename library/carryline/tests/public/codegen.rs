@@ -104,7 +104,7 @@ fn kernels_call_no_memory_function_and_keep_wide_registers_to_themselves() {
 #[test]
 fn kernels_read_decisions_only_in_functions_for_large_calls() {
     const LARGE: [&str; 5] =
-        ["large_by_size", "large_read_here", "large_avx2", "large_avx512", "is_prefetched"];
+        ["large_by_size", "large_read_here", "large_avx2", "large_avx512", "prefetch_ahead"];
     for optimisation in ["2", "3", "s"] {
         let scratch = Scratch::new(&format!("decisions-{optimisation}"));
         compile_crate(&scratch, optimisation);

@@ -23,7 +23,7 @@ const EVERY_NEXT: [Next; 5] =
 fn value(decision: Decision) -> impl Strategy<Value = usize> {
     let (least, most) = decision.bounds().into_inner();
     let most = most.min(MOST_THRESHOLD_BYTES).max(least);
-    let of_word = decision.word().1;
+    let of_word = decision.word().map_or(most, |(_, of_word)| of_word);
     let between =
         (9_u32..=20, 0_usize..600).prop_map(move |(power, more)| ((1 << power) + more).clamp(least, most));
     prop_oneof![1 => Just(least), 1 => Just(of_word), 4 => between]

@@ -26,9 +26,10 @@ fn check(text: &str, profile: &Profile<'_>) {
     let decisions = table["decisions"].as_table().expect("a table");
     assert_eq!(decisions.len(), Decision::ALL.len());
     for decision in Decision::ALL {
-        let (word, of_word) = decision.word();
         let bytes = match &decisions[decision.name()] {
-            Value::String(value) => (value == word).then_some(of_word),
+            Value::String(value) => {
+                decision.word().filter(|(word, _)| value == word).map(|(_, of_word)| of_word)
+            }
             value => value.as_integer().and_then(|bytes| usize::try_from(bytes).ok()),
         };
         assert_eq!(bytes, Some(profile.decisions.get(*decision)), "{}", decision.name());

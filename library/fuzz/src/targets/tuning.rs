@@ -14,7 +14,10 @@ pub(super) fn check(bytes: &[u8]) {
     let mut profile = Profile { cpu: None, ..*profile };
     for decision in Decision::ALL {
         let word = usize::from(input.word());
-        let bytes = if word % 8 == 0 { decision.word().1 } else { decision.bounds().start() + word / 8 };
+        let bytes = match decision.word() {
+            Some((_, of_word)) if word % 8 == 0 => of_word,
+            _ => decision.bounds().start() + word / 8,
+        };
         profile.decisions = profile.decisions.with(*decision, bytes).unwrap_or(profile.decisions);
     }
     let mut text = profile.to_string().into_bytes();
