@@ -60,6 +60,8 @@ pub struct Lab<'a> {
     pub progress: &'a Progress,
     /// Seed of everything random.
     pub seed: u64,
+    /// What a decision may cost under some condition, if it is faster over all: a part of the time; 0 for nothing.
+    pub may_cost: f64,
     /// Why some cells could not be measured: sentences, each once.
     pub lost: RefCell<BTreeSet<String>>,
 }
@@ -208,9 +210,17 @@ impl Found {
         statistics::paired_ratio(&by_replicate(arm), &by_replicate(to), seed)
     }
 
-    /// The typical time of a cell in an arm, as a multiple of the anchor's.
+    /// The typical time of a cell in an arm, as a multiple of the anchor's; `None` without a sample or such an arm.
     #[must_use]
     pub fn typical(&self, cell: usize, arm: usize) -> Option<f64> {
-        statistics::typical(&self.times[arm][cell])
+        statistics::typical(self.times.get(arm)?.get(cell)?)
+    }
+
+    /// The mean of the logarithms of the typical times of some cells in an arm; `None` if one has none, or there is no cell.
+    #[must_use]
+    pub fn mean_log(&self, cells: &[usize], arm: usize) -> Option<f64> {
+        let logs: Vec<f64> =
+            cells.iter().map(|cell| self.typical(*cell, arm).map(f64::ln)).collect::<Option<_>>()?;
+        (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
     }
 }

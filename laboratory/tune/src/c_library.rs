@@ -5,7 +5,7 @@ use crate::change::{Change, ladders, moved};
 use crate::confirm::{self, Judged, Verdict};
 use crate::ladder::Thresholds;
 use crate::questions::{Question, Setting};
-use crate::search::{Knobs, search_thresholds};
+use crate::thresholds::{Knobs, search_thresholds};
 use carryline_conditions::Then;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
@@ -34,7 +34,7 @@ fn questions(has_memset_non_temporal: bool) -> [Question; 2] {
     let copy = Question {
         family: Family::Copy,
         subject: "libc_memcpy",
-        string: MOVSB,
+        alternative: MOVSB,
         non_temporal: Some(NON_TEMPORAL),
         buffers: 1,
         sizes: (2 * KIB, 32 * MIB),
@@ -44,7 +44,7 @@ fn questions(has_memset_non_temporal: bool) -> [Question; 2] {
     let set = Question {
         family: Family::Zero,
         subject: "libc_memset",
-        string: STOSB,
+        alternative: STOSB,
         non_temporal: has_memset_non_temporal.then_some(MEMSET_NON_TEMPORAL),
         settings: &[Setting::Hot, Setting::Aligned, Setting::Cold, Setting::Mixed],
         ..copy
@@ -116,7 +116,7 @@ impl Tunables {
 impl Knobs for Tunables {
     fn thresholds(&self, question: &Question) -> Thresholds {
         let non_temporal = question.non_temporal.map_or(u64::MAX, |name| self.bytes(name));
-        Thresholds { string: self.bytes(question.string), non_temporal }
+        Thresholds { alternative: self.bytes(question.alternative), non_temporal }
     }
 
     fn set(&self, name: &'static str, bytes: u64) -> Tunables {
@@ -140,14 +140,14 @@ impl Knobs for Tunables {
         Ok(Arm { label: label.to_owned(), environment })
     }
 
-    fn methods(&self, questions: &[Question]) -> [(&'static str, Tunables); 3] {
+    fn methods(&self, questions: &[Question]) -> Vec<(&'static str, Tunables)> {
         let with = |string: u64, around: u64| {
             questions.iter().fold(self.clone(), |set, question| {
-                let set = set.set(question.string, string);
+                let set = set.set(question.alternative, string);
                 question.non_temporal.map_or(set.clone(), |name| set.set(name, around))
             })
         };
-        [
+        vec![
             ("loops", with(NEVER, NEVER)),
             ("string instructions", with(1, NEVER)),
             ("non-temporal stores", with(NEVER, 1)),
@@ -185,7 +185,7 @@ pub fn tune(lab: &Lab<'_>, base: &Tunables, families: &[Family], budget: Duratio
     let folder = tempfile::tempdir()?;
     let mut questions = questions(base.tunable(MEMSET_NON_TEMPORAL).is_some()).to_vec();
     questions.retain(|question| families.contains(&question.family));
-    let found = search_thresholds(lab, base, &questions, folder.path(), budget.mul_f64(FOR_SEARCH))?;
+    let found = search_thresholds(lab, base, &questions, folder.path(), budget.mul_f64(FOR_SEARCH))?.settings;
     let mut tuned = Tuned {
         base: base.clone(),
         tunables: base.clone(),
@@ -200,7 +200,7 @@ pub fn tune(lab: &Lab<'_>, base: &Tunables, families: &[Family], budget: Duratio
         .zip(ladders)
         .map(|(name, ladder)| {
             let of_name =
-                |question: &&Question| question.string == name || question.non_temporal == Some(name);
+                |question: &&Question| question.alternative == name || question.non_temporal == Some(name);
             let cells =
                 questions.iter().filter(of_name).flat_map(|question| moved(question, name, base, &found));
             Change {
@@ -266,11 +266,12 @@ mod tests {
     fn values_stay_within_what_glibc_takes() {
         assert_eq!(tunables().set(MOVSB, 1).bytes(MOVSB), 512);
         let questions = questions(false);
-        let [loops, strings, around] = tunables().methods(&questions).map(|(_, tunables)| tunables);
-        let of = |tunables: &Tunables| tunables.thresholds(&questions[0]);
-        assert_eq!(of(&loops), Thresholds { string: u64::MAX, non_temporal: u64::MAX });
-        assert_eq!(of(&strings), Thresholds { string: 512, non_temporal: u64::MAX });
-        assert_eq!(of(&around), Thresholds { string: u64::MAX, non_temporal: 0x4040 });
-        assert_eq!(around.thresholds(&questions[1]).non_temporal, u64::MAX);
+        let methods = tunables().methods(&questions);
+        let thresholds = |method: usize, question: usize| methods[method].1.thresholds(&questions[question]);
+        let of = |alternative, non_temporal| Thresholds { alternative, non_temporal };
+        assert_eq!(thresholds(0, 0), of(u64::MAX, u64::MAX));
+        assert_eq!(thresholds(1, 0), of(512, u64::MAX));
+        assert_eq!(thresholds(2, 0), of(u64::MAX, 0x4040));
+        assert_eq!(thresholds(2, 1).non_temporal, u64::MAX);
     }
 }

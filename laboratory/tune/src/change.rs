@@ -1,9 +1,10 @@
 //! A decision that the search would have otherwise, and the cells where that makes a difference.
 
 use crate::arms::Cell;
-use crate::questions::{QUESTIONS, Question};
-use crate::search::{Knobs, cells_of};
+use crate::questions::{self, Question};
+use crate::search::{cells_of, prefetched};
 use crate::settings::{Settings, decision, function, shown};
+use crate::thresholds::Knobs;
 use carryline::internals::dispatch::Function;
 use carryline::internals::tuning::Decision;
 use carryline_engine::failure::Failure;
@@ -107,17 +108,12 @@ impl What {
     /// The cells in which it makes a difference between two settings.
     fn cells(self, base: &Settings, found: &Settings) -> Result<Vec<Cell>, Failure> {
         match self {
-            What::Number(changed) => Ok(QUESTIONS
-                .iter()
+            What::Number(Decision::SumPrefetchAhead) => prefetched(found, [1.5, 3.0, 6.0]),
+            What::Number(changed) => Ok(questions::all()
                 .flat_map(|question| {
-                    let is_string = decision(question.string) == changed;
-                    let is_around = question.non_temporal.is_some_and(|name| decision(name) == changed);
-                    let named = [
-                        (is_string, question.string),
-                        (is_around, question.non_temporal.unwrap_or_default()),
-                    ];
-                    let named = named.into_iter().filter(|(is_named, _)| *is_named);
-                    named.flat_map(|(_, name)| moved(question, name, base, found))
+                    let names = [Some(question.alternative), question.non_temporal].into_iter().flatten();
+                    let named = names.filter(|name| decision(name) == changed);
+                    named.flat_map(|name| moved(&question, name, base, found)).collect::<Vec<_>>()
                 })
                 .collect()),
             What::Kernel(kernel) => {
@@ -139,7 +135,8 @@ impl What {
 pub fn changes(base: &Settings, found: &Settings) -> Result<Vec<Change>, Failure> {
     let different = What::all().filter(|what| what.value(base) != what.value(found));
     let names: Vec<String> = different.clone().map(What::name).collect();
-    let ladders = ladders(&QUESTIONS, base, found, &names);
+    let questions: Vec<Question> = questions::all().collect();
+    let ladders = ladders(&questions, base, found, &names);
     different
         .zip(ladders)
         .map(|(what, ladder)| {
@@ -163,8 +160,8 @@ pub fn ladders<K: Knobs>(questions: &[Question], base: &K, found: &K, names: &[S
     for question in questions {
         let place = |name: &str| names.iter().position(|known| known == name);
         let around = question.non_temporal.unwrap_or_default();
-        let (Some(one), Some(other)) = (place(question.string), place(around)) else { continue };
-        let ends = [question.string, around].map(|name| ends(question, name, base, found));
+        let (Some(one), Some(other)) = (place(question.alternative), place(around)) else { continue };
+        let ends = [question.alternative, around].map(|name| ends(question, name, base, found));
         if let [Some((low, high)), Some((other_low, other_high))] = ends
             && low < other_high
             && other_low < high
@@ -180,7 +177,7 @@ pub fn ladders<K: Knobs>(questions: &[Question], base: &K, found: &K, names: &[S
 fn ends<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> Option<(u64, u64)> {
     let of = |settings: &K| {
         let thresholds = settings.thresholds(question);
-        if name == question.string { thresholds.string } else { thresholds.non_temporal }
+        if name == question.alternative { thresholds.alternative } else { thresholds.non_temporal }
     };
     let (was, now) = (of(base), of(found));
     let (least, most) = question.sizes;
@@ -193,7 +190,11 @@ pub fn moved<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> 
     let Some((low, high)) = ends(question, name, base, found) else { return Vec::new() };
     let size = |point: f64| (low as f64 * (high as f64 / low as f64).powf(point)) as u64;
     // Not a whole number of vectors.
-    POINTS.into_iter().flat_map(|point| question.cells((size(point) & !63) | 40)).collect()
+    POINTS
+        .into_iter()
+        .flat_map(|point| question.cells((size(point) & !63) | 40))
+        .map(|(_, cell)| cell)
+        .collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub struct Judged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Faster over its cells, and slower in none: kept.
+    /// Faster over its cells, and slower in none, or by no more than is allowed: kept.
     Faster,
     /// No difference above the floor.
     Same,
@@ -96,7 +96,7 @@ pub fn judge(
             gain: over(&found, &own, OTHER, lab.seed),
             floor: floor(&own),
             cells: of(&own),
-            verdict: verdict(together, floor(&all), &of(&all)),
+            verdict: verdict(together, floor(&all), &of(&all), lab.may_cost),
         });
     }
     Ok(judged)
@@ -155,11 +155,11 @@ fn over(found: &Found, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio> 
     statistics::paired_ratio(&means(arm), &means(BASE), seed)
 }
 
-fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed]) -> Verdict {
+fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed], may_cost: f64) -> Verdict {
     let Some(gain) = gain else { return Verdict::Unknown };
     // Of many cells one is slower by chance; one that is slower than any cell's own floor is not.
     let highest = cells.iter().map(|cell| cell.floor).fold(0.0, f64::max);
-    let slower = cells.iter().any(|cell| compare(&cell.ratio, highest) == Order::Slower);
+    let slower = cells.iter().any(|cell| compare(&cell.ratio, highest.max(may_cost)) == Order::Slower);
     match compare(&gain, floor) {
         Order::Faster if slower => Verdict::Mixed,
         Order::Faster => Verdict::Faster,
@@ -199,11 +199,13 @@ mod tests {
 
     #[test]
     fn only_what_is_faster_and_nowhere_slower_is_kept() {
-        assert_eq!(verdict(ratio(0.9), 0.02, &[cell(0.8), cell(1.0)]), Verdict::Faster);
-        assert_eq!(verdict(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)]), Verdict::Mixed);
-        assert_eq!(verdict(ratio(0.99), 0.02, &[cell(0.99)]), Verdict::Same);
-        assert_eq!(verdict(ratio(0.9), 0.2, &[cell(0.9)]), Verdict::Same, "within the floor");
-        assert_eq!(verdict(ratio(1.1), 0.02, &[]), Verdict::Slower);
-        assert_eq!(verdict(None, 0.02, &[]), Verdict::Unknown);
+        let without_cost = |gain, floor, cells: &[Confirmed]| verdict(gain, floor, cells, 0.0);
+        assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.8), cell(1.0)]), Verdict::Faster);
+        assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)]), Verdict::Mixed);
+        assert_eq!(verdict(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)], 0.15), Verdict::Faster);
+        assert_eq!(without_cost(ratio(0.99), 0.02, &[cell(0.99)]), Verdict::Same);
+        assert_eq!(without_cost(ratio(0.9), 0.2, &[cell(0.9)]), Verdict::Same, "within the floor");
+        assert_eq!(without_cost(ratio(1.1), 0.02, &[]), Verdict::Slower);
+        assert_eq!(without_cost(None, 0.02, &[]), Verdict::Unknown);
     }
 }

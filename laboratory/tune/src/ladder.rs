@@ -22,8 +22,8 @@ pub struct Step {
 /// From which sizes on a call gives up loops; `u64::MAX` for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// For string instructions.
-    pub string: u64,
+    /// For the alternative.
+    pub alternative: u64,
     /// For non-temporal stores.
     pub non_temporal: u64,
 }
@@ -34,7 +34,7 @@ impl Thresholds {
     pub fn method(&self, size: u64) -> Method {
         match size {
             _ if size >= self.non_temporal => Method::NonTemporal,
-            _ if size >= self.string => Method::String,
+            _ if size >= self.alternative => Method::Alternative,
             _ => Method::Loop,
         }
     }
@@ -48,23 +48,22 @@ impl Thresholds {
 
 /// The best thresholds for a ladder whose second one is given.
 #[must_use]
-pub fn best_string(steps: &[Step], non_temporal: u64, in_force: u64) -> Thresholds {
-    let all = candidates(steps).map(|string| Thresholds { string, non_temporal });
-    closest(
-        all.map(|thresholds| {
-            (thresholds.cost(steps), distance(thresholds.string, in_force, steps), thresholds)
-        }),
-    )
-    .unwrap_or(Thresholds { string: in_force, non_temporal })
+pub fn best_alternative(steps: &[Step], non_temporal: u64, in_force: u64) -> Thresholds {
+    let all = candidates(steps).map(|alternative| Thresholds { alternative, non_temporal });
+    closest(all.map(|thresholds| {
+        (thresholds.cost(steps), distance(thresholds.alternative, in_force, steps), thresholds)
+    }))
+    .unwrap_or(Thresholds { alternative: in_force, non_temporal })
 }
 
 /// The best thresholds for a ladder.
 #[must_use]
 pub fn best(steps: &[Step], in_force: Thresholds) -> Thresholds {
-    let all = candidates(steps)
-        .flat_map(|non_temporal| candidates(steps).map(move |string| Thresholds { string, non_temporal }));
+    let all = candidates(steps).flat_map(|non_temporal| {
+        candidates(steps).map(move |alternative| Thresholds { alternative, non_temporal })
+    });
     let scored = all.map(|thresholds| {
-        let far = distance(thresholds.string, in_force.string, steps)
+        let far = distance(thresholds.alternative, in_force.alternative, steps)
             + distance(thresholds.non_temporal, in_force.non_temporal, steps);
         (thresholds.cost(steps), far, thresholds)
     });
@@ -111,17 +110,20 @@ mod tests {
             [0.0, -0.4, -0.1],
             [0.0, -0.4, -0.9],
         ]);
-        let none = Thresholds { string: NEVER, non_temporal: NEVER };
-        assert_eq!(best(&ladder, none), Thresholds { string: 4096, non_temporal: 16384 });
-        assert_eq!(best_string(&ladder, NEVER, NEVER).string, 4096);
-        assert_eq!(best_string(&ladder, 2048, 1024), Thresholds { string: 2048, non_temporal: 2048 });
+        let none = Thresholds { alternative: NEVER, non_temporal: NEVER };
+        assert_eq!(best(&ladder, none), Thresholds { alternative: 4096, non_temporal: 16384 });
+        assert_eq!(best_alternative(&ladder, NEVER, NEVER).alternative, 4096);
+        assert_eq!(
+            best_alternative(&ladder, 2048, 1024),
+            Thresholds { alternative: 2048, non_temporal: 2048 }
+        );
     }
 
     #[test]
     fn what_is_in_force_stays_where_the_difference_is_noise() {
         let ladder = steps(&[[0.0, 0.004, NAN_FREE], [0.0, -0.003, NAN_FREE], [0.0, 0.002, NAN_FREE]]);
-        for string in [1024, 2048, 4096, NEVER] {
-            let in_force = Thresholds { string, non_temporal: NEVER };
+        for alternative in [1024, 2048, 4096, NEVER] {
+            let in_force = Thresholds { alternative, non_temporal: NEVER };
             assert_eq!(best(&ladder, in_force), in_force);
         }
     }
@@ -132,20 +134,20 @@ mod tests {
     #[test]
     fn one_bad_size_does_not_move_a_threshold_past_good_ones() {
         let ladder = steps(&[[0.0, -0.3, 1.0], [0.0, 0.05, 1.0], [0.0, -0.3, 1.0], [0.0, -0.3, 1.0]]);
-        let none = Thresholds { string: NEVER, non_temporal: NEVER };
-        assert_eq!(best(&ladder, none).string, 1024);
+        let none = Thresholds { alternative: NEVER, non_temporal: NEVER };
+        assert_eq!(best(&ladder, none).alternative, 1024);
     }
 
     #[test]
     fn a_method_that_cannot_be_had_is_never_chosen() {
         let ladder = steps(&[[0.0, NAN_FREE, -1.0], [0.0, NAN_FREE, NAN_FREE]]);
-        let none = Thresholds { string: NEVER, non_temporal: NEVER };
+        let none = Thresholds { alternative: NEVER, non_temporal: NEVER };
         assert_eq!(best(&ladder, none), none, "non-temporal from 1024 on would be it at 2048 too");
     }
 
     #[test]
     fn a_ladder_of_no_sizes_changes_nothing() {
-        let in_force = Thresholds { string: 25600, non_temporal: 1 << 20 };
+        let in_force = Thresholds { alternative: 25600, non_temporal: 1 << 20 };
         assert_eq!(best(&[], in_force).method(25599), Method::Loop);
     }
 }

@@ -1,6 +1,6 @@
 //! The search for what a machine is best off with: the library's decisions, and the C library's tunables.
 //!
-//! **The path.** [`search`] measures, in processes that differ in their settings alone ([`arms`]), each method that a decision
+//! **The path.** [`search`] measures by [`thresholds`], in processes that differ in their settings alone ([`arms`]), each method that a decision
 //! chooses from, over a grid of sizes and then around the crossings; [`ladder`] has the thresholds that cost least. What
 //! differs from the settings in force is a [`change`]. The library is verified with all changes, as any variant is. Then
 //! [`confirm`] compares it with the settings in force in new processes, at sizes and offsets that the search had not, beside
@@ -16,6 +16,7 @@ pub mod output;
 pub mod questions;
 pub mod search;
 pub mod settings;
+pub mod thresholds;
 
 use arms::{Cell, Lab};
 use carryline_conditions::sizes::Sizes;
@@ -28,18 +29,21 @@ use carryline_variants::{Family, Role};
 use carryline_verification::subject::SubjectId;
 use change::{Change, What, changes};
 use confirm::{Confirmed, Judged};
-use search::{Knobs, cells_of};
+use search::cells_of;
 use settings::Settings;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use thresholds::{Knobs, Measured};
 
 /// The search's part of the time.
 const FOR_SEARCH: f64 = 0.5;
 /// The confirmation's part of what is left then.
 const FOR_JUDGING: f64 = 0.6;
 /// What a tune of zeroing, or of copying, takes at least: every cell three times in every arm.
-const LEAST_FOR_THRESHOLDS: Duration = Duration::from_secs(20);
-/// The same for checksums, whose only decision is the kernel.
+const LEAST_FOR_STORES: Duration = Duration::from_secs(20);
+/// The same for checksums, which only prefetch or not.
+const LEAST_FOR_PREFETCHES: Duration = Duration::from_secs(10);
+/// The same for copies with a checksum, whose only decision is the kernel.
 const LEAST_FOR_KERNELS: Duration = Duration::from_secs(5);
 /// A floor above this hides gains that are worth having.
 const HIGH_FLOOR: f64 = 0.05;
@@ -55,6 +59,8 @@ pub struct Tuned {
     pub judged: Vec<Judged>,
     /// The settings with what was confirmed against those before, over the sizes of programs; empty if nothing was.
     pub whole: Vec<Confirmed>,
+    /// What the search measured; empty where there was none.
+    pub measured: Vec<Measured>,
     /// Verification of the library with all changes; empty where there are none.
     pub proofs: Vec<Proof>,
     /// True if the user stopped it.
@@ -97,8 +103,9 @@ fn is_hidden(judged: &Judged) -> bool {
 #[must_use]
 pub fn least_budget(families: &[Family]) -> Duration {
     let least = |family: &Family| match family {
-        Family::Zero | Family::Copy => LEAST_FOR_THRESHOLDS,
-        Family::Checksum | Family::CopyChecksum => LEAST_FOR_KERNELS,
+        Family::Zero | Family::Copy => LEAST_FOR_STORES,
+        Family::Checksum => LEAST_FOR_PREFETCHES,
+        Family::CopyChecksum => LEAST_FOR_KERNELS,
     };
     families.iter().map(least).sum()
 }
@@ -118,7 +125,9 @@ pub fn tune(
     let end = Instant::now() + budget.mul_f64(0.96);
     let folder = tempfile::tempdir()?;
     let found = search::search(lab, base, families, folder.path(), budget.mul_f64(FOR_SEARCH))?;
-    confirmed(lab, base, &found, sizes, folder.path(), end)
+    let mut tuned = confirmed(lab, base, &found.settings, sizes, folder.path(), end)?;
+    tuned.measured = found.measured;
+    Ok(tuned)
 }
 
 /// Compares settings with those in force, decision by decision, without a search.
@@ -151,6 +160,7 @@ fn confirmed(
         settings: *base,
         judged: Vec::new(),
         whole: Vec::new(),
+        measured: Vec::new(),
         proofs: Vec::new(),
         interrupted: interrupt::requested(),
     };

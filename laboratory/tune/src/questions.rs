@@ -1,28 +1,30 @@
 //! What is asked of the machine: for each entry of the library, which method is best from which size on.
 //!
-//! Three arms force a method wherever the library lets a profile decide: loops everywhere, string instructions from the
-//! smallest size allowed, non-temporal stores from the smallest size allowed. A threshold is where two of these cross.
+//! Arms force a method wherever the library lets a profile decide: plain loops everywhere, the alternative from the
+//! smallest size allowed (string instructions, or prefetches), non-temporal stores from the smallest size allowed. A threshold
+//! is where two of these cross.
 
 use crate::arms::Cell;
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Beside, Cache, CacheMethod, Condition, Offsets, Then};
 use carryline_machine::process::allowed_cpus;
 use carryline_variants::Family;
+use serde::Serialize;
 
-/// How a call stores its bytes. The order is that of a ladder: with the size, a method gives way to a later one.
+/// How a call is carried out. The order is that of a ladder: with the size, a method gives way to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     /// Vector loops.
     Loop,
-    /// `rep stosb`, `rep movsb`.
-    String,
+    /// What a question holds against loops: `rep stosb` and `rep movsb`, or loops that prefetch.
+    Alternative,
     /// Non-temporal stores.
     NonTemporal,
 }
 
 impl Method {
     /// In the order of the arms.
-    pub const ALL: [Method; 3] = [Method::Loop, Method::String, Method::NonTemporal];
+    pub const ALL: [Method; 3] = [Method::Loop, Method::Alternative, Method::NonTemporal];
 }
 
 /// One entry of the library, and the thresholds that its ladder has.
@@ -32,8 +34,8 @@ pub struct Question {
     pub family: Family,
     /// The variant that calls the entry.
     pub subject: &'static str,
-    /// The decision from which size on it is string instructions.
-    pub string: &'static str,
+    /// The decision from which size on it is the alternative to loops.
+    pub alternative: &'static str,
     /// The decision from which size on it is non-temporal stores, if it ever is.
     pub non_temporal: Option<&'static str>,
     /// How many buffers of a call's length the second threshold counts; the first counts one.
@@ -47,7 +49,8 @@ pub struct Question {
 }
 
 /// What a size is asked about under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Setting {
     /// Buffers in the caches, at any offset.
     Hot,
@@ -70,12 +73,12 @@ pub const SHARE: &str = "cache_share_bytes";
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// All of them.
-pub const QUESTIONS: [Question; 5] = [
+/// How bytes are stored.
+pub const STORES: [Question; 5] = [
     Question {
         family: Family::Zero,
         subject: "carryline",
-        string: "rep_stosb_from_bytes",
+        alternative: "rep_stosb_from_bytes",
         non_temporal: Some(SHARE),
         buffers: 1,
         sizes: (16 * KIB, 32 * MIB),
@@ -85,7 +88,7 @@ pub const QUESTIONS: [Question; 5] = [
     Question {
         family: Family::Zero,
         subject: "carryline_read_here",
-        string: "rep_stosb_read_here_from_bytes",
+        alternative: "rep_stosb_read_here_from_bytes",
         non_temporal: None,
         buffers: 1,
         sizes: (16 * KIB, 4 * MIB),
@@ -95,7 +98,7 @@ pub const QUESTIONS: [Question; 5] = [
     Question {
         family: Family::Zero,
         subject: "carryline_not_soon",
-        string: "rep_stosb_not_soon_from_bytes",
+        alternative: "rep_stosb_not_soon_from_bytes",
         non_temporal: Some("zero_non_temporal_from_bytes"),
         buffers: 1,
         sizes: (512, 4 * MIB),
@@ -105,7 +108,7 @@ pub const QUESTIONS: [Question; 5] = [
     Question {
         family: Family::Copy,
         subject: "carryline",
-        string: "rep_movsb_from_bytes",
+        alternative: "rep_movsb_from_bytes",
         non_temporal: Some(SHARE),
         buffers: 2,
         sizes: (16 * KIB, 16 * MIB),
@@ -115,7 +118,7 @@ pub const QUESTIONS: [Question; 5] = [
     Question {
         family: Family::Copy,
         subject: "carryline_not_soon",
-        string: "rep_movsb_not_soon_from_bytes",
+        alternative: "rep_movsb_not_soon_from_bytes",
         non_temporal: Some("copy_non_temporal_from_bytes"),
         buffers: 2,
         sizes: (512, 4 * MIB),
@@ -123,6 +126,36 @@ pub const QUESTIONS: [Question; 5] = [
         settings: &[Setting::Hot, Setting::Cold],
     },
 ];
+
+/// Whether a loop prefetches what it reads.
+pub const PREFETCHES: [Question; 2] = [
+    Question {
+        family: Family::Checksum,
+        subject: "carryline",
+        alternative: "sum_prefetch_from_bytes",
+        non_temporal: None,
+        buffers: 1,
+        sizes: (128 * KIB, 32 * MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Cold, Setting::Company],
+    },
+    Question {
+        family: Family::Copy,
+        subject: "carryline_source_done",
+        alternative: "read_once_from_bytes",
+        non_temporal: None,
+        buffers: 2,
+        sizes: (512, 512 * KIB),
+        // A working set that every second level holds, and that a prefetched source is to leave there.
+        then: Then::Victim(192 * KIB),
+        settings: &[Setting::Hot, Setting::Cold],
+    },
+];
+
+/// All questions about the library.
+pub fn all() -> impl Iterator<Item = Question> + Clone {
+    STORES.into_iter().chain(PREFETCHES)
+}
 
 impl Question {
     /// The sizes asked about first.
@@ -141,18 +174,17 @@ impl Question {
         }
     }
 
-    /// The cells of one size.
-    pub fn cells(&self, size: u64) -> impl Iterator<Item = Cell> {
+    /// The cells of one size, each with its setting.
+    pub fn cells(&self, size: u64) -> impl Iterator<Item = (Setting, Cell)> {
         let possible = move |setting: &&Setting| match setting {
             Setting::Company => allowed_cpus().len() > 1,
             // Flushing takes as long as the rest of the cells together, and such a buffer is in no cache anyway.
             Setting::Cold | Setting::Mixed => size <= 4 * MIB,
             Setting::Hot | Setting::Alias | Setting::Aligned => true,
         };
-        self.settings.iter().filter(possible).map(move |setting| Cell {
-            family: self.family,
-            subject: self.subject,
-            condition: self.condition(size, *setting),
+        self.settings.iter().filter(possible).map(move |setting| {
+            let condition = self.condition(size, *setting);
+            (*setting, Cell { family: self.family, subject: self.subject, condition })
         })
     }
 

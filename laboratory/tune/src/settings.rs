@@ -3,7 +3,7 @@
 use crate::arms::Arm;
 use crate::ladder::Thresholds;
 use crate::questions::{Question, SHARE};
-use crate::search::Knobs;
+use crate::thresholds::Knobs;
 use carryline::internals::cpu;
 use carryline::internals::dispatch::{Function, kernels};
 use carryline::internals::tuning::{DETECTED, Decision, Decisions, Models, Profile};
@@ -85,7 +85,7 @@ impl Knobs for Settings {
             };
             question.non_temporal_from(bytes)
         });
-        Thresholds { string: self.bytes(decision(question.string)), non_temporal }
+        Thresholds { alternative: self.bytes(decision(question.alternative)), non_temporal }
     }
 
     fn set(&self, name: &'static str, bytes: u64) -> Settings {
@@ -101,20 +101,19 @@ impl Knobs for Settings {
         Ok(Arm { label: label.to_owned(), environment: vec![(VARIABLE.to_owned(), path.to_owned())] })
     }
 
-    fn methods(&self, _: &[Question]) -> [(&'static str, Settings); 3] {
-        let is_string = |name: &str| name.starts_with("rep_");
-        let is_around =
-            |name: &str| name.contains("non_temporal") || name == SHARE || name == "last_level_bytes";
-        let with = |string: u64, around: u64| {
-            Decision::ALL.iter().fold(*self, |settings, decision| match decision.name() {
-                name if is_string(name) => settings.with(*decision, string),
-                name if is_around(name) => settings.with(*decision, around),
-                _ => settings,
+    fn methods(&self, questions: &[Question]) -> Vec<(&'static str, Settings)> {
+        let with = |alternative: u64, around: u64| {
+            questions.iter().fold(*self, |settings, question| {
+                let settings = settings.with(decision(question.alternative), alternative);
+                question.non_temporal.map_or(settings, |name| settings.with(decision(name), around))
             })
         };
         // Brought within the bounds of each.
         let (least, most) = (1, u64::MAX);
-        [
+        if questions.iter().all(|question| question.non_temporal.is_none()) {
+            return vec![("loops", with(most, most)), ("loops that prefetch", with(least, most))];
+        }
+        vec![
             ("loops", with(most, most)),
             ("string instructions", with(least, most)),
             ("non-temporal stores", with(most, least)),

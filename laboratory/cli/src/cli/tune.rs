@@ -22,7 +22,7 @@ profile does not hold here.
 
 Examples:
   carryline tune --write tuning.toml
-  carryline tune --from builtin:unmeasured --budget 3m --sizes capture:traffic.pcap
+  carryline tune --from builtin:unmeasured --may-cost 10 --sizes capture:traffic.pcap
   carryline tune --check tuning.toml
   carryline tune --libc --format json")]
 pub struct Tune {
@@ -44,6 +44,9 @@ pub struct Tune {
     /// Say whether this profile still holds here, and search for nothing.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["libc", "from"])]
     pub check: Option<PathBuf>,
+    /// Keep what is faster over all also if it costs up to so many percent under some condition, such as with cold buffers.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent, conflicts_with = "check")]
+    pub may_cost: f64,
     /// Tune the C library instead: the thresholds that GLIBC_TUNABLES sets for memcpy, memmove and memset.
     #[arg(long)]
     pub libc: bool,
@@ -56,6 +59,14 @@ pub struct Tune {
     /// Seconds without progress after which a routine counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
+}
+
+/// A part of the time, in percent.
+fn percent(word: &str) -> Result<f64, String> {
+    let number = word.trim_end_matches('%').trim().parse().ok();
+    number
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .ok_or_else(|| "a number from 0 to 100: 10".to_owned())
 }
 
 /// A profile's name: it becomes the name of two files.

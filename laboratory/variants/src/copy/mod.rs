@@ -42,6 +42,7 @@ family! {
     carryline;
     carryline_not_soon;
     carryline_read_here;
+    carryline_source_done;
     carryline_overlapping;
     #[cfg(feature = "peers")]
     stringzilla;

@@ -57,6 +57,7 @@ pub fn run(
     let json = Answer {
         decisions: decisions(&tuned),
         confirmation: confirmation(&tuned),
+        measured: &tuned.measured,
         profile: kept.then_some(profile.as_str()),
         ..Answer::new(lab, here)?
     };

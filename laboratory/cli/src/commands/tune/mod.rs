@@ -15,6 +15,7 @@ use carryline_tune::arms::Lab;
 use carryline_tune::confirm::Confirmed;
 use carryline_tune::least_budget;
 use carryline_tune::output::DecisionRow;
+use carryline_tune::thresholds::Measured;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -38,6 +39,7 @@ pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
         cpu: here.cpu(args.cpu)?,
         progress: &progress,
         seed: session::seed(common.seed),
+        may_cost: args.may_cost / 100.0,
         lost: RefCell::default(),
     };
     output::warn(&carryline_warnings::of_environment(&here.environment), common);
@@ -59,6 +61,8 @@ struct Answer<'a> {
     environment: serde_json::Value,
     decisions: Vec<DecisionRow>,
     confirmation: Vec<&'a Confirmed>,
+    /// What the search measured.
+    measured: &'a [Measured],
     /// The text of the profile, if something was kept.
     profile: Option<&'a str>,
     libc: Option<OfLibc<'a>>,
@@ -82,6 +86,7 @@ impl Answer<'_> {
             environment: serde_json::to_value(&here.environment)?,
             decisions: Vec::new(),
             confirmation: Vec::new(),
+            measured: &[],
             profile: None,
             libc: None,
         })

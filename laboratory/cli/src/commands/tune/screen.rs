@@ -3,11 +3,14 @@
 use carryline_report::table::{Emphasis, Kind, Style, Table};
 use carryline_report::text::wrap;
 use carryline_report::units::byte_size_rough;
-use carryline_statistics::Ratio;
+use carryline_statistics::{Order, Ratio, compare};
 use carryline_tune::change::What;
 use carryline_tune::confirm::{Confirmed, Judged, Verdict};
 use carryline_tune::{Tuned, c_library};
 use carryline_variants::Family;
+
+/// What is kept is said to cost something where it takes longer by more than this.
+const LEAST_COST: f64 = 0.03;
 
 /// A row of the table: name, in force, found, what became of it.
 type Line<'a> = (String, String, Option<&'a Judged>);
@@ -141,7 +144,12 @@ fn confirmed(judged: &[Judged]) -> String {
 
 /// Where a change that is faster in the mean is slower.
 fn costs(judged: &[Judged]) -> Vec<String> {
-    let mixed = judged.iter().filter(|judged| judged.verdict == Verdict::Mixed);
+    let is_slower = |judged: &&Judged| {
+        let kept = judged.verdict == Verdict::Faster;
+        judged.verdict == Verdict::Mixed
+            || kept && judged.cells.iter().any(|cell| compare(&cell.ratio, LEAST_COST) == Order::Slower)
+    };
+    let mixed = judged.iter().filter(is_slower);
     let worst = |judged: &Judged| -> Option<String> {
         let worst = judged.cells.iter().max_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median))?;
         let (median, interval) = speed(&worst.ratio);
