@@ -14,6 +14,7 @@ pub mod confirm;
 pub mod ladder;
 pub mod output;
 pub mod questions;
+pub mod safe;
 pub mod search;
 pub mod settings;
 pub mod thresholds;

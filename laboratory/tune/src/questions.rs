@@ -9,7 +9,7 @@ use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Beside, Cache, CacheMethod, Condition, Offsets, Then};
 use carryline_machine::process::allowed_cpus;
 use carryline_variants::Family;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a call is carried out. The order is that of a ladder: with the size, a method gives way to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ pub struct Question {
 }
 
 /// What a size is asked about under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
     /// Buffers in the caches, at any offset.
@@ -158,6 +158,12 @@ pub fn all() -> impl Iterator<Item = Question> + Clone {
 }
 
 impl Question {
+    /// True for bytes that nothing reads soon.
+    #[must_use]
+    pub fn is_for_nobody(&self) -> bool {
+        self.subject.ends_with("_not_soon")
+    }
+
     /// The sizes asked about first.
     #[must_use]
     pub fn grid(&self) -> Vec<u64> {

@@ -92,7 +92,7 @@ fn ask<K: Knobs>(
             variant: questions[question].subject,
             size_bytes: size,
             setting: settings[*cell],
-            relative_times: Method::ALL.map(|method| found.typical(*cell, method as usize)),
+            relative_times: Method::ALL.map(|method| found.typical(*cell, method as usize).map(rounded)),
         }));
         let in_force = base.thresholds(&questions[question]).method(size);
         let logs = Method::ALL.map(|method| logs(&found, &cells, method as usize));
@@ -108,6 +108,11 @@ fn ask<K: Knobs>(
         }
     }
     Ok(answers)
+}
+
+/// Four decimals: more than the noise leaves.
+fn rounded(ratio: f64) -> f64 {
+    (ratio * 1e4).round() / 1e4
 }
 
 /// The logarithms of some cells' times in an arm; `None` if one has none.

@@ -1,12 +1,12 @@
 //! Jobs around the workspace that cargo has no command for: [`install`], the C library and the interposer in the layout
-//! that C programs expect, [`benchmarks`], the goals of the library held against measurements, and [`deep`], the checks
-//! that take too long for `cargo test`.
+//! that C programs expect, [`benchmarks`], the goals of the library held against measurements, [`profiles`], the safe decisions for
+//! CPUs that nobody measured, and [`deep`], the checks that take too long for `cargo test`.
 
 mod benchmarks;
 mod deep;
 mod install;
 
-pub use benchmarks::benchmarks;
+pub use benchmarks::{benchmarks, profiles};
 pub use deep::{Deep, deep};
 pub use install::{Install, Installed, install, preload};
 
@@ -18,6 +18,7 @@ use std::time::Duration;
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
        cargo xtask benchmarks run|show|write|goals ...
+       cargo xtask profiles
        cargo xtask deep [--seconds N]
 
 install builds carryline's C library and its interposer for release and installs them (Linux):
@@ -31,6 +32,9 @@ install builds carryline's C library and its interposer for release and installs
 
 benchmarks measures what the goals of this machine's tier need, judges them, and writes the
 machine's results and docs/benchmarks.md: `cargo xtask benchmarks --help` says more.
+
+profiles writes the library's profile for CPUs that nobody measured: what loses least on those in
+docs/profiles.
 
 deep runs what takes too long for `cargo test`: fuzzing, and the tests marked as deep.
 
@@ -46,6 +50,8 @@ pub enum Job {
     Install(Install),
     /// Hand these arguments to the program that knows the library's goals.
     Benchmarks(Vec<String>),
+    /// Compute the profile for CPUs that nobody measured.
+    Profiles,
     /// Run the deep checks for about so long.
     Deep(Duration),
 }
@@ -83,6 +89,11 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
     match arguments.next().as_deref() {
         Some("install") => {}
         Some("benchmarks") => return Ok(Job::Benchmarks(arguments.collect())),
+        Some("profiles") => {
+            return arguments.next().map_or(Ok(Job::Profiles), |word| {
+                Err(UsageError(format!("`{word}` is not an argument of profiles")))
+            });
+        }
         Some("deep") => return parse_deep(arguments),
         Some("help" | "--help" | "-h") => return Ok(Job::Help),
         Some(other) => return Err(UsageError(format!("`{other}` is not a command of xtask"))),

@@ -1,8 +1,9 @@
 //! `cargo xtask`: see the library.
 //!
-//! Exit status: 0 done, 1 failed, 2 unusable arguments; of `benchmarks` what the program ends with.
+//! Exit status: 0 done, 1 failed, 2 unusable arguments; of `benchmarks` and `profiles` what the program ends with.
 
-use std::process::ExitCode;
+use std::io;
+use std::process::{ExitCode, ExitStatus};
 use xtask::{HELP, Job};
 
 fn main() -> ExitCode {
@@ -35,19 +36,24 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
-        Ok(Job::Benchmarks(arguments)) => match xtask::benchmarks(&arguments) {
-            Ok(status) => status
-                .code()
-                .and_then(|code| u8::try_from(code).ok())
-                .map_or(ExitCode::FAILURE, ExitCode::from),
-            Err(error) => {
-                eprintln!("error: cargo: {error}");
-                ExitCode::FAILURE
-            }
-        },
+        Ok(Job::Benchmarks(arguments)) => ended(xtask::benchmarks(&arguments)),
+        Ok(Job::Profiles) => ended(xtask::profiles()),
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// The exit status of a program that was run.
+fn ended(status: io::Result<ExitStatus>) -> ExitCode {
+    match status {
+        Ok(status) => {
+            status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+        }
+        Err(error) => {
+            eprintln!("error: cargo: {error}");
+            ExitCode::FAILURE
         }
     }
 }

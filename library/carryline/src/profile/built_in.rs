@@ -75,7 +75,6 @@ pub fn of_model(model: Option<Model>) -> (&'static str, &'static Profile<'static
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{DETECTED, Decision, NEVER};
 
     fn model(vendor: [u8; 12], family: u32, model: u32) -> Model {
         Model { vendor, family, model }
@@ -112,30 +111,6 @@ mod tests {
                 let holders = BUILT_IN.iter().filter(|(_, p)| p.cpu.is_some_and(|cpu| cpu.contain(model)));
                 assert_eq!(holders.count(), 1, "{model}");
             }
-        }
-    }
-
-    /// What `source` of `unmeasured.toml` says about its numbers.
-    #[test]
-    fn what_nobody_measured_loses_least() {
-        use Decision as D;
-        let safe = named("unmeasured").unwrap().decisions;
-        let measured = || BUILT_IN.iter().filter(|(name, _)| *name != "unmeasured").map(|(_, p)| p.decisions);
-        for string in [D::RepStosb, D::RepStosbReadHere, D::RepStosbNotSoon, D::RepMovsb, D::RepMovsbNotSoon]
-        {
-            assert_eq!(safe.get(string), NEVER, "{}", string.name());
-        }
-        for (non_temporal, string) in
-            [(D::ZeroNonTemporal, D::RepStosbNotSoon), (D::CopyNonTemporal, D::RepMovsbNotSoon)]
-        {
-            let loops_end = measured().map(|of| of.get(non_temporal).min(of.get(string))).max();
-            assert!(Some(safe.get(non_temporal)) >= loops_end, "{}", non_temporal.name());
-        }
-        for prefetch in [D::ReadOnce, D::SumPrefetch] {
-            assert_eq!(Some(safe.get(prefetch)), measured().map(|of| of.get(prefetch)).max());
-        }
-        for size in [D::CacheShare, D::LastLevel] {
-            assert_eq!(safe.get(size), DETECTED);
         }
     }
 }

@@ -1,0 +1,276 @@
+//! The decisions for CPUs that nobody measured: those that lose least over all CPUs that somebody did.
+//!
+//! The evidence is what `carryline tune --emit` writes beside a profile: the time of each method at each size. For a ladder's
+//! thresholds, the loss at a size on a CPU is the time of the method that they choose there, as a multiple of the best
+//! method's. Taken are the thresholds whose largest loss is the least; of those within 2 % of it the ones with the least sum
+//! of logarithms, then the largest. What makes that safe:
+//!
+//! - No size below the smallest at which every CPU was measured with a method gets it; where a CPU was not measured with it at
+//!   all, it is never chosen.
+//! - Beyond the largest size that was measured on a CPU, methods are taken to compare as they do there.
+//! - A string instruction is judged as if every call could meet the distances at which it is slow, although the library knows
+//!   those that were found: another CPU may have others.
+//! - Bytes that nothing reads soon are looked at uncached only: that is how the next call will find them.
+
+use crate::questions::{self, Method, Question, SHARE, Setting};
+use crate::settings::{Settings, decision};
+use carryline::internals::tuning::Decision;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Losses whose ratio is below this are alike.
+const ALIKE: f64 = 1.02;
+
+/// What was measured on one CPU.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Evidence {
+    /// The name of the profile; that of its file.
+    #[serde(skip)]
+    pub name: String,
+    /// The times.
+    pub measured: Vec<Times>,
+}
+
+/// The time of each method at one size under one condition.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Times {
+    /// The decision from which size on it is the alternative.
+    pub decision: String,
+    /// The size of a call.
+    pub size_bytes: u64,
+    /// The condition.
+    pub setting: Setting,
+    /// The times in the order of [`Method::ALL`], in any unit.
+    pub relative_times: [Option<f64>; 3],
+}
+
+/// A decision and what it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The decision.
+    pub decision: Decision,
+    /// Its value in bytes; the largest number is never.
+    pub bytes: u64,
+    /// The largest loss on a known CPU with this and the ladder's other threshold, as a ratio of times; `None` where
+    /// nothing was measured.
+    pub loss: Option<f64>,
+    /// Where that is.
+    pub place: String,
+}
+
+/// Reads the `*.json` files of a folder.
+///
+/// # Errors
+/// A file that cannot be read, or is not such evidence.
+pub fn read(folder: &Path) -> Result<Vec<Evidence>, String> {
+    let of_path = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let files = std::fs::read_dir(folder).map_err(|error| of_path(folder, &error))?;
+    let mut paths = Vec::new();
+    for file in files {
+        let path = file.map_err(|error| of_path(folder, &error))?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths
+        .iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(path).map_err(|error| of_path(path, &error))?;
+            let evidence: Evidence = serde_json::from_str(&text).map_err(|error| of_path(path, &error))?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            Ok(Evidence { name, ..evidence })
+        })
+        .collect()
+}
+
+/// The decisions that lose least.
+#[must_use]
+pub fn choose(evidence: &[Evidence]) -> Vec<Choice> {
+    questions::all().flat_map(|question| of_question(&question, evidence)).collect()
+}
+
+/// `settings` with these decisions.
+#[must_use]
+pub fn with(settings: Settings, choices: &[Choice]) -> Settings {
+    choices.iter().fold(settings, |settings, choice| settings.with(choice.decision, choice.bytes))
+}
+
+fn of_question(question: &Question, evidence: &[Evidence]) -> Vec<Choice> {
+    let non_temporal = question.non_temporal.filter(|name| *name != SHARE);
+    let counts = |times: &&Times| {
+        times.decision == question.alternative
+            && (!question.is_for_nobody() || times.setting == Setting::Cold)
+    };
+    let of_cpu: Vec<(&str, Vec<&Times>)> = evidence
+        .iter()
+        .map(|cpu| (cpu.name.as_str(), cpu.measured.iter().filter(counts).collect()))
+        .collect();
+    let usable = |method: Method| method != Method::NonTemporal || non_temporal.is_some();
+    let from = |method: Method| {
+        let mut sizes: Vec<u64> = Vec::new();
+        if let Some(least) = least_on_all(&of_cpu, method).filter(|_| usable(method)) {
+            let all: BTreeSet<u64> =
+                of_cpu.iter().flat_map(|(_, times)| times.iter().map(|times| times.size_bytes)).collect();
+            sizes.extend(all.into_iter().filter(|size| *size >= least));
+        }
+        sizes.push(u64::MAX);
+        sizes
+    };
+    let mut candidates: Vec<(Loss, u64, u64)> = Vec::new();
+    for around in from(Method::NonTemporal) {
+        for alternative in from(Method::Alternative) {
+            let method = |size: u64| match size {
+                _ if size >= around => Method::NonTemporal,
+                _ if size >= alternative => Method::Alternative,
+                _ => Method::Loop,
+            };
+            candidates.push((Loss::of(&of_cpu, &usable, method), alternative, around));
+        }
+    }
+    let least = candidates.iter().map(|(loss, ..)| loss.largest).fold(f64::INFINITY, f64::min);
+    let alike = candidates.into_iter().filter(|(loss, ..)| loss.largest <= least * ALIKE);
+    // Of the same sum the largest thresholds.
+    let best = alike.min_by(|(a, alternative_a, around_a), (b, alternative_b, around_b)| {
+        let sums = (a.sum * 1e3).round().total_cmp(&(b.sum * 1e3).round());
+        sums.then(around_b.cmp(around_a)).then(alternative_b.cmp(alternative_a))
+    });
+    let Some((loss, alternative, around)) = best else { return Vec::new() };
+    let choice = |name: &str, bytes: u64| Choice {
+        decision: decision(name),
+        bytes,
+        loss: (!loss.place.is_empty()).then_some(loss.largest),
+        place: loss.place.clone(),
+    };
+    let own = non_temporal.map(|name| choice(name, around));
+    std::iter::once(choice(question.alternative, alternative)).chain(own).collect()
+}
+
+/// The smallest size from which on every CPU was measured with a method; `None` if some CPU was not at all.
+fn least_on_all(of_cpu: &[(&str, Vec<&Times>)], method: Method) -> Option<u64> {
+    let of_one = |times: &[&Times]| {
+        let with = times.iter().filter(|times| times.relative_times[method as usize].is_some());
+        with.map(|times| times.size_bytes).min()
+    };
+    let all: Option<Vec<u64>> = of_cpu.iter().map(|(_, times)| of_one(times)).collect();
+    all?.into_iter().max()
+}
+
+/// What thresholds lose over all that was measured.
+struct Loss {
+    /// The largest ratio of the chosen method's time to the best one's.
+    largest: f64,
+    /// Where.
+    place: String,
+    /// The sum of the ratios' logarithms.
+    sum: f64,
+}
+
+impl Loss {
+    fn of(
+        of_cpu: &[(&str, Vec<&Times>)],
+        usable: &dyn Fn(Method) -> bool,
+        method: impl Fn(u64) -> Method,
+    ) -> Loss {
+        let mut loss = Loss { largest: 1.0, place: String::new(), sum: 0.0 };
+        for (name, all) in of_cpu {
+            let chosen = all.iter().map(|times| (*times, method(times.size_bytes)));
+            let is_largest = |times: &&&Times| {
+                let same = all.iter().filter(|other| other.setting == times.setting);
+                same.map(|other| other.size_bytes).max() == Some(times.size_bytes)
+            };
+            let beyond = all.iter().filter(is_largest).map(|times| (*times, method(u64::MAX - 1)));
+            for (times, method) in chosen.chain(beyond) {
+                let Some(own) = times.relative_times[method as usize] else { continue };
+                let known = Method::ALL.into_iter().filter(|method| usable(*method));
+                let best = known
+                    .filter_map(|method| times.relative_times[method as usize])
+                    .fold(f64::INFINITY, f64::min);
+                let ratio = own / best;
+                loss.sum += ratio.ln();
+                if ratio > loss.largest || loss.place.is_empty() {
+                    loss.largest = loss.largest.max(ratio);
+                    loss.place = format!("{name}, {} bytes, {:?}", times.size_bytes, times.setting);
+                }
+            }
+        }
+        loss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpu(name: &str, rows: &[(&str, u64, Setting, [Option<f64>; 3])]) -> Evidence {
+        let times = |(decision, size_bytes, setting, relative_times): &(&str, u64, Setting, _)| Times {
+            decision: (*decision).to_owned(),
+            size_bytes: *size_bytes,
+            setting: *setting,
+            relative_times: *relative_times,
+        };
+        Evidence { name: name.to_owned(), measured: rows.iter().map(times).collect() }
+    }
+
+    fn bytes(evidence: &[Evidence], decision: Decision) -> u64 {
+        choose(evidence).iter().find(|choice| choice.decision == decision).expect("a choice").bytes
+    }
+
+    const MOVSB: &str = "rep_movsb_from_bytes";
+    const KIB: u64 = 1 << 10;
+
+    #[test]
+    fn a_method_that_one_cpu_cannot_take_is_for_none() {
+        let wins = [
+            (MOVSB, 16 * KIB, Setting::Hot, [Some(1.0), Some(1.2), None]),
+            (MOVSB, 32 * KIB, Setting::Hot, [Some(1.7), Some(1.0), None]),
+        ];
+        let one = cpu("one", &wins);
+        assert_eq!(bytes(std::slice::from_ref(&one), Decision::RepMovsb), 32 * KIB);
+        let trap = cpu("two", &[(MOVSB, 64 * KIB, Setting::Alias, [Some(1.0), Some(16.0), None])]);
+        assert_eq!(bytes(&[one.clone(), trap], Decision::RepMovsb), u64::MAX);
+        let unknown = cpu("three", &[(MOVSB, 16 * KIB, Setting::Hot, [Some(1.0), None, None])]);
+        assert_eq!(bytes(&[one, unknown], Decision::RepMovsb), u64::MAX);
+    }
+
+    #[test]
+    fn bytes_for_nobody_are_judged_uncached_and_where_all_were_measured() {
+        const NOT_SOON: &str = "rep_stosb_not_soon_from_bytes";
+        let row = |kib, setting, plain, around| (NOT_SOON, kib * KIB, setting, [Some(plain), None, around]);
+        let first = cpu(
+            "first",
+            &[
+                row(4, Setting::Cold, 1.6, Some(1.0)),
+                row(16, Setting::Cold, 2.4, Some(1.0)),
+                row(16, Setting::Hot, 1.0, Some(9.0)),
+            ],
+        );
+        assert_eq!(bytes(std::slice::from_ref(&first), Decision::ZeroNonTemporal), 4 * KIB);
+        let of_two = |second: &[(&str, u64, Setting, [Option<f64>; 3])]| {
+            bytes(&[first.clone(), cpu("second", second)], Decision::ZeroNonTemporal)
+        };
+        let second = |kib, around| row(kib, Setting::Cold, 1.0, Some(around));
+        assert_eq!(of_two(&[second(8, 1.03), second(16, 0.9)]), 16 * KIB, "it was slower at 8 KiB");
+        assert_eq!(of_two(&[second(8, 0.9)]), 8 * KIB);
+        assert_eq!(of_two(&[second(8, 3.0)]), u64::MAX, "and is taken to stay so");
+        assert_eq!(bytes(&[first], Decision::RepStosbNotSoon), u64::MAX);
+    }
+
+    #[test]
+    fn the_built_in_profile_for_unmeasured_cpus_is_what_the_evidence_says() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/profiles");
+        let evidence = read(&folder).expect("the evidence");
+        assert!(evidence.len() >= 3, "{evidence:?}");
+        let built_in = carryline::internals::tuning::built_in("unmeasured").expect("it is built in");
+        let settings = Settings::from(built_in);
+        assert_eq!(with(settings, &choose(&evidence)), settings, "cargo xtask profiles writes it");
+        for cpu in &evidence {
+            assert!(
+                carryline::internals::tuning::built_in(&cpu.name).is_some(),
+                "{} is no profile",
+                cpu.name
+            );
+        }
+    }
+}
