@@ -11,12 +11,14 @@ mod clock;
 mod compare;
 mod cpu;
 mod system;
+mod tuning;
 
 pub use cache_sizes::{CacheSizes, Level};
 pub use caches::{Cache, CacheKind};
 pub use clock::{Clock, TscSteps, tsc_steps};
 pub use cpu::{Cpu, Frequency};
 pub use system::{Build, Memory, Steal, System, may_pin};
+pub use tuning::Tuning;
 
 use crate::counters::CycleCounter;
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,9 @@ pub struct Environment {
     pub system: System,
     /// The program.
     pub build: Build,
+    /// What the library goes by; `None` in what was stored before it was looked at.
+    #[serde(default)]
+    pub tuning: Option<Tuning>,
     /// Why hardware counters cannot be used; `None` where they can.
     pub no_counters: Option<String>,
 }
@@ -55,6 +60,7 @@ impl Environment {
             memory: Memory::here(),
             system: System::here(),
             build: Build::here(),
+            tuning: Some(Tuning::here()),
             no_counters: CycleCounter::open().err(),
             cpu,
         }

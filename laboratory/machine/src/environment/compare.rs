@@ -117,6 +117,10 @@ pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String
     }
     found.field("CPU quota", &here.system.cpu_quota, &other.system.cpu_quota);
     found.field("hardware counters", &here.no_counters.is_none(), &other.no_counters.is_none());
+    if let (Some(a), Some(b)) = (&here.tuning, &other.tuning) {
+        found.field("tuning profile", &a.profile, &b.profile);
+        found.field("tuning decisions", &a.decisions, &b.decisions);
+    }
     let (a, b) = (&here.build, &other.build);
     found.field("carryline", &a.version, &b.version);
     found.field("compiler", &a.compiler, &b.compiler);

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 /// A folder that goes when the test ends.
 struct Scratch(PathBuf);
@@ -26,30 +27,60 @@ impl Drop for Scratch {
     }
 }
 
-fn compile(scratch: &Scratch, source: &Path, more: &[&str]) {
+fn compile(folder: &Path, source: &Path, more: &[&str]) {
     let output = Command::new("rustc")
         .args(["--edition=2024", "--crate-type=rlib", "-Ccodegen-units=1", "--emit=asm,link"])
         .args(more)
-        .arg("-L")
-        .arg(&scratch.0)
         .arg("--out-dir")
-        .arg(&scratch.0)
+        .arg(folder)
         .arg(source)
         .output()
         .expect("rustc is on the path, as cargo is");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Compiles the crate.
-fn compile_crate(scratch: &Scratch, optimisation: &str) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
-    compile(scratch, &source, &["--crate-name=carryline", &format!("-Copt-level={optimisation}")]);
+/// A symbol and its instructions.
+type Function = (String, Vec<String>);
+
+/// The crate, compiled once for all tests of a process.
+struct Compiled {
+    optimisation: &'static str,
+    library: PathBuf,
+    functions: Vec<Function>,
+}
+
+static COMPILED: [LazyLock<Compiled>; 3] = [
+    LazyLock::new(|| Compiled::with("2")),
+    LazyLock::new(|| Compiled::with("3")),
+    LazyLock::new(|| Compiled::with("s")),
+];
+
+impl Compiled {
+    fn with(optimisation: &'static str) -> Compiled {
+        // Not a `Scratch`: nothing drops what is static.
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("carryline-{optimisation}"));
+        std::fs::create_dir_all(&folder).expect("a folder in the target folder");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
+        compile(&folder, &source, &["--crate-name=carryline", &format!("-Copt-level={optimisation}")]);
+        let functions = functions(&folder.join("carryline.s"));
+        Compiled { optimisation, library: folder.join("libcarryline.rlib"), functions }
+    }
+
+    /// For speed.
+    fn fast() -> &'static Compiled {
+        &COMPILED[1]
+    }
+
+    /// The argument that makes it known to `rustc`.
+    fn to_extern(&self) -> String {
+        format!("carryline={}", self.library.display())
+    }
 }
 
 /// The functions of an assembly file: symbol and instructions.
-fn functions(file: &Path) -> Vec<(String, Vec<String>)> {
+fn functions(file: &Path) -> Vec<Function> {
     let text = std::fs::read_to_string(file).expect("rustc has written the assembly");
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    let mut all: Vec<Function> = Vec::new();
     for line in text.lines() {
         if let Some(symbol) = line.strip_suffix(':').filter(|symbol| !symbol.starts_with(['.', '\t'])) {
             all.push((symbol.to_owned(), Vec::new()));
@@ -66,10 +97,8 @@ fn functions(file: &Path) -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn kernels_call_no_memory_function_and_keep_wide_registers_to_themselves() {
-    for optimisation in ["2", "3", "s"] {
-        let scratch = Scratch::new(&format!("kernels-{optimisation}"));
-        compile_crate(&scratch, optimisation);
-        let functions = functions(&scratch.0.join("carryline.s"));
+    for compiled in &COMPILED {
+        let Compiled { optimisation, functions, .. } = &**compiled;
         let is_kernel = |symbol: &str| {
             ["4zero", "4copy", "8checksum"]
                 .iter()
@@ -77,7 +106,7 @@ fn kernels_call_no_memory_function_and_keep_wide_registers_to_themselves() {
         };
         let kernels = functions.iter().filter(|(symbol, _)| is_kernel(symbol)).count();
         assert!(kernels >= 14, "the assembly has only {kernels} functions of the kernels' modules");
-        for (symbol, instructions) in &functions {
+        for (symbol, instructions) in functions {
             for instruction in instructions {
                 let at = format!("opt-level {optimisation}, {symbol}: {instruction}");
                 let calls = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
@@ -105,12 +134,10 @@ fn kernels_call_no_memory_function_and_keep_wide_registers_to_themselves() {
 fn kernels_read_decisions_only_in_functions_for_large_calls() {
     const LARGE: [&str; 5] =
         ["large_by_size", "large_read_here", "large_avx2", "large_avx512", "prefetch_ahead"];
-    for optimisation in ["2", "3", "s"] {
-        let scratch = Scratch::new(&format!("decisions-{optimisation}"));
-        compile_crate(&scratch, optimisation);
-        let functions = functions(&scratch.0.join("carryline.s"));
+    for compiled in &COMPILED {
+        let Compiled { optimisation, functions, .. } = &**compiled;
         let mut readers = 0;
-        for (symbol, instructions) in &functions {
+        for (symbol, instructions) in functions {
             let is_kernel = ["4zero", "4copy", "8checksum", "3set"]
                 .iter()
                 .any(|module| symbol.contains(&format!("9carryline{module}")));
@@ -129,7 +156,6 @@ fn kernels_read_decisions_only_in_functions_for_large_calls() {
 #[test]
 fn the_entry_is_loads_and_a_jump() {
     let scratch = Scratch::new("entry");
-    compile_crate(&scratch, "3");
     let source = scratch.0.join("entry.rs");
     let text = "
         pub unsafe extern \"C\" fn entry_zero(dst: *mut u8, len: usize) {
@@ -143,8 +169,7 @@ fn the_entry_is_loads_and_a_jump() {
         }
     ";
     std::fs::write(&source, text).expect("a file in the target folder");
-    let library = format!("carryline={}", scratch.0.join("libcarryline.rlib").display());
-    compile(&scratch, &source, &["-Copt-level=3", "--extern", &library]);
+    compile(&scratch.0, &source, &["-Copt-level=3", "--extern", &Compiled::fast().to_extern()]);
     let functions = functions(&scratch.0.join("entry.s"));
     let entries: Vec<_> = functions.iter().filter(|(symbol, _)| symbol.contains("entry_")).collect();
     assert_eq!(entries.len(), 3);
@@ -214,14 +239,12 @@ const WIPES: &str = "
 #[cfg(target_os = "linux")]
 fn a_secret_is_wiped_where_the_compiler_removes_other_wiping() {
     let scratch = Scratch::new("secret");
-    compile_crate(&scratch, "3");
     let source = scratch.0.join("wipes.rs");
     std::fs::write(&source, WIPES).expect("a file in the target folder");
-    let library = format!("carryline={}", scratch.0.join("libcarryline.rlib").display());
     let program = scratch.0.join("wipes");
     let output = Command::new("rustc")
         .args(["--edition=2024", "-Copt-level=3", "-Ccodegen-units=1", "-Clto=fat", "-Cpanic=abort"])
-        .args(["--extern", &library, "-o"])
+        .args(["--extern", &Compiled::fast().to_extern(), "-o"])
         .args([&program, &source])
         .output()
         .expect("rustc is on the path, as cargo is");
