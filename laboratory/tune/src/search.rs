@@ -41,8 +41,10 @@ pub fn search(
     let of_families = |questions: &[Question]| -> Vec<Question> {
         questions.iter().filter(|question| families.contains(&question.family)).copied().collect()
     };
-    let (stores, prefetches) = (of_families(&STORES), of_families(&PREFETCHES));
-    let distances = if families.contains(&Family::Checksum) { FOR_DISTANCES } else { 0.0 };
+    let (stores, mut prefetches) = (of_families(&STORES), of_families(&PREFETCHES));
+    prefetches.retain(|question| question.family != Family::Checksum || sums_prefetch(base));
+    let has_distance = families.contains(&Family::Checksum) && sums_prefetch(base);
+    let distances = if has_distance { FOR_DISTANCES } else { 0.0 };
     let part = |questions: &[Question], part: f64| if questions.is_empty() { 0.0 } else { part };
     let parts = [FOR_KERNELS, part(&stores, FOR_STORES), part(&prefetches, FOR_PREFETCHES), distances];
     let all: f64 = parts.iter().sum();
@@ -57,10 +59,15 @@ pub fn search(
             measured.extend(answer.measured);
         }
     }
-    if families.contains(&Family::Checksum) {
+    if has_distance {
         settings = search_distance(lab, &settings, folder, for_distances)?;
     }
     Ok(Answer { settings, measured })
+}
+
+/// Whether the kernel for sums can prefetch: those with AVX-512 can.
+fn sums_prefetch(settings: &Settings) -> bool {
+    settings.kernel(Function::Checksum).starts_with("avx512")
 }
 
 /// How far ahead a sum may prefetch.
@@ -72,8 +79,7 @@ const DISTANCES: [u64; 6] = [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10];
 /// When a size cannot be read.
 pub fn prefetched(settings: &Settings, times: [f64; 3]) -> Result<Vec<Cell>, Failure> {
     let from = settings.bytes(Decision::SumPrefetch);
-    // Only these kernels prefetch.
-    if from > 16 << 20 || !settings.kernel(Function::Checksum).starts_with("avx512") {
+    if from > 16 << 20 || !sums_prefetch(settings) {
         return Ok(Vec::new());
     }
     let sizes = times.map(|times| (from as f64 * times).to_string());
