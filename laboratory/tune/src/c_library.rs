@@ -169,10 +169,10 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// True if nothing can be said: it was stopped, or the machine is too noisy for what the search had found.
+    /// True if nothing can be said: it was stopped, or the machine is too noisy for all that the search had found.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
-        self.interrupted || self.judged.iter().any(crate::is_hidden)
+        self.interrupted || self.tunables == self.base && self.judged.iter().any(crate::is_hidden)
     }
 }
 

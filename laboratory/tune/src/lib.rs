@@ -69,10 +69,15 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// True if nothing can be said: it was stopped, or the machine is too noisy for what the search had found.
+    /// True if nothing can be said: it was stopped, or the machine is too noisy for all that the search had found.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
-        self.interrupted || self.judged.iter().any(is_hidden)
+        self.interrupted || self.settings == self.base && self.hidden().next().is_some()
+    }
+
+    /// Decisions whose gain the noise hides.
+    pub fn hidden(&self) -> impl Iterator<Item = &Judged> {
+        self.judged.iter().filter(|judged| is_hidden(judged))
     }
 
     /// Subjects about which verification has no verdict.

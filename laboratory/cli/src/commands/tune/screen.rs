@@ -113,7 +113,16 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
             "The machine is too noisy to tell: what settings differ from themselves hides the gain. A longer --budget, or a \
              quiet machine, may help.",
         );
-    } else if is_check {
+        return text;
+    }
+    let hidden: Vec<&str> = tuned.hidden().map(|judged| judged.change.name.as_str()).collect();
+    if !hidden.is_empty() {
+        say(&format!(
+            "Too noisy to tell about {}: a longer --budget, or a quiet machine, may help.",
+            hidden.join(", ")
+        ));
+    }
+    if is_check {
         let count = |verdict: Verdict| tuned.judged.iter().filter(|judged| judged.verdict == verdict).count();
         match (count(Verdict::Slower), count(Verdict::Mixed)) {
             (0, 0) => say("The profile holds here: nothing in it is slower than what is decided without it."),
