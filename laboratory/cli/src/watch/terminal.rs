@@ -14,7 +14,8 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use std::io::{self, Stdout};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, IsTerminal, Stdout};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -71,14 +72,30 @@ impl Screen {
 
     /// Waits for input, up to the given time.
     pub fn input(&self, most: Duration) -> io::Result<Input> {
-        if !event::poll(most)? {
-            return Ok(Input::Nothing);
+        if !event::poll(Duration::ZERO)? {
+            wait(most);
+            if !io::stdout().is_terminal() || !event::poll(Duration::ZERO)? {
+                return Ok(Input::Nothing);
+            }
         }
         Ok(match event::read()? {
             Event::Key(key) => keys::action(key).map_or(Input::Other, Input::Key),
             _ => Input::Other,
         })
     }
+}
+
+/// Waits until there is something to read, the terminal is gone, a signal has come, or the time is over. The reader of events is
+/// not left to wait: of a terminal that goes meanwhile it reads the end, over and over.
+fn wait(most: Duration) {
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let mut ends = vec![PollFd::new(&stdout, PollFlags::empty())];
+    if stdin.is_terminal() {
+        ends.push(PollFd::new(&stdin, PollFlags::IN));
+    }
+    let timeout = Timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ };
+    // A signal ends the wait, and the caller looks again.
+    let _signal = poll(&mut ends, Some(&timeout));
 }
 
 impl Drop for Screen {
