@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit_capture;
 mod critical;
 mod inlining;
 mod real;
@@ -7,6 +8,7 @@ mod reproduce;
 mod tune;
 mod watch;
 
+pub use audit_capture::{Audit, AuditCapture, Audited};
 use carryline_report::units::Unit;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -94,6 +96,8 @@ pub enum Command {
     Real(Real),
     /// Show what bounds a routine's time: critical chain, bounds, drawing
     Critical(Critical),
+    /// Verify checksums that others computed
+    Audit(Audit),
     /// Show at which constant sizes compilers inline memmove, memcpy and memset
     Inlining(Inlining),
     /// Show the stored runs

@@ -1,0 +1,137 @@
+//! An audit as text.
+
+use super::Audited;
+use carryline_packets::Skip;
+use carryline_packets::audit::{Counts, Finding, Offload, Report, Tally};
+use carryline_packets::judge::Protocol;
+use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
+use carryline_report::text::{safe, wrap};
+use carryline_report::units::number_with;
+
+/// Senders named whose card computes their checksums; JSON has more.
+const MOST_SENDERS: usize = 5;
+
+/// A file's audit, with at most so many wrong checksums.
+pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
+    let report = &audited.report;
+    let mut out = bold(&format!("{}: {}", safe(&audited.file.to_string_lossy()), packets(report)), style);
+    out.push('\n');
+    if let Some(reason) = audited.reason() {
+        let line = match audited.read.as_ref().err().is_some_and(|error| error.format.is_none()) {
+            true => format!("cannot be used: {}", safe(&reason)),
+            false => format!("read in part: {}", safe(&reason)),
+        };
+        out.push_str(&emphasise(&line, Emphasis::Bad, style));
+        out.push('\n');
+    }
+    out.push_str(&checksums(report).render(style));
+    let shown = &report.findings[..most.min(report.findings.len())];
+    if !shown.is_empty() {
+        out.push_str(&format!("\nfirst wrong checksums, {} in all:\n", count(report.wrong())));
+        out.push_str(&findings(shown).render(style));
+    }
+    for sender in report.offload.iter().take(MOST_SENDERS) {
+        out.push_str(&format!("{}\n", wrap(&offload(sender), style.width, 2)));
+    }
+    if let Some(more) = report.offload.len().checked_sub(MOST_SENDERS).filter(|more| *more > 0) {
+        out.push_str(&format!(
+            "and {} more senders whose network card computes checksums\n",
+            count(more as u64)
+        ));
+    }
+    let skipped: Vec<String> = report
+        .skipped
+        .iter()
+        .filter(|(why, _)| **why != Skip::CutShort)
+        .map(|(why, packets)| format!("{} {why}", count(*packets)))
+        .collect();
+    if !skipped.is_empty() {
+        let line = format!("packets not judged, or not whole: {}", skipped.join(", "));
+        out.push_str(&format!("{}\n", wrap(&line, style.width, 2)));
+    }
+    out
+}
+
+fn packets(report: &Report) -> String {
+    let mut text = match report.packets {
+        1 => "1 packet".to_owned(),
+        packets => format!("{} packets", count(packets)),
+    };
+    for (packets, what) in [(report.truncated_packets, "truncated"), (report.fragments, "fragmented")] {
+        if packets > 0 {
+            text.push_str(&format!(", {} {what}", count(packets)));
+        }
+    }
+    text
+}
+
+/// A row for every protocol that there is, and for those in tunnels.
+fn checksums(report: &Report) -> Table {
+    let columns = ["good", "bad", "of these\noffload", "not to be\ntold", "none", "illegal"];
+    let columns = columns.map(|column| (column, Kind::Number));
+    let mut table = Table::new([("checksums", Kind::Name)].into_iter().chain(columns));
+    let nothing = Counts::default();
+    for (within, outer, behind) in
+        [(&report.outer, &nothing, ""), (&report.all, &report.outer, ", tunnelled")]
+    {
+        for protocol in Protocol::ALL {
+            let (within, outer) = (within.of(protocol), outer.of(protocol));
+            let of = |field: fn(&Tally) -> u64| field(within) - field(outer);
+            let figures = [
+                of(|tally| tally.good),
+                of(|tally| tally.bad),
+                of(|tally| tally.offload),
+                of(|tally| tally.unverified),
+                of(|tally| tally.none),
+                of(|tally| tally.illegal),
+            ];
+            if figures != [0; 6] {
+                let wrong =
+                    figures[1] > figures[2] || of(|tally| tally.illegal - tally.illegal_in_tunnel) > 0;
+                let cells = [format!("{}{behind}", protocol.name())].into_iter().chain(figures.map(count));
+                table.push(cells.collect(), if wrong { Emphasis::Bad } else { Emphasis::None });
+            }
+        }
+    }
+    table
+}
+
+fn findings(findings: &[Finding]) -> Table {
+    let mut table = Table::new([
+        ("packet", Kind::Number),
+        ("checksum", Kind::Name),
+        ("from", Kind::Name),
+        ("to", Kind::Name),
+        ("stands", Kind::Name),
+        ("should be", Kind::Name),
+    ]);
+    for finding in findings {
+        let within = if finding.depth == 0 { String::new() } else { format!(", tunnel {}", finding.depth) };
+        let cells = vec![
+            finding.packet.to_string(),
+            format!("{}{within}", finding.protocol.name()),
+            finding.source.to_string(),
+            finding.destination.to_string(),
+            finding.found.to_string(),
+            finding.expected.map_or_else(|| "not zero".to_owned(), |expected| expected.to_string()),
+        ];
+        table.push(cells, Emphasis::None);
+    }
+    table
+}
+
+fn offload(offload: &Offload) -> String {
+    let Offload { protocol, sender, pseudo_header, all_wrong } = offload;
+    let mut told = Vec::new();
+    if *pseudo_header > 0 {
+        told.push(format!("{} hold the pseudo-header's sum", count(*pseudo_header)));
+    }
+    if *all_wrong > 0 {
+        told.push(format!("all {} are wrong, and it is answered", count(*all_wrong)));
+    }
+    format!("offload: {} from {sender}, computed by its network card: {}", protocol.name(), told.join("; "))
+}
+
+fn count(number: u64) -> String {
+    number_with(number as f64, 0)
+}
