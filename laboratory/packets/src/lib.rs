@@ -23,6 +23,8 @@ pub mod judge;
 pub mod link;
 mod pcap;
 mod pcapng;
+#[cfg(any(test, feature = "handmade"))]
+pub mod planted;
 mod senders;
 mod skip;
 mod stream;
