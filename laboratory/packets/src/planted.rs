@@ -408,3 +408,30 @@ fn tunnelled() -> Vec<Planted> {
         case("no VXLAN", in_udp4(4789, &[0; 8], &inner_frame(&tcp4)), outer_udp, &[]),
     ]
 }
+
+/// A session of PPP over Ethernet (RFC 2516) with the packet in it.
+#[must_use]
+pub fn session(packet: &[u8]) -> Vec<u8> {
+    [&[0x11, 0, 0, 9][..], &(packet.len() as u16 + 2).to_be_bytes(), &[0, 0x21], packet].concat()
+}
+
+/// Ethernet frames of a right packet behind tags, labels and sessions.
+#[must_use]
+pub fn encapsulated() -> Vec<(&'static str, Vec<u8>)> {
+    let packet = right4(6, 60);
+    let ethernet = |kind: u16, rest: &[&[u8]]| [&[2; 12][..], &kind.to_be_bytes(), &rest.concat()].concat();
+    let (label, bottom): ([u8; 4], [u8; 4]) = ([0, 1, 0, 64], [0, 1, 1, 64]);
+    vec![
+        ("VLAN", ethernet(0x8100, &[&[0, 7, 8, 0], &packet])),
+        ("QinQ", ethernet(0x88a8, &[&[0, 7, 0x81, 0, 0, 8, 8, 0], &packet])),
+        ("QinQ before 802.1ad", ethernet(0x9100, &[&[0, 7, 0x81, 0, 0, 8, 8, 0], &packet])),
+        ("802.2 SNAP", ethernet(packet.len() as u16 + 8, &[&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &packet])),
+        ("PPPoE", ethernet(0x8864, &[&session(&packet)])),
+        ("PPPoE behind a tag", ethernet(0x8100, &[&[0, 7, 0x88, 0x64], &session(&packet)])),
+        ("MPLS", ethernet(0x8847, &[&bottom, &packet])),
+        ("MPLS, three labels", ethernet(0x8847, &[&label, &label, &bottom, &packet])),
+        ("pseudowire", ethernet(0x8847, &[&bottom, &[0; 4], &framed(&packet)])),
+        ("802.1ah", ethernet(0x88e7, &[&[0; 4], &framed(&packet)])),
+        ("service function chain", ethernet(0x894f, &[&[0, 2, 2, 1, 0, 0, 1, 255], &packet])),
+    ]
+}

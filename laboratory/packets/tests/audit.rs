@@ -6,7 +6,9 @@ use carryline_packets::file::{self, MOST_RECORD_BYTES, Sink};
 use carryline_packets::handmade::{self, Order, enhanced_packet, interface, pcap, pcapng, section, whole};
 use carryline_packets::judge::Protocol::{self, Icmp, Icmpv6, Ipv4, Tcp, Udp};
 use carryline_packets::link::types as link;
-use carryline_packets::planted::{self, Said, V4, framed, ip4, planted, right4, right6, segment, summed};
+use carryline_packets::planted::{
+    self, Said, V4, encapsulated, framed, ip4, planted, right4, right6, segment, summed,
+};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -110,25 +112,14 @@ fn the_same_packets_are_judged_alike_on_every_link_in_every_format() {
 #[test]
 fn tags_labels_and_sessions_are_stepped_over() {
     let packet = right4(6, 60);
-    let ethernet = |kind: u16, rest: &[u8]| [&[2; 12][..], &kind.to_be_bytes(), rest].concat();
-    let session = |packet: &[u8]| {
-        [&[0x11, 0, 0, 9][..], &(packet.len() as u16 + 2).to_be_bytes(), &[0, 0x21], packet].concat()
-    };
+    for (name, frame) in encapsulated() {
+        let report = audit_frames(link::ETHERNET, &[frame]);
+        assert_eq!((report.outer.of(Tcp).good, report.wrong()), (1, 0), "{name}");
+    }
+    let session = planted::session(&packet);
     let label = [0, 1, 1, 64];
-    let service = [&[0, 2, 1, 1, 0, 0, 1, 255][..], &packet].concat();
-    let frames = [
-        ethernet(0x8100, &[&[0, 7, 8, 0][..], &packet].concat()),
-        ethernet(0x88a8, &[&[0, 7, 0x81, 0, 0, 8, 8, 0][..], &packet].concat()),
-        ethernet(0x8864, &session(&packet)),
-        ethernet(0x8847, &[&label[..], &packet].concat()),
-        ethernet(0x8847, &[&label[..], &[0; 4], &framed(&packet)].concat()),
-        ethernet(0x88e7, &[&[0; 4][..], &framed(&packet)].concat()),
-        ethernet(0x894f, &service),
-    ];
-    let report = audit_frames(link::ETHERNET, &frames);
-    assert_eq!((report.outer.of(Tcp).good, report.wrong()), (frames.len() as u64, 0));
     for (link, frame) in [
-        (link::PPP_ETHER, session(&packet)),
+        (link::PPP_ETHER, session),
         (link::CISCO_HDLC, [&[0x0f, 0, 8, 0][..], &packet].concat()),
         (link::PPP_SERIAL, [&[0x0f, 0, 8, 0][..], &packet].concat()),
         (link::PPP_WITH_DIRECTION, [&[1, 0xff, 3, 0, 0x21][..], &packet].concat()),
