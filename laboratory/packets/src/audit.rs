@@ -25,6 +25,8 @@ const MOST_FINDINGS: usize = 4096;
 pub struct Tally {
     /// Right.
     pub good: u64,
+    /// Of the right ones, those that hold `ffff` where `0000` belongs: see [`Verdict::MinusZero`].
+    pub minus_zero: u64,
     /// Wrong, artefacts included.
     pub bad: u64,
     /// Of the wrong ones, those that the sender's network card was to compute.
@@ -182,8 +184,11 @@ impl Audit {
         };
         let (src, dst) = ends(addresses);
         match verdict {
-            Verdict::Good => {
+            Verdict::Good | Verdict::MinusZero => {
                 tally(|tally| tally.good += 1);
+                if verdict == Verdict::MinusZero {
+                    tally(|tally| tally.minus_zero += 1);
+                }
                 self.senders.right(protocol, src, dst);
             }
             Verdict::Unverified => tally(|tally| tally.unverified += 1),

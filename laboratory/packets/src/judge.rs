@@ -65,6 +65,9 @@ impl From<Transport> for Protocol {
 pub enum Verdict {
     /// Right.
     Good,
+    /// Right for a receiver, who sums; but a sender who sums never writes it: `ffff` where `0000` belongs, one zero of
+    /// one's-complement arithmetic for the other. Updates by RFC 1141 do it, which RFC 1624 mends. UDP means it to be so.
+    MinusZero,
     /// Wrong.
     Bad(Wrong),
     /// UDP over IPv4 with a field of zero: the sender computed none.
@@ -94,7 +97,7 @@ pub struct Wrong {
 #[must_use]
 pub fn ipv4_header(header: &[u8]) -> Verdict {
     if checksum::verify_ipv4_header(header) {
-        return Verdict::Good;
+        return good(header, 10);
     }
     // The reader of headers has compared the length in it with the bytes there are.
     let Some(found) = field(header, 10) else { return Verdict::Unverified };
@@ -127,7 +130,7 @@ fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> Verdict {
         })
     };
     match (transport, ends) {
-        (Transport::Tcp, _) if checksum::verify_tcp(ends, [segment]) => Verdict::Good,
+        (Transport::Tcp, _) if checksum::verify_tcp(ends, [segment]) => good(segment, 16),
         (Transport::Tcp, _) => wrong(16, checksum::tcp(ends, [segment])),
         (Transport::Udp, _) => match (checksum::verify_udp(ends, [segment]), ends) {
             (UdpVerdict::Intact, _) => Verdict::Good,
@@ -140,13 +143,18 @@ fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> Verdict {
         },
         (Transport::Icmpv6, Addresses::V6 { src, dst }) => {
             match checksum::verify_icmpv6(src, dst, [segment]) {
-                true => Verdict::Good,
+                true => good(segment, 2),
                 false => wrong(2, checksum::icmpv6(src, dst, [segment])),
             }
         }
-        _ if checksum::verify_icmp([segment]) => Verdict::Good,
+        _ if checksum::verify_icmp([segment]) => good(segment, 2),
         _ => wrong(2, checksum::icmp([segment])),
     }
+}
+
+/// A checksum that verifies.
+fn good(bytes: &[u8], field_at: usize) -> Verdict {
+    if field(bytes, field_at) == Some(Checksum([0xff; 2])) { Verdict::MinusZero } else { Verdict::Good }
 }
 
 fn field(bytes: &[u8], at: usize) -> Option<Checksum> {

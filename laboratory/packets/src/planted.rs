@@ -10,6 +10,8 @@ use crate::link::types as link;
 pub enum Said {
     /// Right.
     Good,
+    /// Right, with the other zero.
+    MinusZero,
     /// Wrong.
     Bad,
     /// Wrong, as the network card was to compute it.
@@ -21,7 +23,7 @@ pub enum Said {
     /// UDP over IPv6 without one.
     Illegal,
 }
-use Said::{Bad, Good, Illegal, Offload, Unverified};
+use Said::{Bad, Good, Illegal, MinusZero, Offload, Unverified};
 
 /// A packet, and what an audit must say of it.
 pub struct Planted {
@@ -170,6 +172,7 @@ pub fn framed(packet: &[u8]) -> Vec<u8> {
 pub fn planted() -> Vec<Planted> {
     let mut list = plain();
     list.extend(wrong());
+    list.extend(minus_zeros());
     list.extend(routed());
     list.extend(opaque());
     list.extend(tunnelled());
@@ -259,6 +262,30 @@ fn wrong() -> Vec<Planted> {
             &[(Tcp, Offload)],
             &[],
         ),
+    ]
+}
+
+/// Makes the data such that the checksum is zero, and writes the other zero. `at` is a word of the data, `field` the checksum.
+fn with_minus_zero(mut packet: Vec<u8>, field: usize, at: usize) -> Vec<u8> {
+    let word = |packet: &[u8], at: usize| u32::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
+    let sum = word(&packet, at) + word(&packet, field);
+    let moved = (sum & 0xffff) + (sum >> 16);
+    packet[at..at + 2].copy_from_slice(&(moved as u16).to_be_bytes());
+    packet[field..field + 2].copy_from_slice(&[0xff, 0xff]);
+    packet
+}
+
+/// `ffff` where `0000` belongs.
+fn minus_zeros() -> Vec<Planted> {
+    let header = with_minus_zero(right4(6, 40), 10, 4);
+    let tcp = with_minus_zero(right4(6, 40), 36, 24);
+    let icmp = with_minus_zero(right4(1, 40), 22, 24);
+    vec![
+        case("IPv4 header, other zero", header, &[(Ipv4, MinusZero), (Tcp, Good)], &[]),
+        case("TCP, other zero", tcp, &[(Ipv4, Good), (Tcp, MinusZero)], &[]),
+        case("ICMP, other zero", icmp, &[(Ipv4, Good), (Icmp, MinusZero)], &[]),
+        case("TCP over IPv6, other zero", with_minus_zero(right6(6, 40), 56, 44), &[(Tcp, MinusZero)], &[]),
+        case("ICMPv6, other zero", with_minus_zero(right6(58, 40), 42, 44), &[(Icmpv6, MinusZero)], &[]),
     ]
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Senders {
     noted: Vec<Option<(Protocol, IpAddr, IpAddr)>>,
 }
 
-const NOTED: usize = 256;
+const NOTED: usize = 4096;
 
 impl Senders {
     pub(crate) fn new(most: usize) -> Senders {
@@ -95,7 +95,7 @@ fn slot(protocol: Protocol, src: IpAddr, dst: IpAddr) -> usize {
         IpAddr::V6(address) => u128::from(address) as u32,
     };
     let mixed = last(src).wrapping_mul(0x9e37_79b1) ^ last(dst).wrapping_mul(0x85eb_ca77) ^ protocol as u32;
-    (mixed.wrapping_mul(0x27d4_eb2f) >> 24) as usize % NOTED
+    (mixed.wrapping_mul(0x27d4_eb2f) >> 16) as usize % NOTED
 }
 
 #[cfg(test)]

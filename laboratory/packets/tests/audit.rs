@@ -37,6 +37,7 @@ fn add(expected: &mut Expected, said: &[(Protocol, Said)]) {
         let tally = expected.entry(protocol.word()).or_default();
         match said {
             Said::Good => tally.good += 1,
+            Said::MinusZero => (tally.good, tally.minus_zero) = (tally.good + 1, tally.minus_zero + 1),
             Said::Bad => tally.bad += 1,
             Said::Offload => (tally.bad, tally.offload) = (tally.bad + 1, tally.offload + 1),
             Said::Unverified => tally.unverified += 1,

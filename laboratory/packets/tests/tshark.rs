@@ -12,6 +12,11 @@ use std::process::Command;
 /// Where the two differ by intent, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[
     (
+        "TCP, other zero",
+        "tshark calls ffff for 0000 wrong in TCP, and right in IPv4 headers, ICMP and ICMPv6",
+    ),
+    ("TCP over IPv6, other zero", "the same"),
+    (
         "unknown route",
         "tshark takes the IPv6 header's destination; where the packet goes is in a header that nobody knows",
     ),

@@ -40,6 +40,8 @@ struct Protocols {
 #[derive(Serialize)]
 struct Checksums {
     good: u64,
+    /// Of `good`: `ffff` stands where a sender who sums writes `0000`.
+    minus_zero: u64,
     bad: u64,
     /// Of `bad`: the network card was to compute them.
     offload: u64,
@@ -121,8 +123,8 @@ fn protocols(counts: &Counts) -> Protocols {
 }
 
 fn checksums(tally: &Tally) -> Checksums {
-    let Tally { good, bad, offload, unverified, .. } = *tally;
-    Checksums { good, bad, offload, unverified }
+    let Tally { good, minus_zero, bad, offload, unverified, .. } = *tally;
+    Checksums { good, minus_zero, bad, offload, unverified }
 }
 
 fn bad(finding: &Finding) -> Bad {

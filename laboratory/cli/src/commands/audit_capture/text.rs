@@ -30,6 +30,17 @@ pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
         out.push_str(&format!("\nfirst wrong checksums, {} in all:\n", count(report.wrong())));
         out.push_str(&findings(shown).render(style));
     }
+    for protocol in Protocol::ALL {
+        let minus_zero = report.all.of(protocol).minus_zero;
+        if minus_zero > 0 {
+            let line = format!(
+                "{}: {} of the good ones hold ffff where 0000 belongs (RFC 1624); receivers accept both",
+                protocol.name(),
+                count(minus_zero)
+            );
+            out.push_str(&format!("{}\n", wrap(&line, style.width, 2)));
+        }
+    }
     for sender in report.offload.iter().take(MOST_SENDERS) {
         out.push_str(&format!("{}\n", wrap(&offload(sender), style.width, 2)));
     }
