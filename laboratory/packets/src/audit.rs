@@ -10,8 +10,11 @@ use carryline::checksum::{Addresses, Checksum};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// So many senders are told apart; what others send wrongly is never put down to a network card. With it, what an audit keeps
-/// is below 16 MiB.
+/// Reading and auditing a file takes at most so much memory, whatever it holds: its window is below 8 MiB, the interfaces that it
+/// describes below 12 MiB while their list grows, the senders as much.
+pub const MOST_BYTES: usize = 32 << 20;
+
+/// So many senders are told apart; what others send wrongly is never put down to a network card.
 pub const MOST_SENDERS: usize = 1 << 16;
 
 /// So many findings are kept of one sender and protocol.

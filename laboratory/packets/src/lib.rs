@@ -9,9 +9,8 @@
 //! | one checksum: right, wrong, or not to be told | [`judge`] |
 //! | a whole capture's checksums | [`audit`] |
 //!
-//! A capture is a stranger's file. No input makes any of this panic or loop, recursion is nowhere, and memory is bounded: by
-//! [`file::MOST_RECORD_BYTES`] for a record, [`file::MOST_INTERFACES`] for what a file describes, and
-//! [`audit::MOST_SENDERS`] for what is remembered of its packets.
+//! A capture is a stranger's file. No input makes any of this panic or loop, recursion is nowhere, and memory is bounded
+//! by [`audit::MOST_BYTES`].
 
 pub mod audit;
 mod bytes;

@@ -11,6 +11,9 @@ use carryline_report::units::number_with;
 /// Senders named whose card computes their checksums; JSON has more.
 const MOST_SENDERS: usize = 5;
 
+/// Reasons named why packets were not judged; JSON has all.
+const MOST_REASONS: usize = 8;
+
 /// A file's audit, with at most so many wrong checksums.
 pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
     let report = &audited.report;
@@ -50,17 +53,27 @@ pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
             count(more as u64)
         ));
     }
-    let skipped: Vec<String> = report
-        .skipped
-        .iter()
-        .filter(|(why, _)| **why != Skip::CutShort)
-        .map(|(why, packets)| format!("{} {why}", count(*packets)))
-        .collect();
-    if !skipped.is_empty() {
-        let line = format!("packets not judged, or not whole: {}", skipped.join(", "));
-        out.push_str(&format!("{}\n", wrap(&line, style.width, 2)));
-    }
+    out.push_str(&skipped(report, style));
     out
+}
+
+/// Why packets were not judged, the most frequent reasons first.
+fn skipped(report: &Report, style: Style) -> String {
+    let mut reasons: Vec<(&Skip, &u64)> =
+        report.skipped.iter().filter(|(why, _)| **why != Skip::CutShort).collect();
+    reasons.sort_by_key(|(_, packets)| std::cmp::Reverse(**packets));
+    let mut named: Vec<String> = reasons
+        .iter()
+        .take(MOST_REASONS)
+        .map(|(why, packets)| format!("{} {why}", count(**packets)))
+        .collect();
+    if let Some(rest) = reasons.get(MOST_REASONS..).filter(|rest| !rest.is_empty()) {
+        named.push(format!("{} for other reasons", count(rest.iter().map(|(_, packets)| **packets).sum())));
+    }
+    if named.is_empty() {
+        return String::new();
+    }
+    format!("{}\n", wrap(&format!("packets not judged, or not whole: {}", named.join(", ")), style.width, 2))
 }
 
 fn packets(report: &Report) -> String {
