@@ -332,6 +332,11 @@ fn routed() -> Vec<Planted> {
     ]
 }
 
+/// "Destination unreachable", with the packet that could not get there, whose checksum is no longer right.
+fn quoting(packet: &[u8]) -> Vec<u8> {
+    [&[3, 1, 0, 0, 0, 0, 0, 0][..], &changed(packet.to_vec(), 8, &[0])].concat()
+}
+
 fn opaque() -> Vec<Planted> {
     let fragment6 = |offset: [u8; 2]| {
         let header = (44, vec![0, 0, offset[0], offset[1], 0, 0, 0, 7]);
@@ -356,6 +361,12 @@ fn opaque() -> Vec<Planted> {
         ),
         case("UDP length 7", changed(right4(17, 64), 24, &[0, 7]), &[(Ipv4, Good), (Udp, Unverified)], &[]),
         case("IPv6 length beyond", changed(right6(17, 64), 4, &[1, 0]), &[(Udp, Unverified)], &[]),
+        case(
+            "ICMP error",
+            ip4(V4, 1, &[], &summed((&V4[0], &V4[1]), 1, quoting(&right4(17, 40)))),
+            &[(Ipv4, Good), (Icmp, Good)],
+            &[],
+        ),
         case("SCTP", ip4(V4, 132, &[], &[0; 40]), &[(Ipv4, Good)], &[]),
         case("ICMPv6 over IPv4", ip4(V4, 58, &[], &[0; 40]), &[(Ipv4, Good)], &[]),
         case(
@@ -460,5 +471,20 @@ pub fn encapsulated() -> Vec<(&'static str, Vec<u8>)> {
         ("pseudowire", ethernet(0x8847, &[&bottom, &[0; 4], &framed(&packet)])),
         ("802.1ah", ethernet(0x88e7, &[&[0; 4], &framed(&packet)])),
         ("service function chain", ethernet(0x894f, &[&[0, 2, 2, 1, 0, 0, 1, 255], &packet])),
+    ]
+}
+
+/// A right packet in a record of each link type that [`frame`] does not make.
+#[must_use]
+pub fn on_other_links() -> Vec<(&'static str, u32, Vec<u8>)> {
+    let packet = right4(6, 60);
+    vec![
+        ("PPPoE without Ethernet", link::PPP_ETHER, session(&packet)),
+        ("Cisco HDLC", link::CISCO_HDLC, [&[0x0f, 0, 8, 0][..], &packet].concat()),
+        ("Cisco HDLC for PPP", link::PPP_SERIAL, [&[0x0f, 0, 8, 0][..], &packet].concat()),
+        ("PPP with direction", link::PPP_WITH_DIRECTION, [&[1, 0xff, 3, 0, 0x21][..], &packet].concat()),
+        ("MPLS", link::MPLS, [&[0, 1, 1, 64][..], &packet].concat()),
+        ("IPv4", link::IPV4, packet),
+        ("IPv6", link::IPV6, right6(6, 60)),
     ]
 }

@@ -7,7 +7,7 @@ use carryline_packets::handmade::{self, Order, enhanced_packet, interface, pcap,
 use carryline_packets::judge::Protocol::{self, Icmp, Icmpv6, Ipv4, Tcp, Udp};
 use carryline_packets::link::types as link;
 use carryline_packets::planted::{
-    self, Said, V4, encapsulated, framed, ip4, planted, right4, right6, segment, summed,
+    self, Said, V4, encapsulated, framed, ip4, on_other_links, planted, right4, segment, summed,
 };
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
@@ -112,23 +112,12 @@ fn the_same_packets_are_judged_alike_on_every_link_in_every_format() {
 
 #[test]
 fn tags_labels_and_sessions_are_stepped_over() {
-    let packet = right4(6, 60);
     for (name, frame) in encapsulated() {
         let report = audit_frames(link::ETHERNET, &[frame]);
         assert_eq!((report.outer.of(Tcp).good, report.wrong()), (1, 0), "{name}");
     }
-    let session = planted::session(&packet);
-    let label = [0, 1, 1, 64];
-    for (link, frame) in [
-        (link::PPP_ETHER, session),
-        (link::CISCO_HDLC, [&[0x0f, 0, 8, 0][..], &packet].concat()),
-        (link::PPP_SERIAL, [&[0x0f, 0, 8, 0][..], &packet].concat()),
-        (link::PPP_WITH_DIRECTION, [&[1, 0xff, 3, 0, 0x21][..], &packet].concat()),
-        (link::MPLS, [&label[..], &packet].concat()),
-        (link::IPV4, packet.clone()),
-        (link::IPV6, right6(6, 60)),
-    ] {
-        assert_eq!(audit_frames(link, &[frame]).outer.of(Tcp).good, 1, "link {link}");
+    for (name, link, frame) in on_other_links() {
+        assert_eq!(audit_frames(link, &[frame]).outer.of(Tcp).good, 1, "{name}");
     }
 }
 

@@ -33,8 +33,8 @@ Examples:
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
-input, 3 a routine is wrong, and was found wrong again, 5 cannot tell, 130 interrupted. Results go to standard
-output, progress and warnings to standard error.")]
+input, 3 a routine is wrong, and was found wrong again, or a checksum in a capture is wrong, 5
+cannot tell, 130 interrupted. Results go to standard output, progress and warnings to standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]

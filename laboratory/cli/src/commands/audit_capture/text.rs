@@ -30,7 +30,12 @@ pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
     out.push_str(&checksums(report).render(style));
     let shown = &report.findings[..most.min(report.findings.len())];
     if !shown.is_empty() {
-        out.push_str(&format!("\nfirst wrong checksums, {} in all:\n", count(report.wrong())));
+        let all = report.wrong();
+        let first = match shown.len() as u64 == all {
+            true => String::new(),
+            false => format!(", the first {} of {}", shown.len(), count(all)),
+        };
+        out.push_str(&format!("\nwrong checksums{first}:\n"));
         out.push_str(&findings(shown).render(style));
     }
     for protocol in Protocol::ALL {
@@ -91,7 +96,7 @@ fn packets(report: &Report) -> String {
 
 /// A row for every protocol that there is, and for those in tunnels.
 fn checksums(report: &Report) -> Table {
-    let columns = ["good", "bad", "of these\noffload", "not to be\ntold", "none", "illegal"];
+    let columns = ["good", "bad", "of these\noffload", "unverified", "none", "illegal"];
     let columns = columns.map(|column| (column, Kind::Number));
     let mut table = Table::new([("checksums", Kind::Name)].into_iter().chain(columns));
     let nothing = Counts::default();
@@ -126,8 +131,8 @@ fn findings(findings: &[Finding]) -> Table {
         ("checksum", Kind::Name),
         ("from", Kind::Name),
         ("to", Kind::Name),
-        ("stands", Kind::Name),
-        ("should be", Kind::Name),
+        ("found", Kind::Name),
+        ("expected", Kind::Name),
     ]);
     for finding in findings {
         let within = if finding.depth == 0 { String::new() } else { format!(", tunnel {}", finding.depth) };
