@@ -11,7 +11,7 @@ use carryline_engine::allocator::Allocator;
 use carryline_engine::failure::{self, Failure};
 use carryline_engine::interrupt;
 use clap::Parser;
-use cli::{Cli, Command};
+use cli::{Audited, Cli, Command};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -51,6 +51,9 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Real(args)) => commands::real::run(args, common),
         Some(Command::Critical(args)) => commands::critical::run(args, common),
         Some(Command::Inlining(args)) => commands::inlining::run(args, common),
+        Some(Command::Audit(audit)) => match &audit.what {
+            Audited::Capture(args) => commands::audit_capture::run(args, common),
+        },
         Some(Command::History(args)) => commands::history::run(args, common),
         Some(Command::Rerun(args)) => commands::rerun::run(args, common),
         Some(Command::Explain(args)) => commands::explain::run(args, common),

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit_capture;
 mod critical;
 mod inlining;
 mod real;
@@ -7,6 +8,7 @@ mod reproduce;
 mod tune;
 mod watch;
 
+pub use audit_capture::{Audit, AuditCapture, Audited};
 use carryline_report::units::Unit;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -31,8 +33,8 @@ Examples:
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
-input, 3 a routine is wrong, and was found wrong again, 5 cannot tell, 130 interrupted. Results go to standard
-output, progress and warnings to standard error.")]
+input, 3 a routine is wrong, and was found wrong again, or a checksum in a capture is wrong, 5
+cannot tell, 130 interrupted. Results go to standard output, progress and warnings to standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -94,6 +96,8 @@ pub enum Command {
     Real(Real),
     /// Show what bounds a routine's time: critical chain, bounds, drawing
     Critical(Critical),
+    /// Verify checksums that others computed
+    Audit(Audit),
     /// Show at which constant sizes compilers inline memmove, memcpy and memset
     Inlining(Inlining),
     /// Show the stored runs

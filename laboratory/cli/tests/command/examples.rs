@@ -139,13 +139,16 @@ fn examples_in_helps() -> Vec<String> {
         "real",
         "critical",
         "inlining",
+        "audit",
+        "audit capture",
         "history",
         "rerun",
         "explain",
         "selftest",
         "completions",
     ] {
-        let (help, _) = place.expect(&[sub, "--help"], 0);
+        let words: Vec<&str> = sub.split(' ').chain(["--help"]).collect();
+        let (help, _) = place.expect(&words, 0);
         let found = examples_in(&help);
         assert!(found.len() >= 3, "{sub}: {found:?}");
         commands.extend(found);

@@ -1,8 +1,9 @@
 //! Files of both formats: whole, odd, lying, cut short, damaged, and slow to come.
 
-use super::handmade::*;
-use super::packet::link;
 use super::*;
+use carryline_packets::file::MOST_RECORD_BYTES;
+use carryline_packets::handmade::*;
+use carryline_packets::link::types as link;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::io::Write;

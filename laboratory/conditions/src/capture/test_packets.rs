@@ -1,8 +1,8 @@
 //! The same packets under every link type and format, and packets of every odd kind.
 
-use super::handmade::*;
-use super::packet::link;
 use super::*;
+use carryline_packets::handmade::*;
+use carryline_packets::link::types as link;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;

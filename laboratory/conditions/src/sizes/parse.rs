@@ -351,7 +351,7 @@ mod tests {
     fn capture_files_are_read_and_faults_located() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let word = format!("capture:{}", file.path().display());
-        std::fs::write(file.path(), crate::capture::example_capture()).expect("written");
+        std::fs::write(file.path(), carryline_packets::handmade::example_capture()).expect("written");
         let (sizes, skipped) = Sizes::parse_list_and_skipped(&word).expect("a capture");
         assert_eq!(sizes[0].draw, Draw::Weighted(vec![(28, 2.0), (1480, 1.0)]));
         assert_eq!(skipped.len(), 1, "one packet of it is ARP");

@@ -114,8 +114,8 @@ uint32_t my_sum(const void *data, size_t len, uint32_t seed) {
 }
 ";
 
-/// A capture of four UDP packets over IPv4 and Ethernet (payload lengths 8 + 32, 100, 500, 1000), one ARP, and one
-/// packet whose IP header is cut off.
+/// A capture of four UDP packets over IPv4 and Ethernet (payload lengths 8 + 32, 100, 500, 1000) with right checksums, one
+/// ARP, and one packet whose IP header is cut off.
 pub fn capture() -> Vec<u8> {
     let mut file = Vec::new();
     file.extend(0xa1b2_c3d4_u32.to_le_bytes());
@@ -135,10 +135,14 @@ pub fn capture() -> Vec<u8> {
         packet.extend([0x45, 0]);
         packet.extend((20 + 8 + data).to_be_bytes());
         packet.extend([0, 1, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]);
+        let sum = carryline::checksum::ipv4_header(&packet[14..]);
+        packet[24..26].copy_from_slice(&sum.0);
         packet.extend([0x30, 0x39, 0x30, 0x3a]);
         packet.extend((8 + data).to_be_bytes());
-        packet.extend([0x12, 0x34]);
+        packet.extend([0, 0]);
         packet.resize(packet.len() + usize::from(data), 0x5a);
+        let sum = carryline::checksum::udp(([127, 0, 0, 1], [127, 0, 0, 1]), [&packet[34..]]);
+        packet[40..42].copy_from_slice(&sum.0);
         record(&packet);
     }
     record(&[&ethernet(0x0806)[..], &[0; 28]].concat());

@@ -1,7 +1,9 @@
 //! The pcapng format: blocks that begin and end with their length, in sections of their own byte order.
 
-use super::stream::Stream;
-use super::{At, Fault, MOST_RECORD_BYTES, Skip, Tally};
+use crate::Skip;
+use crate::file::{At, Fault, Format, MOST_RECORD_BYTES, Sink};
+use crate::pcap::cut_short;
+use crate::stream::Stream;
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{
     parse_enhancedpacketblock_be, parse_enhancedpacketblock_le, parse_interfacedescriptionblock_be,
@@ -11,7 +13,10 @@ use pcap_parser::{
 use std::io::Read;
 
 /// The type of a section header, the same in both byte orders.
-pub(super) const SECTION_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+pub(crate) const SECTION_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+/// What a block without a type that matters has at least.
+const FRAME_BYTES: u32 = 12;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -23,7 +28,7 @@ const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// More interfaces than any machine has: a bound on memory, not on captures.
-const MOST_INTERFACES: usize = 1 << 20;
+pub const MOST_INTERFACES: usize = 1 << 20;
 
 struct Interface {
     link: u32,
@@ -63,97 +68,102 @@ impl Section {
     }
 }
 
-/// Reads a file whose first four bytes have been taken from the stream.
-pub(super) fn read(stream: &mut Stream<impl Read>, magic: Vec<u8>, tally: &mut Tally) -> Result<(), At> {
+/// Reads a file that begins with the magic.
+pub(crate) fn read(
+    stream: &mut Stream<impl Read>,
+    sink: &mut impl Sink,
+    begun: &mut Option<Format>,
+) -> Result<(), At> {
     let mut section = Section { big_endian: false, interfaces: Vec::new() };
-    let mut block = magic;
-    let mut start = 0;
     loop {
-        if !next_block(stream, &mut block, start, &mut section)? {
-            // Cut short: in the first header there is nothing to use, later there may be.
-            if start == 0 {
-                let need = if block.len() < 12 { 28 } else { section.u32_at(&block, 4).into() };
-                return Err((0, Fault::HeaderCut { have: stream.offset(), need }));
+        let start = stream.offset();
+        match next_block(stream, start, &mut section)? {
+            Block::Here(len) => {
+                let Some(block) = stream.peek(len)? else { return Ok(()) };
+                handle(block, start, &mut section, sink)?;
+                stream.take(len);
+                *begun = Some(Format::PcapNg);
             }
-            tally.skip(Skip::CutShort);
-            return Ok(());
-        }
-        if !block.is_empty() {
-            handle(&block, start, &mut section, tally)?;
-        }
-        start = stream.offset();
-        block.clear();
-        if !stream.append(&mut block, 4)? {
-            if !block.is_empty() {
-                tally.skip(Skip::CutShort);
+            Block::SteppedOver => {}
+            Block::None => return Ok(()),
+            // In the first header there is nothing to use, later there may be.
+            Block::Cut if start == 0 => {
+                let there = stream.rest();
+                let need = if there.len() < 12 { 28 } else { section.u32_at(there, 4).into() };
+                return Err((0, Fault::HeaderCut { have: there.len() as u64, need }));
             }
-            return Ok(());
+            Block::Cut => {
+                cut_short(stream, sink);
+                return Ok(());
+            }
         }
     }
 }
 
-/// Completes the block whose type is in `block`, with its frame checked; leaves `block` empty where its type does
-/// not matter here. False if the file ends in it.
-fn next_block(
-    stream: &mut Stream<impl Read>,
-    block: &mut Vec<u8>,
-    start: u64,
-    section: &mut Section,
-) -> Result<bool, At> {
+/// What comes next in a file.
+enum Block {
+    /// A block of a type that matters, with its frame checked: so many bytes, which are in the stream's window.
+    Here(usize),
+    /// One of another type.
+    SteppedOver,
+    /// One that the file ends in.
+    Cut,
+    /// The end of the file.
+    None,
+}
+
+/// Looks at the next block. A section header sets the byte order.
+fn next_block(stream: &mut Stream<impl Read>, start: u64, section: &mut Section) -> Result<Block, At> {
     let damaged = |reason: String| Err((start, Fault::Damaged(reason)));
-    if !stream.append(block, 4)? {
-        return Ok(false);
-    }
-    let kind = section.u32_at(block, 0);
+    let Some(head) = stream.peek(8)? else {
+        return Ok(if stream.rest().is_empty() { Block::None } else { Block::Cut });
+    };
+    let mut kind = section.u32_at(head, 0);
+    let mut len = section.u32_at(head, 4);
     if kind == SECTION {
-        if !stream.append(block, 4)? {
-            return Ok(false);
-        }
+        let Some(head) = stream.peek(12)? else { return Ok(Block::Cut) };
         section.big_endian = false;
-        if section.u32_at(block, 8) != BYTE_ORDER_MAGIC {
+        if section.u32_at(head, 8) != BYTE_ORDER_MAGIC {
             section.big_endian = true;
-            if section.u32_at(block, 8) != BYTE_ORDER_MAGIC {
+            if section.u32_at(head, 8) != BYTE_ORDER_MAGIC {
                 return damaged("a section header without its byte-order mark".to_owned());
             }
         }
+        (kind, len) = (section.u32_at(head, 0), section.u32_at(head, 4));
     }
-    let len = section.u32_at(block, 4);
     let least = match kind {
         SECTION => 28,
         INTERFACE => 20,
         OLD_PACKET | ENHANCED_PACKET => 32,
         SIMPLE_PACKET => 16,
-        _ => 12,
+        _ => FRAME_BYTES,
     };
-    if len < least || !len.is_multiple_of(4) {
+    let is_kept = least > FRAME_BYTES;
+    if len < least || !len.is_multiple_of(4) || (is_kept && len > MOST_RECORD_BYTES) {
         return damaged(format!("a block of type {kind:#x} with an impossible length of {len} bytes"));
     }
-    let len_at_end = if least > 12 {
-        if len > MOST_RECORD_BYTES {
-            return damaged(format!("a block of type {kind:#x} with an impossible length of {len} bytes"));
-        }
-        if !stream.append(block, len as usize - block.len())? {
-            return Ok(false);
-        }
+    let len_at_end = if is_kept {
+        let Some(block) = stream.peek(len as usize)? else { return Ok(Block::Cut) };
         section.u32_at(block, block.len() - 4)
     } else {
-        block.clear();
-        let mut end = Vec::new();
-        if !stream.skip(u64::from(len) - 12)? || !stream.append(&mut end, 4)? {
-            return Ok(false);
+        if !stream.skip(u64::from(len) - 4)? {
+            return Ok(Block::Cut);
         }
-        section.u32_at(&end, 0)
+        let Some(end) = stream.peek(4)? else { return Ok(Block::Cut) };
+        let len_at_end = section.u32_at(end, 0);
+        stream.take(4);
+        len_at_end
     };
     if len_at_end != len {
         return damaged(format!(
             "a block that is {len} bytes long at its beginning and {len_at_end} at its end"
         ));
     }
-    Ok(true)
+    Ok(if is_kept { Block::Here(len as usize) } else { Block::SteppedOver })
 }
 
 /// Uses a whole block. Its length is within its type's bounds and true.
-fn handle(block: &[u8], start: u64, section: &mut Section, tally: &mut Tally) -> Result<(), At> {
+fn handle(block: &[u8], start: u64, section: &mut Section, sink: &mut impl Sink) -> Result<(), At> {
     let damaged = |reason: String| Err((start, Fault::Damaged(reason)));
     match section.u32_at(block, 0) {
         SECTION => {
@@ -193,9 +203,9 @@ fn handle(block: &[u8], start: u64, section: &mut Section, tally: &mut Tally) ->
             };
             match parsed {
                 Ok((_, packet)) if section.options_fit(block, 28 + packet.data.len()) => {
-                    count(section, tally, packet.if_id, packet.packet_data(), packet.origlen);
+                    count(section, sink, packet.if_id, packet.packet_data(), packet.origlen);
                 }
-                _ => tally.skip(Skip::BadRecord),
+                _ => sink.skip(Skip::BadRecord),
             }
             Ok(())
         }
@@ -210,10 +220,10 @@ fn handle(block: &[u8], start: u64, section: &mut Section, tally: &mut Tally) ->
             let snap_bytes = snap_bytes.filter(|bytes| *bytes > 0).unwrap_or(u32::MAX);
             match parsed {
                 Ok((_, packet)) => match packet.data.get(..packet.origlen.min(snap_bytes) as usize) {
-                    Some(captured) => count(section, tally, 0, captured, packet.origlen),
-                    None => tally.skip(Skip::BadRecord),
+                    Some(captured) => count(section, sink, 0, captured, packet.origlen),
+                    None => sink.skip(Skip::BadRecord),
                 },
-                Err(_) => tally.skip(Skip::BadRecord),
+                Err(_) => sink.skip(Skip::BadRecord),
             }
             Ok(())
         }
@@ -222,8 +232,8 @@ fn handle(block: &[u8], start: u64, section: &mut Section, tally: &mut Tally) ->
             let (captured, original) = (section.u32_at(block, 20), section.u32_at(block, 24));
             let data = &block[28..block.len() - 4];
             match data.get(..captured as usize) {
-                Some(data) => count(section, tally, interface, data, original),
-                None => tally.skip(Skip::BadRecord),
+                Some(data) => count(section, sink, interface, data, original),
+                None => sink.skip(Skip::BadRecord),
             }
             Ok(())
         }
@@ -231,9 +241,9 @@ fn handle(block: &[u8], start: u64, section: &mut Section, tally: &mut Tally) ->
     }
 }
 
-fn count(section: &Section, tally: &mut Tally, interface: u32, captured: &[u8], original_bytes: u32) {
+fn count(section: &Section, sink: &mut impl Sink, interface: u32, captured: &[u8], original_bytes: u32) {
     match section.interfaces.get(interface as usize) {
-        Some(interface) => tally.packet(interface.link, captured, original_bytes.into()),
-        None => tally.skip(Skip::UnknownInterface),
+        Some(interface) => sink.packet(interface.link, captured, original_bytes.into()),
+        None => sink.skip(Skip::UnknownInterface),
     }
 }

@@ -1,26 +1,30 @@
 //! Captures made by hand, byte by byte, for the tests.
 
-use super::packet::link;
+use crate::link::types as link;
 
 /// How a file stores its numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Order {
+pub enum Order {
+    /// The least significant byte first.
     Little,
+    /// The most significant byte first.
     Big,
 }
 
 impl Order {
-    pub(super) fn u16(self, value: u16) -> [u8; 2] {
+    /// A 16-bit field.
+    pub fn u16(self, value: u16) -> [u8; 2] {
         if self == Order::Little { value.to_le_bytes() } else { value.to_be_bytes() }
     }
 
-    pub(super) fn u32(self, value: u32) -> [u8; 4] {
+    /// A 32-bit field.
+    pub fn u32(self, value: u32) -> [u8; 4] {
         if self == Order::Little { value.to_le_bytes() } else { value.to_be_bytes() }
     }
 }
 
 /// An IPv4 packet with `payload` behind a header of `options` extra words.
-pub(super) fn ipv4(protocol: u8, options: u8, payload: &[u8]) -> Vec<u8> {
+pub fn ipv4(protocol: u8, options: u8, payload: &[u8]) -> Vec<u8> {
     let header_bytes = 20 + 4 * usize::from(options);
     let total = (header_bytes + payload.len()) as u16;
     let mut packet = vec![0x45 + options, 0];
@@ -32,7 +36,7 @@ pub(super) fn ipv4(protocol: u8, options: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// An IPv6 packet with extension headers (type and bytes, each beginning with a place for the next type).
-pub(super) fn ipv6(extensions: &[(u8, Vec<u8>)], protocol: u8, payload: &[u8]) -> Vec<u8> {
+pub fn ipv6(extensions: &[(u8, Vec<u8>)], protocol: u8, payload: &[u8]) -> Vec<u8> {
     let extension_bytes: usize = extensions.iter().map(|(_, bytes)| bytes.len()).sum();
     let kinds: Vec<u8> = extensions.iter().map(|(kind, _)| *kind).chain([protocol]).collect();
     let mut packet = vec![0x60, 0, 0, 0];
@@ -48,14 +52,14 @@ pub(super) fn ipv6(extensions: &[(u8, Vec<u8>)], protocol: u8, payload: &[u8]) -
 }
 
 /// A TCP segment of `len` bytes in all.
-pub(super) fn tcp(len: usize) -> Vec<u8> {
+pub fn tcp(len: usize) -> Vec<u8> {
     let mut segment = vec![0x1f, 0x90, 0xc0, 0x01, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x10];
     segment.resize(len, 0xa5);
     segment
 }
 
 /// A UDP datagram of `len` bytes in all, with a checksum field as given.
-pub(super) fn udp(len: usize, checksum: u16) -> Vec<u8> {
+pub fn udp(len: usize, checksum: u16) -> Vec<u8> {
     let mut datagram = vec![0, 53, 0x30, 0x39];
     datagram.extend((len as u16).to_be_bytes());
     datagram.extend(checksum.to_be_bytes());
@@ -64,14 +68,14 @@ pub(super) fn udp(len: usize, checksum: u16) -> Vec<u8> {
 }
 
 /// ICMP or ICMPv6 of `len` bytes in all.
-pub(super) fn echo(kind: u8, len: usize) -> Vec<u8> {
+pub fn echo(kind: u8, len: usize) -> Vec<u8> {
     let mut message = vec![kind, 0, 0x11, 0x22, 0, 1, 0, 2];
     message.resize(len, 0x3c);
     message
 }
 
 /// Wraps an IP packet for a link type. Ethernet pads to 60 bytes.
-pub(super) fn frame(link: u32, order: Order, packet: &[u8]) -> Vec<u8> {
+pub fn frame(link: u32, order: Order, packet: &[u8]) -> Vec<u8> {
     let six = packet[0] >> 4 == 6;
     let ethertype: [u8; 2] = if six { [0x86, 0xdd] } else { [0x08, 0x00] };
     let mut frame = match link {
@@ -94,7 +98,7 @@ pub(super) fn frame(link: u32, order: Order, packet: &[u8]) -> Vec<u8> {
 }
 
 /// An Ethernet frame with VLAN tags.
-pub(super) fn tagged(tags: &[u16], packet: &[u8]) -> Vec<u8> {
+pub fn tagged(tags: &[u16], packet: &[u8]) -> Vec<u8> {
     let plain = frame(link::ETHERNET, Order::Little, packet);
     let mut frame = plain[..12].to_vec();
     for tag in tags {
@@ -106,15 +110,15 @@ pub(super) fn tagged(tags: &[u16], packet: &[u8]) -> Vec<u8> {
 }
 
 /// A captured frame with the length it had on the wire.
-pub(super) type Record = (Vec<u8>, u32);
+pub type Record = (Vec<u8>, u32);
 
 /// Frames captured whole.
-pub(super) fn whole(frames: impl IntoIterator<Item = Vec<u8>>) -> Vec<Record> {
+pub fn whole(frames: impl IntoIterator<Item = Vec<u8>>) -> Vec<Record> {
     frames.into_iter().map(|frame| (frame.clone(), frame.len() as u32)).collect()
 }
 
 /// A pcap file.
-pub(super) fn pcap(order: Order, nanoseconds: bool, link: u32, records: &[Record]) -> Vec<u8> {
+pub fn pcap(order: Order, nanoseconds: bool, link: u32, records: &[Record]) -> Vec<u8> {
     let mut file = order.u32(if nanoseconds { 0xa1b2_3c4d } else { 0xa1b2_c3d4 }).to_vec();
     file.extend(order.u16(2));
     file.extend(order.u16(4));
@@ -131,7 +135,7 @@ pub(super) fn pcap(order: Order, nanoseconds: bool, link: u32, records: &[Record
 }
 
 /// A pcapng block with true lengths.
-pub(super) fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let padded = body.len().next_multiple_of(4);
     let len = order.u32(padded as u32 + 12);
     let mut block = [&order.u32(kind)[..], &len, body].concat();
@@ -140,7 +144,8 @@ pub(super) fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     block
 }
 
-pub(super) fn section(order: Order) -> Vec<u8> {
+/// A section header block with an option.
+pub fn section(order: Order) -> Vec<u8> {
     let mut body = order.u32(0x1a2b_3c4d).to_vec();
     body.extend(order.u16(1));
     body.extend(order.u16(0));
@@ -150,19 +155,22 @@ pub(super) fn section(order: Order) -> Vec<u8> {
     block(order, 0x0a0d_0d0a, &body)
 }
 
-pub(super) fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
+/// An option, padded.
+pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     let mut option = [order.u16(code), order.u16(value.len() as u16)].concat();
     option.extend(value);
     option.resize(option.len().next_multiple_of(4), 0);
     option
 }
 
-pub(super) fn interface(order: Order, link: u32, snap_bytes: u32, options: &[u8]) -> Vec<u8> {
+/// An interface description block.
+pub fn interface(order: Order, link: u32, snap_bytes: u32, options: &[u8]) -> Vec<u8> {
     let body = [&order.u16(link as u16)[..], &[0, 0], &order.u32(snap_bytes), options].concat();
     block(order, 1, &body)
 }
 
-pub(super) fn enhanced_packet(order: Order, interface: u32, record: &Record, options: &[u8]) -> Vec<u8> {
+/// An enhanced packet block.
+pub fn enhanced_packet(order: Order, interface: u32, record: &Record, options: &[u8]) -> Vec<u8> {
     let (captured, original) = record;
     let mut body = Vec::new();
     for field in [interface, 0x0005_f5e1, 7, captured.len() as u32, *original] {
@@ -174,11 +182,13 @@ pub(super) fn enhanced_packet(order: Order, interface: u32, record: &Record, opt
     block(order, 6, &body)
 }
 
-pub(super) fn simple_packet(order: Order, record: &Record) -> Vec<u8> {
+/// A simple packet block.
+pub fn simple_packet(order: Order, record: &Record) -> Vec<u8> {
     block(order, 3, &[&order.u32(record.1)[..], &record.0].concat())
 }
 
-pub(super) fn old_packet(order: Order, interface: u16, record: &Record) -> Vec<u8> {
+/// A packet block of early drafts.
+pub fn old_packet(order: Order, interface: u16, record: &Record) -> Vec<u8> {
     let (captured, original) = record;
     let mut body = [order.u16(interface), order.u16(0)].concat();
     for field in [1, 2, captured.len() as u32, *original] {
@@ -189,7 +199,7 @@ pub(super) fn old_packet(order: Order, interface: u16, record: &Record) -> Vec<u
 }
 
 /// A pcapng file with one interface and all packets in enhanced blocks.
-pub(super) fn pcapng(order: Order, link: u32, records: &[Record]) -> Vec<u8> {
+pub fn pcapng(order: Order, link: u32, records: &[Record]) -> Vec<u8> {
     let mut file = section(order);
     file.extend(interface(order, link, 0, &[]));
     for record in records {
@@ -199,7 +209,7 @@ pub(super) fn pcapng(order: Order, link: u32, records: &[Record]) -> Vec<u8> {
 }
 
 /// A pcap with payloads of 28, 28 and 1480 bytes and one ARP packet.
-pub(crate) fn example_capture() -> Vec<u8> {
+pub fn example_capture() -> Vec<u8> {
     let ether = |packet: Vec<u8>| frame(link::ETHERNET, Order::Little, &packet);
     let mut arp = [&[0xff; 12][..], &[0x08, 0x06]].concat();
     arp.resize(60, 1);

@@ -1,0 +1,163 @@
+//! `carryline audit capture`: every checksum in capture files, verified.
+
+mod json;
+mod text;
+
+use crate::cli::{AuditCapture, Common, Format};
+use crate::output;
+use carryline_engine::failure::{Failure, status};
+use carryline_engine::interrupt;
+use carryline_engine::progress::Progress;
+use carryline_packets::audit::{Audit, Report};
+use carryline_packets::file::{self, Fault, ReadError, Whole};
+use carryline_report::listing::to_json;
+use carryline_report::units::{byte_size_rough, percent};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Bytes per second that a file is expected to be read with, for the time left: a slow disk's.
+const EXPECTED_BYTES_PER_SECOND: f64 = 1e9;
+
+/// Bytes between two looks at the clock and for an interrupt.
+const STEP_BYTES: u64 = 16 << 20;
+
+/// A file's audit.
+struct Audited {
+    file: PathBuf,
+    /// How it ended.
+    read: Result<Whole, ReadError>,
+    /// What was found up to there.
+    report: Report,
+}
+
+/// How much of a file was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readable {
+    Yes,
+    Partial,
+    No,
+}
+
+impl Audited {
+    fn readable(&self) -> Readable {
+        match &self.read {
+            // What the end of the file cut short was not read.
+            Ok(_) if self.report.skipped.contains_key(&carryline_packets::Skip::CutShort) => {
+                Readable::Partial
+            }
+            Ok(_) => Readable::Yes,
+            Err(error) if error.format.is_some() => Readable::Partial,
+            Err(_) => Readable::No,
+        }
+    }
+
+    /// Why it was not read to its end.
+    fn reason(&self) -> Option<String> {
+        match &self.read {
+            Ok(whole) => (self.readable() == Readable::Partial)
+                .then(|| format!("byte {}: the file ends in the middle of a record", whole.file_bytes)),
+            Err(ReadError { fault: fault @ Fault::Open(_), .. }) => Some(fault.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+}
+
+/// Reads the files and prints what is found.
+pub fn run(args: &AuditCapture, common: &Common) -> Result<u8, Failure> {
+    let mut audits = Vec::new();
+    for file in &args.files {
+        audits.push(audit(file, common));
+        if interrupt::requested() {
+            break;
+        }
+    }
+    match common.format {
+        Format::Table => {
+            let style = output::style();
+            let texts: Vec<String> = audits.iter().map(|audit| text::of(audit, args.most, style)).collect();
+            output::print(&texts.join("\n"))?;
+        }
+        Format::Json => {
+            let rows: Vec<json::Row<'_>> = audits.iter().map(|audit| json::row(audit, args.most)).collect();
+            output::print(&to_json(&rows)?)?;
+        }
+    }
+    Ok(if interrupt::requested() {
+        status::INTERRUPTED
+    } else if audits.iter().any(|audit| audit.report.wrong() > 0) {
+        status::WRONG
+    } else if audits.iter().any(|audit| audit.readable() != Readable::Yes) {
+        status::USAGE
+    } else {
+        0
+    })
+}
+
+/// Reads one file. What cannot be read is an answer too.
+fn audit(path: &Path, common: &Common) -> Audited {
+    let mut audit = Audit::new();
+    let read = if path == Path::new("-") {
+        let input = io::stdin().lock();
+        file::read(Watched::new(input, path, None, common.quiet), &mut audit)
+    } else {
+        match File::open(path) {
+            Ok(input) => {
+                let bytes = input.metadata().ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len());
+                file::read(Watched::new(input, path, bytes, common.quiet), &mut audit)
+            }
+            Err(error) => Err(ReadError { format: None, offset: 0, fault: Fault::Open(error) }),
+        }
+    };
+    Audited { file: path.to_owned(), read, report: audit.finish() }
+}
+
+/// A reader that shows how far it is and ends when the user interrupts.
+struct Watched<R> {
+    reader: R,
+    name: String,
+    read_bytes: u64,
+    file_bytes: Option<u64>,
+    next_look: u64,
+    progress: Progress,
+}
+
+impl<R: Read> Watched<R> {
+    fn new(reader: R, path: &Path, file_bytes: Option<u64>, quiet: bool) -> Watched<R> {
+        let seconds = file_bytes.map_or(0.0, |bytes| bytes as f64 / EXPECTED_BYTES_PER_SECOND);
+        let progress = Progress::new(Duration::from_secs_f64(seconds), quiet);
+        let name = carryline_report::text::safe(&path.to_string_lossy());
+        Watched { reader, name, read_bytes: 0, file_bytes, next_look: STEP_BYTES, progress }
+    }
+
+    fn look(&mut self) -> io::Result<()> {
+        self.next_look = self.read_bytes + STEP_BYTES;
+        if interrupt::requested() {
+            return Err(io::Error::other("interrupted"));
+        }
+        let read = byte_size_rough(self.read_bytes);
+        let share = self.file_bytes.filter(|bytes| *bytes > 0);
+        let share =
+            share.map_or(String::new(), |all| format!(", {}", percent(self.read_bytes as f64 / all as f64)));
+        self.progress.say(format!("{}: {read} read{share}", self.name));
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read_bytes >= self.next_look || interrupt::requested() {
+            self.look()?;
+        }
+        let got = self.reader.read(buffer)?;
+        self.read_bytes += got as u64;
+        Ok(got)
+    }
+}
+
+impl<R> Drop for Watched<R> {
+    fn drop(&mut self) {
+        self.progress.finish();
+    }
+}

@@ -1,0 +1,179 @@
+//! One checksum: right, wrong, absent, or not to be told.
+
+use crate::ip::{Payload, Transport};
+use crate::tunnel;
+use carryline::checksum::{self, Addresses, Checksum, Sum, UdpVerdict};
+
+/// What a checksum belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// The header of IPv4.
+    Ipv4,
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP.
+    Icmp,
+    /// ICMPv6.
+    Icmpv6,
+}
+
+impl Protocol {
+    /// All, in the order in which they are listed.
+    pub const ALL: [Protocol; 5] =
+        [Protocol::Ipv4, Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Icmpv6];
+
+    /// The word for it in JSON.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Protocol::Ipv4 => "ipv4",
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+            Protocol::Icmp => "icmp",
+            Protocol::Icmpv6 => "icmpv6",
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Protocol::Ipv4 => "IPv4 header",
+            Protocol::Tcp => "TCP",
+            Protocol::Udp => "UDP",
+            Protocol::Icmp => "ICMP",
+            Protocol::Icmpv6 => "ICMPv6",
+        }
+    }
+}
+
+impl From<Transport> for Protocol {
+    fn from(transport: Transport) -> Protocol {
+        match transport {
+            Transport::Tcp => Protocol::Tcp,
+            Transport::Udp => Protocol::Udp,
+            Transport::Icmp => Protocol::Icmp,
+            Transport::Icmpv6 => Protocol::Icmpv6,
+        }
+    }
+}
+
+/// What is to be said of a checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Right.
+    Good,
+    /// Right for a receiver, who sums; but a sender who sums never writes it: `ffff` where `0000` belongs, one zero of
+    /// one's-complement arithmetic for the other. Updates by RFC 1141 do it, which RFC 1624 mends. UDP means it to be so.
+    MinusZero,
+    /// Wrong.
+    Bad(Wrong),
+    /// UDP over IPv4 with a field of zero: the sender computed none.
+    None,
+    /// UDP over IPv6 with a field of zero, which RFC 8200, section 8.1, forbids.
+    Illegal {
+        /// RFC 6935 allows it here: the port is that of a tunnel whose specification says so.
+        allowed: bool,
+    },
+    /// It cannot be told: not all that the checksum covers was captured, or it is not known what it covers.
+    Unverified,
+}
+
+/// A wrong checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// What stands there.
+    pub found: Checksum,
+    /// What should.
+    pub expected: Checksum,
+    /// The field holds the sum of the pseudo-header alone: the sender's network card was to finish it
+    /// ([`Sum::offload_seed`]), and the capture was made before that.
+    pub left_for_card: bool,
+}
+
+/// An IPv4 header with its options.
+#[must_use]
+pub fn ipv4_header(header: &[u8]) -> Verdict {
+    if checksum::verify_ipv4_header(header) {
+        return good(header, 10);
+    }
+    // The reader of headers has compared the length in it with the bytes there are.
+    let Some(found) = field(header, 10) else { return Verdict::Unverified };
+    Verdict::Bad(Wrong { found, expected: checksum::ipv4_header(header), left_for_card: false })
+}
+
+/// What an IP packet carries; `None` if it has no checksum known here.
+#[must_use]
+pub fn payload(payload: &Payload<'_>) -> Option<(Protocol, Verdict)> {
+    match payload.transport() {
+        Ok((transport, bytes)) => {
+            let verdict = match (bytes.whole(), payload.ends) {
+                (Some(segment), Some(ends)) => judge(transport, ends, segment),
+                _ => Verdict::Unverified,
+            };
+            Some((transport.into(), verdict))
+        }
+        Err(_) => Some((Transport::of_payload(payload)?.into(), Verdict::Unverified)),
+    }
+}
+
+/// `segment` is as long as the transport's header at least, and as its IP header says at most.
+fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> Verdict {
+    let wrong = |field_at, expected: Checksum| {
+        let Some(found) = field(segment, field_at) else { return Verdict::Unverified };
+        Verdict::Bad(Wrong {
+            found,
+            expected,
+            left_for_card: is_left_for_card(found, transport, ends, segment),
+        })
+    };
+    match (transport, ends) {
+        (Transport::Tcp, _) if checksum::verify_tcp(ends, [segment]) => good(segment, 16),
+        (Transport::Tcp, _) => wrong(16, checksum::tcp(ends, [segment])),
+        (Transport::Udp, _) => match (checksum::verify_udp(ends, [segment]), ends) {
+            (UdpVerdict::Intact, _) => Verdict::Good,
+            (UdpVerdict::Absent, Addresses::V4 { .. }) => Verdict::None,
+            (UdpVerdict::Absent, Addresses::V6 { .. }) => {
+                let port = crate::bytes::be16(segment, 2);
+                Verdict::Illegal { allowed: tunnel::allows_no_checksum(port) }
+            }
+            (UdpVerdict::Damaged, _) => wrong(6, checksum::udp(ends, [segment])),
+        },
+        (Transport::Icmpv6, Addresses::V6 { src, dst }) => {
+            match checksum::verify_icmpv6(src, dst, [segment]) {
+                true => good(segment, 2),
+                false => wrong(2, checksum::icmpv6(src, dst, [segment])),
+            }
+        }
+        _ if checksum::verify_icmp([segment]) => good(segment, 2),
+        _ => wrong(2, checksum::icmp([segment])),
+    }
+}
+
+/// A checksum that verifies.
+fn good(bytes: &[u8], field_at: usize) -> Verdict {
+    if field(bytes, field_at) == Some(Checksum([0xff; 2])) { Verdict::MinusZero } else { Verdict::Good }
+}
+
+fn field(bytes: &[u8], at: usize) -> Option<Checksum> {
+    bytes.get(at..)?.first_chunk().copied().map(Checksum)
+}
+
+/// Whether a field is what a driver leaves for its card: the pseudo-header's sum, or for segments that the card is to cut, the
+/// sum of one without a length.
+fn is_left_for_card(found: Checksum, transport: Transport, ends: Addresses, segment: &[u8]) -> bool {
+    let protocol = match transport {
+        Transport::Tcp => 6,
+        Transport::Udp => 17,
+        Transport::Icmpv6 => 58,
+        Transport::Icmp => return false,
+    };
+    let pseudo_header = |bytes: usize| match ends {
+        // Both lengths were in an IP header.
+        Addresses::V4 { src, dst } => Sum::pseudo_v4(src, dst, protocol, bytes as u16),
+        Addresses::V6 { src, dst } => Sum::pseudo_v6(src, dst, bytes as u32, protocol),
+    };
+    [segment.len(), 0].iter().any(|bytes| found == pseudo_header(*bytes).offload_seed())
+}

@@ -1,0 +1,443 @@
+//! Audits of captures made by hand: each fault alone, every link type and format, offload, hostile input, mutations.
+
+use carryline_packets::Skip;
+use carryline_packets::audit::{Audit, Counts, Report, Tally};
+use carryline_packets::file::{self, MOST_RECORD_BYTES, Sink};
+use carryline_packets::handmade::{self, Order, enhanced_packet, interface, pcap, pcapng, section, whole};
+use carryline_packets::judge::Protocol::{self, Icmp, Icmpv6, Ipv4, Tcp, Udp};
+use carryline_packets::link::types as link;
+use carryline_packets::planted::{
+    self, Said, V4, encapsulated, framed, ip4, on_other_links, planted, right4, segment, summed,
+};
+use proptest::prelude::*;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+
+const ORDERS: [Order; 2] = [Order::Little, Order::Big];
+
+fn audit(file: &[u8]) -> Report {
+    let mut audit = Audit::new();
+    file::read(file, &mut audit).expect("a capture");
+    audit.finish()
+}
+
+fn audit_frames(link: u32, frames: &[Vec<u8>]) -> Report {
+    let mut audit = Audit::new();
+    for frame in frames {
+        audit.packet(link, frame, frame.len() as u64);
+    }
+    audit.finish()
+}
+
+type Expected = BTreeMap<&'static str, Tally>;
+
+fn add(expected: &mut Expected, said: &[(Protocol, Said)]) {
+    for (protocol, said) in said {
+        let tally = expected.entry(protocol.word()).or_default();
+        match said {
+            Said::Good => tally.good += 1,
+            Said::MinusZero => (tally.good, tally.minus_zero) = (tally.good + 1, tally.minus_zero + 1),
+            Said::Bad => tally.bad += 1,
+            Said::Offload => (tally.bad, tally.offload) = (tally.bad + 1, tally.offload + 1),
+            Said::Unverified => tally.unverified += 1,
+            Said::None => tally.none += 1,
+            Said::Illegal => tally.illegal += 1,
+        }
+    }
+}
+
+/// What there is, without what RFC 6935 allows: the list of packets does not say it.
+fn found(counts: &Counts) -> Expected {
+    let of = |protocol: Protocol| (protocol.word(), Tally { illegal_in_tunnel: 0, ..*counts.of(protocol) });
+    Protocol::ALL.map(of).into_iter().filter(|(_, tally)| *tally != Tally::default()).collect()
+}
+
+#[test]
+fn every_planted_fault_is_said_to_be_what_it_is() {
+    for case in planted() {
+        let report = audit_frames(link::ETHERNET, &[framed(&case.packet)]);
+        let (mut outer, mut all) = (Expected::new(), Expected::new());
+        add(&mut outer, &case.outer);
+        add(&mut all, &case.outer);
+        add(&mut all, &case.tunnelled);
+        assert_eq!(found(&report.outer), outer, "{}", case.name);
+        assert_eq!(found(&report.all), all, "{}", case.name);
+        let is_wrong = case.outer.iter().chain(&case.tunnelled).any(|(_, said)| *said == Said::Bad)
+            || case.name == "UDP without, IPv6";
+        assert_eq!(report.wrong() > 0, is_wrong, "{}", case.name);
+        assert_eq!(report.findings.is_empty(), !is_wrong, "{}", case.name);
+        assert_eq!(report.fragments, u64::from(case.name.contains("fragment")), "{}", case.name);
+    }
+}
+
+#[test]
+fn the_same_packets_are_judged_alike_on_every_link_in_every_format() {
+    let links = [
+        link::BSD_NULL,
+        link::ETHERNET,
+        link::PPP,
+        link::RAW_DLT[0],
+        link::PPP_SERIAL,
+        link::RAW,
+        link::BSD_LOOP,
+        link::LINUX_COOKED,
+        link::LINUX_COOKED_2,
+    ];
+    let (mut outer, mut all) = (Expected::new(), Expected::new());
+    let mut records = Vec::new();
+    // A packet longer than its record is cut by the frame on links that do not pad, and the other way round.
+    for case in planted() {
+        add(&mut outer, &case.outer);
+        add(&mut all, &case.outer);
+        add(&mut all, &case.tunnelled);
+        records.push(case.packet);
+    }
+    for link in links {
+        for order in ORDERS {
+            let framed = whole(records.iter().map(|packet| handmade::frame(link, order, packet)));
+            for file in [
+                pcap(order, false, link, &framed),
+                pcap(order, true, link, &framed),
+                pcapng(order, link, &framed),
+            ] {
+                let report = audit(&file);
+                assert_eq!(report.packets, records.len() as u64);
+                assert_eq!(found(&report.outer), outer, "link {link}, {order:?}");
+                assert_eq!(found(&report.all), all, "link {link}, {order:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tags_labels_and_sessions_are_stepped_over() {
+    for (name, frame) in encapsulated() {
+        let report = audit_frames(link::ETHERNET, &[frame]);
+        assert_eq!((report.outer.of(Tcp).good, report.wrong()), (1, 0), "{name}");
+    }
+    for (name, link, frame) in on_other_links() {
+        assert_eq!(audit_frames(link, &[frame]).outer.of(Tcp).good, 1, "{name}");
+    }
+}
+
+/// A packet between hosts 10.0.0.`from` and 10.0.0.`to` whose checksum is right but for `change`.
+fn between(from: u8, to: u8, protocol: u8, change: u8) -> Vec<u8> {
+    let ends = [[10, 0, 0, from], [10, 0, 0, to]];
+    let mut packet = ip4(ends, protocol, &[], &summed((&ends[0], &ends[1]), protocol, segment(protocol, 60)));
+    packet[50] ^= change;
+    framed(&packet)
+}
+
+#[test]
+fn what_is_all_wrong_in_one_direction_was_left_to_the_card() {
+    let mut frames = Vec::new();
+    for _ in 0..20 {
+        frames.extend([between(1, 2, 6, 0x80), between(2, 1, 6, 0)]);
+    }
+    // A third host sends wrong ones now and then, a fourth nothing else, and nobody answers it.
+    frames.extend([between(3, 2, 6, 1), between(3, 2, 6, 0), between(2, 3, 6, 0)]);
+    frames.extend([between(4, 2, 17, 1), between(4, 2, 17, 1), between(4, 2, 17, 1)]);
+    let report = audit_frames(link::ETHERNET, &frames);
+    let tcp = report.all.of(Tcp);
+    assert_eq!((tcp.good, tcp.bad, tcp.offload), (22, 21, 20));
+    assert_eq!((report.all.of(Udp).bad, report.all.of(Udp).offload), (3, 0));
+    assert_eq!(report.wrong(), 4);
+    assert_eq!(report.findings.iter().map(|finding| finding.packet).collect::<Vec<_>>(), [41, 44, 45, 46]);
+    assert_eq!(report.offload.len(), 1);
+    assert_eq!(report.offload[0].sender.to_string(), "10.0.0.1");
+    assert_eq!((report.offload[0].all_wrong, report.offload[0].pseudo_header), (20, 0));
+    // One right one, and it is its checksums that are wrong.
+    frames.push(between(1, 2, 6, 0));
+    assert_eq!(audit_frames(link::ETHERNET, &frames).wrong(), 24);
+}
+
+#[test]
+fn a_finding_says_what_stands_there_and_what_should() {
+    let mut packet = right4(17, 40);
+    let right = [packet[26], packet[27]];
+    packet[26..28].copy_from_slice(&[0xbe, 0xef]);
+    let report = audit_frames(link::ETHERNET, &[framed(&right4(1, 40)), framed(&packet)]);
+    let [finding] = report.findings[..] else { panic!("{:?}", report.findings) };
+    assert_eq!((finding.packet, finding.depth, finding.protocol), (2, 0, Udp));
+    assert_eq!((finding.found.0, finding.expected.map(|sum| sum.0)), ([0xbe, 0xef], Some(right)));
+    assert_eq!(finding.source.to_string(), "10.0.0.1");
+}
+
+#[test]
+fn what_the_snap_length_cut_is_counted_and_not_judged() {
+    let frame = framed(&right4(6, 200));
+    for captured in 0..frame.len() {
+        let mut audit = Audit::new();
+        audit.packet(link::ETHERNET, &frame[..captured], frame.len() as u64);
+        let report = audit.finish();
+        assert_eq!((report.packets, report.truncated_packets, report.wrong()), (1, 1, 0));
+        let (ipv4, tcp) = (report.all.of(Ipv4), report.all.of(Tcp));
+        assert_eq!(
+            (ipv4.good, ipv4.unverified),
+            (u64::from(captured >= 34), u64::from((14..34).contains(&captured)))
+        );
+        assert_eq!((tcp.good, tcp.unverified), (0, u64::from(captured >= 34)), "{captured}");
+    }
+}
+
+#[test]
+fn a_thousand_tunnels_and_a_million_labels_are_walked_through() {
+    let mut packet = right4(6, 40);
+    for _ in 0..1000 {
+        packet = ip4(V4, 4, &[], &packet);
+    }
+    let report = audit_frames(link::RAW, &[packet]);
+    assert_eq!((report.all.of(Ipv4).good, report.all.of(Tcp).good, report.outer.of(Ipv4).good), (1001, 1, 1));
+    // VXLAN in VXLAN: each datagram's sum runs over all that are in it.
+    let mut packet = right4(6, 40);
+    let mut deep = 0;
+    while packet.len() < 65_000 {
+        let data = [&[8, 0, 0, 0, 0, 0, 9, 0][..], &framed(&packet)].concat();
+        let length = (data.len() as u16 + 8).to_be_bytes();
+        let datagram = [&[0xc0, 1, 0x12, 0xb5][..], &length, &[0, 0], &data].concat();
+        packet = ip4(V4, 17, &[], &summed((&V4[0], &V4[1]), 17, datagram));
+        deep += 1;
+    }
+    let report = audit_frames(link::RAW, &[packet]);
+    assert_eq!((report.all.of(Udp).good, report.all.of(Tcp).good, report.wrong()), (deep, 1, 0));
+
+    let record_bytes = MOST_RECORD_BYTES as usize;
+    let labels = [&[2; 12][..], &[0x88, 0x47], &[0; 64].repeat(record_bytes / 64 - 1)].concat();
+    let tags = [&[2; 12][..], &[0x81, 0, 0, 1].repeat(record_bytes / 4 - 16)].concat();
+    // A label, a control word, an Ethernet header with a label, and so on: a circle of layers.
+    let wire: Vec<u8> = [&[0, 0, 1, 0][..], &[0; 4], &[2; 12], &[0x88, 0x47]].concat();
+    let wires = [&[2; 12][..], &[0x88, 0x47], &wire.repeat(record_bytes / wire.len() - 1)].concat();
+    for frame in [labels, tags, wires] {
+        let file = pcap(Order::Little, false, link::ETHERNET, &whole([frame, framed(&right4(6, 40))]));
+        let report = audit(&file);
+        assert_eq!((report.packets, report.all.of(Tcp).good), (2, 1));
+        assert_eq!(report.skipped.values().sum::<u64>(), 1);
+    }
+}
+
+#[test]
+fn files_that_lie_end_in_an_error_or_a_count() {
+    let order = Order::Little;
+    let good = whole([framed(&right4(6, 60))]).remove(0);
+    let head = || [section(order), interface(order, link::ETHERNET, u32::MAX, &[])].concat();
+    let good_block = || enhanced_packet(order, 0, &good, &[]);
+    let lying_capture = {
+        let mut block = good_block();
+        block[20..24].copy_from_slice(&0xffff_fff0_u32.to_le_bytes());
+        block
+    };
+    // Each: what is between two good packets, how many packets there are in all, how many are good.
+    for (what, middle, packets, tcp_good) in [
+        ("an interface that is not described", enhanced_packet(order, 7, &good, &[]), 3, 2),
+        ("a captured length beyond the block", lying_capture, 3, 2),
+        (
+            "an option of no length, for ever",
+            enhanced_packet(order, 0, &good, &[1, 0, 0, 0].repeat(1000)),
+            3,
+            3,
+        ),
+        ("an option beyond the block", enhanced_packet(order, 0, &good, &[1, 0, 255, 255]), 3, 2),
+        (
+            "a section of the other order",
+            [
+                section(Order::Big),
+                interface(Order::Big, 1, 0, &[]),
+                enhanced_packet(Order::Big, 0, &good, &[]),
+                head(),
+            ]
+            .concat(),
+            3,
+            3,
+        ),
+    ] {
+        let report = audit(&[head(), good_block(), middle, good_block()].concat());
+        assert_eq!((report.packets, report.all.of(Tcp).good), (packets, tcp_good), "{what}");
+    }
+    // What cannot be stepped over ends the reading; what came before has been counted.
+    let mut claims = Vec::new();
+    for claim in [0_u32, 1, 11, 13, 0x7fff_fffc, 0xffff_fffc] {
+        claims.push(
+            [head(), good_block(), 6_u32.to_le_bytes().to_vec(), claim.to_le_bytes().to_vec(), vec![0; 99]]
+                .concat(),
+        );
+        let record =
+            [[0; 8], claim.max(MOST_RECORD_BYTES + 1).to_le_bytes().repeat(2).try_into().expect("8 bytes")]
+                .concat();
+        claims.push([pcap(order, false, 1, std::slice::from_ref(&good)), record].concat());
+    }
+    for file in claims {
+        let mut audit = Audit::new();
+        let error = file::read(&file[..], &mut audit).expect_err("a lie");
+        assert!(error.format.is_some() && error.to_string().contains("impossible length"), "{error}");
+        assert_eq!(audit.finish().all.of(Tcp).good, 1);
+    }
+}
+
+#[test]
+fn one_changed_byte_is_always_seen() {
+    // IPv4 leaves no byte of TCP, UDP and ICMP without a checksum.
+    for protocol in [6, 17, 1] {
+        let packet = right4(protocol, 64);
+        let before = audit_frames(link::RAW, std::slice::from_ref(&packet));
+        assert_eq!(before.wrong(), 0);
+        for at in 0..packet.len() {
+            for change in [1_u8, 0x80, 0xff] {
+                let mut changed = packet.clone();
+                changed[at] ^= change;
+                let after = audit_frames(link::RAW, &[changed]);
+                assert_ne!(after.all, before.all, "protocol {protocol}, byte {at} ^ {change:#x}");
+            }
+        }
+    }
+}
+
+/// Every capture that these tests make, in both formats.
+fn shipped() -> Vec<Vec<u8>> {
+    let frames = whole(planted().iter().map(|case| framed(&case.packet)));
+    let cut = |file: Vec<u8>| file[..file.len() - 7].to_vec();
+    vec![
+        handmade::example_capture(),
+        pcap(Order::Big, true, link::ETHERNET, &frames),
+        cut(pcapng(Order::Little, link::ETHERNET, &frames)),
+        pcapng(Order::Big, link::ETHERNET, &frames[..9]),
+    ]
+}
+
+fn check(report: &Report, bytes: usize) {
+    // A record has 16 bytes at least.
+    assert!(report.packets <= bytes as u64 / 16);
+    assert!(report.truncated_packets <= report.packets && report.fragments <= report.packets);
+    let mut findings = 0;
+    for protocol in Protocol::ALL {
+        let (outer, all) = (report.outer.of(protocol), report.all.of(protocol));
+        assert!(outer.good <= all.good && outer.bad <= all.bad && outer.offload <= all.offload);
+        assert!(all.offload <= all.bad && outer.offload <= outer.bad && all.illegal_in_tunnel <= all.illegal);
+        assert!(outer.unverified <= all.unverified);
+        let checksums = outer.good + outer.bad + outer.unverified + outer.none + outer.illegal;
+        assert!(checksums <= report.packets);
+        findings += all.bad - all.offload + all.illegal;
+    }
+    assert!(report.findings.len() as u64 <= findings);
+    assert!(report.findings.is_empty() == (report.wrong() == 0), "{report:?}");
+}
+
+#[test]
+fn mutations_of_every_capture_end_in_an_error_or_a_count() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(17);
+    let mut below = |most: usize| (random.next_u64() % most as u64) as usize;
+    let (mut read, mut refused) = (0, 0);
+    for file in shipped() {
+        for _ in 0..2000 {
+            let mut damaged = file.clone();
+            for _ in 0..=below(8) {
+                let at = below(damaged.len());
+                match below(5) {
+                    0 => damaged[at] = 0xff,
+                    1 => damaged[at] = 0,
+                    2 => damaged[at] ^= 1 << below(8),
+                    3 => drop(damaged.drain(at..(at + below(40)).min(file.len()).min(damaged.len()).max(at))),
+                    _ => {
+                        let piece = damaged[at..(at + 24).min(damaged.len())].to_vec();
+                        let to = below(damaged.len());
+                        damaged.splice(to..to, piece);
+                    }
+                }
+            }
+            let mut audit = Audit::new();
+            match file::read(&damaged[..], &mut audit) {
+                Ok(whole) => {
+                    assert_eq!(whole.file_bytes, damaged.len() as u64);
+                    read += 1;
+                }
+                Err(error) => {
+                    assert!(error.offset <= damaged.len() as u64, "{error}");
+                    refused += 1;
+                }
+            }
+            check(&audit.finish(), damaged.len());
+        }
+    }
+    assert!(read > 500 && refused > 500, "{read} read, {refused} refused");
+}
+
+#[test]
+fn a_file_cut_at_every_byte_gives_what_came_before() {
+    for file in shipped() {
+        let mut last = 0;
+        for len in 0..file.len() {
+            let mut audit = Audit::new();
+            let ended = file::read(&file[..len], &mut audit);
+            let report = audit.finish();
+            assert!(report.packets >= last && report.packets <= last + 1, "{len}");
+            last = report.packets;
+            match ended {
+                Ok(whole) => assert_eq!(whole.file_bytes, len as u64),
+                Err(error) => assert!(error.format.is_none() && last == 0, "{len}: {error}"),
+            }
+            assert!(report.skipped.get(&Skip::CutShort).is_none_or(|cut| *cut == 1));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_break_the_reader(
+        magic in prop::sample::select(vec![vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0], vec![0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4], section(Order::Big), vec![]]),
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let file = [magic, bytes].concat();
+        let mut audit = Audit::new();
+        let _either = file::read(&file[..], &mut audit);
+        check(&audit.finish(), file.len().max(16));
+    }
+
+    #[test]
+    fn no_packet_breaks_the_judge(
+        link in prop::sample::select(vec![0_u32, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 219, 228, 229, 276, 147]),
+        start in prop::sample::select(planted().into_iter().map(|case| framed(&case.packet)).collect::<Vec<_>>()),
+        changes in prop::collection::vec((0_usize..120, any::<u8>()), 0..6),
+        cut in 0_usize..1600,
+        original in 0_u64..100_000,
+    ) {
+        let mut frame = start;
+        for (at, byte) in changes {
+            if let Some(place) = frame.get_mut(at) {
+                *place = byte;
+            }
+        }
+        frame.truncate(cut);
+        let skip = if link == 1 { 0 } else { 14.min(frame.len()) };
+        let mut audit = Audit::new();
+        audit.packet(link, &frame[skip..], original);
+        check(&audit.finish(), 16);
+    }
+
+    #[test]
+    fn packets_of_any_length_are_right_as_summed_by_a_plain_loop(
+        protocol in prop::sample::select(vec![1_u8, 6, 17, 58]),
+        data in prop::collection::vec(any::<u8>(), 0..600),
+        wrong_at in 0_usize..600,
+    ) {
+        let mut bytes = segment(protocol, 20);
+        bytes.extend(&data);
+        if protocol == 17 {
+            let len = (bytes.len() as u16).to_be_bytes();
+            bytes[4..6].copy_from_slice(&len);
+        }
+        let (v4, v6) = ((&V4[0][..], &V4[1][..]), (&planted::V6[0][..], &planted::V6[1][..]));
+        let mut packet = match protocol {
+            58 => handmade::ipv6(&[], 58, &summed(v6, 58, bytes)),
+            protocol => ip4(V4, protocol, &[], &summed(v4, protocol, bytes)),
+        };
+        let word = [(1, Icmp), (6, Tcp), (17, Udp), (58, Icmpv6)].into_iter().find(|(number, _)| *number == protocol);
+        let (_, kind) = word.expect("a protocol");
+        let report = audit_frames(link::RAW, std::slice::from_ref(&packet));
+        prop_assert_eq!((report.all.of(kind).good, report.wrong()), (1, 0));
+        let behind = packet.len() - 1 - wrong_at % (data.len() + 1);
+        packet[behind] ^= 0x55;
+        prop_assert_eq!(audit_frames(link::RAW, &[packet]).all.of(kind).good, 0);
+    }
+}
