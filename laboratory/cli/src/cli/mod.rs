@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit;
 mod critical;
 mod inlining;
 mod real;
@@ -7,6 +8,7 @@ mod reproduce;
 mod tune;
 mod watch;
 
+pub use audit::{Adapter, Audit};
 use carryline_report::units::Unit;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -77,6 +79,8 @@ pub enum Command {
     Machine(Machine),
     /// Verify variants, or show the smallest input for which they fail
     Verify(Verify),
+    /// Look for faults in checksums and copies: of crates, shared libraries, programs, the C library
+    Audit(Audit),
     /// Measure a matrix of your own
     Measure(Measure),
     /// Watch variants live, with keys to change what is measured
@@ -108,6 +112,9 @@ pub enum Command {
     Completions(Completions),
     /// Print the manual page
     Man,
+    /// (internal) answer the requests of an audit
+    #[command(hide = true)]
+    Adapter(Adapter),
     /// (internal) run as a worker process
     #[command(hide = true)]
     Worker,
