@@ -79,6 +79,11 @@ pub fn of(request: &Request, right: &Reply, got: &Reply) -> Class {
     let input = request.input();
     let (Reply::Field(expected), Reply::Field(got)) = (right, got) else {
         return match (request, got) {
+            (Request::Sum(_) | Request::Onto { .. }, Reply::Error(_))
+                if input.len() > LONGEST_PACKET_BYTES =>
+            {
+                Class::LongInput
+            }
             (_, Reply::Error(_)) => Class::Error,
             (Request::Verify(_), _) if matches!(right, Reply::Absent) => Class::UdpZero,
             (Request::Verify(_), _) => Class::Verdict,

@@ -14,7 +14,7 @@ use carryline_engine::interrupt;
 const LONGEST_AS_DIGITS: usize = 300_000;
 /// Data up to this length is sent where the other side repeats patterns itself.
 const LONGEST_REPEATED: usize = 80 << 20;
-/// After this many troubles an implementation is given up.
+/// After this many troubles an implementation is given up; after one that hangs and hangs again, too.
 const MOST_TROUBLES: usize = 3;
 
 /// A wrong answer.
@@ -117,7 +117,7 @@ pub fn status(faults: &[Fault], ended: Option<&Trouble>) -> Status {
 impl Examiner<'_> {
     /// Asks one question; a wrong answer is kept.
     fn ask(&mut self, request: &Request, right: &Reply) -> Outcome {
-        if request.input().len() > self.longest {
+        if request.input_len() > self.longest {
             return Outcome::Skipped;
         }
         self.questions += 1;
@@ -152,8 +152,9 @@ impl Examiner<'_> {
                 Outcome::Wrong
             }
         };
+        let hangs = trouble == Trouble::TimedOut && matches!(outcome, Outcome::Wrong);
         self.troubles.push(trouble);
-        if self.troubles.len() >= MOST_TROUBLES { Outcome::Over } else { outcome }
+        if hangs || self.troubles.len() >= MOST_TROUBLES { Outcome::Over } else { outcome }
     }
 
     /// Keeps the shortest wrong answer of each class.
@@ -161,7 +162,7 @@ impl Examiner<'_> {
         let class = class_of(request, right, &got);
         let caught = Caught { request: request.clone(), right: right.clone(), got, class };
         match self.caught.iter_mut().find(|known| known.class == class) {
-            Some(known) if known.request.input().len() <= caught.request.input().len() => {}
+            Some(known) if known.request.input_len() <= caught.request.input_len() => {}
             Some(known) => *known = caught,
             None => self.caught.push(caught),
         }
@@ -215,7 +216,7 @@ impl Examiner<'_> {
         let mut faults: Vec<(Class, usize, Fault)> = Vec::new();
         for caught in std::mem::take(&mut self.caught) {
             let found = if matches!(caught.got, Got::Trouble(_)) { caught } else { self.reduced(caught) };
-            let size = found.request.input().len();
+            let size = found.request.input_len();
             let fault = fault(title, &found);
             match faults.iter_mut().find(|(class, ..)| *class == found.class) {
                 Some(known) if known.1 <= size => {}
@@ -239,7 +240,7 @@ impl Examiner<'_> {
         };
         // A fault of long input must not become another one of short input, which is told on its own.
         let mut fails = |request: &Request| {
-            (!long || request.input().len() > LONGEST_PACKET_BYTES) && answered(request).is_some()
+            (!long || request.input_len() > LONGEST_PACKET_BYTES) && answered(request).is_some()
         };
         let request = reduce::reduce(&caught.request, Effort::default(), &mut fails);
         match answered(&request) {
@@ -271,6 +272,7 @@ fn fault(title: &str, caught: &Caught) -> Fault {
     let expected = caught.right.line();
     let line = caught.request.line(false);
     let source = match caught.request {
+        Request::Update { ref old, ref new, .. } if old == new => "nothing changes",
         Request::Update { .. } => "RFC 1624",
         Request::Pseudo { .. } => "RFC 9293, RFC 8200",
         _ => "RFC 1071",

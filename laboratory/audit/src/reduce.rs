@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_overflow_is_told_by_its_length() {
-        let mut fails = |request: &Request| request.input().len() >= 131_076;
+        let mut fails = |request: &Request| request.input_len() >= 131_076;
         let start = Request::Sum(Data::literal(&vec![7; 262_144]));
         assert_eq!(
             reduce(&start, Effort::default(), &mut fails),

@@ -22,7 +22,8 @@ pub fn answer(request: &Request) -> Option<Reply> {
 
 /// RFC 1624, equation 3, for a change of any length at any offset: bytes at odd places are the second of their word.
 fn update(rule: Rule, checksum: [u8; 2], offset: usize, old: &[u8], new: &[u8]) -> [u8; 2] {
-    if rule == Rule::Udp && checksum == [0, 0] {
+    // Nothing changes; the equation would take ffff, which all-zero data has, to 0000, which it cannot have.
+    if old == new || rule == Rule::Udp && checksum == [0, 0] {
         return checksum;
     }
     let placed = |bytes: &[u8], fill: u8| {

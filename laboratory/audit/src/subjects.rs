@@ -142,7 +142,10 @@ fn unknown(word: &str) -> SubjectError {
         .collect();
     known.push("libc");
     let variants = carryline_variants::of(Family::Checksum).iter().map(|variant| variant.name);
-    let near = did_you_mean(&nearest(word, known.iter().copied().chain(variants)));
+    let mut words: Vec<&str> = known.iter().copied().chain(variants).collect();
+    words.sort_unstable();
+    words.dedup();
+    let near = did_you_mean(&nearest(word, words));
     SubjectError::Unknown { word: word.to_owned(), near, known: known.join(", ") }
 }
 

@@ -365,6 +365,20 @@ impl Request {
     }
 }
 
+impl Request {
+    /// How many bytes it is about.
+    #[must_use]
+    pub fn input_len(&self) -> usize {
+        match self {
+            Request::Hello | Request::Pseudo { .. } => 0,
+            Request::Sum(data) | Request::Onto { data, .. } => data.len(),
+            Request::Pieces(pieces) => pieces.iter().map(Data::len).sum(),
+            Request::Update { old, new, .. } => old.len() + new.len(),
+            Request::Packet(packet) | Request::Verify(packet) => packet.bytes.len(),
+        }
+    }
+}
+
 impl Reply {
     /// The line without its end.
     #[must_use]

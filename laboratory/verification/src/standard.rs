@@ -262,7 +262,7 @@ impl Proof<'_> {
                 let at = match byte % 3 {
                     0 => 0,
                     1 => size - len,
-                    _ => PAGE - 61 + (byte as usize + len) % 64,
+                    _ => (PAGE - 61 + (byte as usize + len) % 64).min(size - len),
                 };
                 right[at..at + len].fill(byte as u8);
                 let upper = [0, 0xffff_ff00, 0x0001_a500][byte as usize % 3];

@@ -26,9 +26,9 @@ interrupted.
 
 Examples:
   carryline audit
-  carryline audit smoltcp libc --format json
-  carryline audit --plugin ./libnet.so:in_cksum --plugin ./mine.so:my_move:memmove
-  carryline audit --command 'python3 vectors/adapters/scapy_adapter.py' --report audit.md")]
+  carryline audit carryline libc --format json
+  carryline audit --plugin ./mine.so:my_sum --report audit.md
+  carryline audit --command 'python3 check.py' --patience 3")]
 pub struct Audit {
     /// Crates of the collection, 'libc' for the C library's memcpy, memmove and memset, or checksums of 'carryline
     /// list' [default: all crates, or none if plug-ins or commands are given].

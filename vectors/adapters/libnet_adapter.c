@@ -1,0 +1,27 @@
+/* libnet's checksum as an adapter: Debian's libnet1-dev; cc libnet_adapter.c -lnet */
+#include <libnet.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+    static char line[1 << 20];
+    static uint16_t words[1 << 18];
+
+    while (fgets(line, sizeof line, stdin)) {
+        unsigned char *data = (unsigned char *)words;
+        int len = 0, sum;
+
+        if (strncmp(line, "sum ", 4) == 0) {
+            while (sscanf(line + 4 + 2 * len, "%2hhx", data + len) == 1)
+                len++;
+            sum = libnet_in_cksum(words, len);
+            words[0] = LIBNET_CKSUM_CARRY(sum);
+            printf("%02x%02x\n", data[0], data[1]);
+        } else {
+            puts(strncmp(line, "hello", 5) == 0 ? "libnet " LIBNET_VERSION : "unsupported");
+        }
+        fflush(stdout);
+    }
+    return 0;
+}
