@@ -99,10 +99,20 @@ pub fn of(request: &Request, right: &Reply, got: &Reply) -> Class {
         Request::Pseudo { .. } => Class::PseudoHeader,
         Request::Packet(_) => Class::Packet,
         _ if input.len() > LONGEST_PACKET_BYTES => Class::LongInput,
-        Request::Pieces(pieces) if pieces.len() > 1 => Class::OddPiece,
+        Request::Pieces(pieces) if begins_odd(pieces) => Class::OddPiece,
         Request::Onto { .. } => Class::Seed,
         _ => of_sum(&input, *expected, *got),
     }
+}
+
+/// True if a piece that is not empty begins at an odd place.
+fn begins_odd(pieces: &[Data]) -> bool {
+    let mut before = 0;
+    pieces.iter().any(|piece| {
+        let odd = before % 2 == 1 && !piece.is_empty();
+        before += piece.len();
+        odd
+    })
 }
 
 fn of_sum(input: &Data, expected: [u8; 2], got: [u8; 2]) -> Class {

@@ -25,6 +25,11 @@ struct Caught {
     class: Class,
 }
 
+/// Longer requests are not shown.
+const MOST_SHOWN: usize = 400;
+/// After so many questions of a group that are not answered, the rest is not asked.
+const MOST_SKIPPED: usize = 100;
+
 /// What came instead of the right answer.
 #[derive(Clone)]
 enum Got {
@@ -197,12 +202,13 @@ impl Examiner<'_> {
     /// True if nothing more can be asked.
     fn trials(&mut self, seed: u64) -> bool {
         for group in trial::groups(seed, self.longest) {
+            let mut answered = false;
             for (turn, request) in group.questions.enumerate() {
                 let Some(right) = reference::answer(&request) else { continue };
                 let right = if self.udp { reference::for_udp(right) } else { right };
                 match self.ask(&request, &right) {
-                    Outcome::Right | Outcome::Wrong => {}
-                    Outcome::Skipped if turn == 0 => break,
+                    Outcome::Right | Outcome::Wrong => answered = true,
+                    Outcome::Skipped if !answered && turn >= MOST_SKIPPED => break,
                     Outcome::Skipped => {}
                     Outcome::Over => return true,
                 }
@@ -271,7 +277,11 @@ fn fault(title: &str, caught: &Caught) -> Fault {
     };
     let expected = caught.right.line();
     let line = caught.request.line(false);
+    let line = if line.len() <= MOST_SHOWN { line } else { caught.request.line(true) };
     let source = match caught.request {
+        _ if caught.class == Class::UdpZero => "RFC 768",
+        _ if caught.class == Class::Malformed => "it is not a whole header",
+        Request::Verify(_) => "as received",
         Request::Update { ref old, ref new, .. } if old == new => "nothing changes",
         Request::Update { .. } => "RFC 1624",
         Request::Pseudo { .. } => "RFC 9293, RFC 8200",
@@ -289,7 +299,7 @@ fn fault(title: &str, caught: &Caught) -> Fault {
         report: format!("{title}: {question} should be {expected} ({source}), got {got} [{}]", caught.class),
         expected,
         got,
-        request: (line.len() <= 400).then_some(line),
+        request: (line.len() <= MOST_SHOWN).then_some(line),
     }
 }
 

@@ -26,18 +26,18 @@ fn update(rule: Rule, checksum: [u8; 2], offset: usize, old: &[u8], new: &[u8]) 
     if old == new || rule == Rule::Udp && checksum == [0, 0] {
         return checksum;
     }
-    let placed = |bytes: &[u8], fill: u8| {
-        let mut all = vec![fill; offset % 2];
+    // Words whose bytes beside the change are 0 before and after.
+    let placed = |bytes: &[u8]| {
+        let mut all = vec![0; offset % 2];
         all.extend_from_slice(bytes);
         if all.len() % 2 == 1 {
-            all.push(fill);
+            all.push(0);
         }
         all
     };
-    // ~m of the old word: its own bytes complemented, those beside it no part of the change.
-    let removed: Vec<u8> = placed(old, 0xff).iter().map(|byte| !byte).collect();
+    let removed: Vec<u8> = placed(old).iter().map(|byte| !byte).collect();
     let sum = folded_sum(&removed, u32::from(!u16::from_ne_bytes(checksum)));
-    let sum = folded_sum(&placed(new, 0), u32::from(sum));
+    let sum = folded_sum(&placed(new), u32::from(sum));
     match (!sum).to_ne_bytes() {
         [0, 0] if rule == Rule::Udp => [0xff, 0xff],
         field => field,

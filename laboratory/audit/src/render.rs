@@ -36,7 +36,9 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
             .iter()
             .filter(|_| one.kind == "object")
             .map(|form| format!("{}: form {form}", safe(&one.title())));
-        for line in form.chain(reason).chain(reports) {
+        let left = one.notes.iter().filter(|note| note.starts_with("not ") || note.starts_with("once, "));
+        let left = left.map(|note| format!("{}: {}", safe(&one.title()), safe(note)));
+        for line in form.chain(reason).chain(reports).chain(left) {
             let _infallible = write!(out, "\n{line}\n");
         }
     }
@@ -94,6 +96,10 @@ Written by `carryline audit --report`; the same as data stands beside it in JSON
 no such function or the data is too long to be sent; so many questions were asked in all; so many calls were made with buffers at
 every offset and between guard pages. \"Right to 65,535 bytes\" is wrong for longer input alone, which no IP packet has,
 jumbograms aside.
+
+`carryline audit NAME` repeats the row of a crate, of `libc` that of the C library; the others are asked by the programs in
+[vectors/adapters](../vectors/README.md#asking-a-program-of-yours). A question under a fault can be put to any of them: `ff*70000`
+is 70,000 bytes of ff.
 
 ";
 

@@ -234,6 +234,17 @@ impl Audit {
         self.implementations.iter().any(|one| !matches!(one.status, Status::Right | Status::Unusable))
     }
 
+    /// The same for a file that is kept: the bytes of long input, which the words describe, are left out.
+    #[must_use]
+    pub fn without_long_input(&self) -> Audit {
+        const LONGEST_DIGITS: usize = 2000;
+        let mut kept = self.clone();
+        for fault in kept.implementations.iter_mut().flat_map(|one| &mut one.faults) {
+            fault.input_hex = fault.input_hex.take().filter(|digits| digits.len() <= LONGEST_DIGITS);
+        }
+        kept
+    }
+
     /// True if some could not be audited.
     #[must_use]
     pub fn is_any_unusable(&self) -> bool {

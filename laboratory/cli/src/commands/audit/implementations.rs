@@ -38,7 +38,8 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
     }
     if let Some(path) = &args.report {
         std::fs::write(path, render::to_markdown(&found))?;
-        std::fs::write(beside(path), json()?)?;
+        let kept = serde_json::to_string_pretty(&found.without_long_input())? + "\n";
+        std::fs::write(beside(path), kept)?;
     }
     Ok(verdict(&found, interrupt::requested()))
 }
