@@ -1,6 +1,7 @@
 /* libnet's checksum as an adapter: Debian's libnet1-dev; cc libnet_adapter.c -lnet */
 #include <libnet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int main(void)
@@ -10,11 +11,13 @@ int main(void)
 
     while (fgets(line, sizeof line, stdin)) {
         unsigned char *data = (unsigned char *)words;
-        int len = 0, sum;
+        int len, sum;
 
         if (strncmp(line, "sum ", 4) == 0) {
-            while (sscanf(line + 4 + 2 * len, "%2hhx", data + len) == 1)
-                len++;
+            for (len = 0; strspn(line + 4 + 2 * len, "-\n") == 0; len++) {
+                char digits[3] = {line[4 + 2 * len], line[5 + 2 * len]};
+                data[len] = strtoul(digits, NULL, 16);
+            }
             sum = libnet_in_cksum(words, len);
             words[0] = LIBNET_CKSUM_CARRY(sum);
             printf("%02x%02x\n", data[0], data[1]);

@@ -56,6 +56,15 @@ pub enum Class {
 }
 
 impl Class {
+    /// True for a fault of sums of any length, of which one that long input shows too is no other.
+    #[must_use]
+    pub const fn shows_at_any_length(self) -> bool {
+        matches!(
+            self,
+            Class::LostCarry | Class::OddLength | Class::ByteOrder | Class::Complement | Class::WrongSum
+        )
+    }
+
     /// The word in JSON, and on the screen with spaces for underscores.
     #[must_use]
     pub fn word(self) -> String {
@@ -116,18 +125,6 @@ fn begins_odd(pieces: &[Data]) -> bool {
 }
 
 fn of_sum(input: &Data, expected: [u8; 2], got: [u8; 2]) -> Class {
-    let (right, wrong) = (!u16::from_ne_bytes(expected), !u16::from_ne_bytes(got));
-    if right == !wrong {
-        return Class::Complement;
-    }
-    let short_by_one =
-        |right: u16, wrong: u16| (u32::from(right) + 65_534) % 65_535 == u32::from(wrong) % 65_535;
-    if short_by_one(right, wrong) || short_by_one(right.swap_bytes(), wrong.swap_bytes()) {
-        return Class::LostCarry;
-    }
-    if right == wrong.swap_bytes() {
-        return Class::ByteOrder;
-    }
     if input.len() % 2 == 1 {
         let bytes = input.bytes();
         let (even, last) = bytes.split_at(bytes.len() - 1);
@@ -137,7 +134,16 @@ fn of_sum(input: &Data, expected: [u8; 2], got: [u8; 2]) -> Class {
             return Class::OddLength;
         }
     }
-    Class::WrongSum
+    let (right, wrong) = (!u16::from_ne_bytes(expected), !u16::from_ne_bytes(got));
+    if right == !wrong {
+        return Class::Complement;
+    }
+    let short_by_one =
+        |right: u16, wrong: u16| (u32::from(right) + 65_534) % 65_535 == u32::from(wrong) % 65_535;
+    if short_by_one(right, wrong) || short_by_one(right.swap_bytes(), wrong.swap_bytes()) {
+        return Class::LostCarry;
+    }
+    if right == wrong.swap_bytes() { Class::ByteOrder } else { Class::WrongSum }
 }
 
 #[cfg(test)]

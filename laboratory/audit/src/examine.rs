@@ -230,6 +230,14 @@ impl Examiner<'_> {
                 None => faults.push((found.class, size, fault)),
             }
         }
+        let any = |wanted: fn(Class) -> bool| faults.iter().any(|(class, ..)| wanted(*class));
+        let at_any_length = any(Class::shows_at_any_length);
+        let of_even_length = any(|class| matches!(class, Class::ByteOrder | Class::Complement));
+        faults.retain(|(class, ..)| match class {
+            Class::LongInput => !at_any_length,
+            Class::OddLength => !of_even_length,
+            _ => true,
+        });
         faults.sort_by_key(|(_, size, _)| *size);
         faults.into_iter().map(|(.., fault)| fault).collect()
     }
@@ -244,9 +252,12 @@ impl Examiner<'_> {
             let got = talk.ask(request).ok()?;
             (got != right && got != Reply::Unsupported).then_some((right, got))
         };
-        // A fault of long input must not become another one of short input, which is told on its own.
+        // A fault of long input must not become another one of short input, which is told on its own; and what is swapped or
+        // complemented cannot be told from a misplaced last byte where there is one.
+        let even = matches!(caught.class, Class::ByteOrder | Class::Complement);
         let mut fails = |request: &Request| {
-            (!long || request.input_len() > LONGEST_PACKET_BYTES) && answered(request).is_some()
+            let len = request.input_len();
+            (!long || len > LONGEST_PACKET_BYTES) && (!even || len % 2 == 0) && answered(request).is_some()
         };
         let request = reduce::reduce(&caught.request, Effort::default(), &mut fails);
         match answered(&request) {

@@ -88,17 +88,14 @@ fn planted_faults_are_found_reduced_and_named() {
     let one = row(&found, "one_fold");
     assert_eq!(one["form"], "checksum-host/len,ptr");
     let lost = &one["faults"][0];
-    assert_eq!(lost["class"], "lost_carry", "{one}");
+    assert_eq!(classes(one), ["lost_carry"], "{one}");
     assert!(lost["input_hex"].as_str().is_some_and(|hex| hex.len() <= 16), "{lost}");
     assert_ne!(lost["expected"], lost["got"]);
     assert!(lost["report"].as_str().is_some_and(|line| line.contains("RFC 1071")), "{lost}");
 
     let odd = row(&found, "odd_byte");
-    assert_eq!(
-        (&odd["form"], classes(odd).contains(&"odd_length")),
-        (&"checksum/ptr,len".into(), true),
-        "{odd}"
-    );
+    assert_eq!(odd["form"], "checksum/ptr,len", "{odd}");
+    assert_eq!(classes(odd), ["odd_length"], "{odd}");
     assert_eq!(odd["faults"][0]["input_hex"].as_str().map(str::len), Some(2), "{odd}");
 
     let update = row(&found, "rfc_1141");
@@ -290,6 +287,6 @@ fn the_adapters_speak_the_protocol() {
         let row = row(&found, name);
         let version = row["version"].as_str().unwrap_or_default();
         assert!(version.contains(|c: char| c.is_ascii_digit()), "{row}");
-        assert!(row["vectors"]["passed"].as_u64() > Some(200), "{row}");
+        assert!(row["vectors"]["passed"].as_u64() > Some(150), "{row}");
     }
 }
