@@ -163,4 +163,17 @@ mod tests {
         );
         assert!(json.contains("\"faults\":[{\"class\":\"lost_carry\",\"input_hex\":\"ffff0100\""), "{json}");
     }
+
+    #[test]
+    fn the_stored_document_is_what_its_data_makes() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        };
+        let kept: Audit = serde_json::from_str(&read("audit.json")).expect("an audit as it is written today");
+        assert!(kept.implementations.len() > 5);
+        let again = "carryline audit --report docs/audit.md, with the names and commands of its rows";
+        assert!(to_markdown(&kept) == read("audit.md"), "docs/audit.md is not of today's form: {again}");
+    }
 }
