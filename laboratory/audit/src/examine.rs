@@ -257,7 +257,9 @@ impl Examiner<'_> {
         let even = matches!(caught.class, Class::ByteOrder | Class::Complement);
         let mut fails = |request: &Request| {
             let len = request.input_len();
-            (!long || len > LONGEST_PACKET_BYTES) && (!even || len % 2 == 0) && answered(request).is_some()
+            (!long || len > LONGEST_PACKET_BYTES)
+                && (!even || len.is_multiple_of(2))
+                && answered(request).is_some()
         };
         let request = reduce::reduce(&caught.request, Effort::default(), &mut fails);
         match answered(&request) {

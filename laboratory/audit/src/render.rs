@@ -137,7 +137,7 @@ mod tests {
             ..Implementation::new("bad", "crate")
         };
         let gone = Implementation::new("a | b", "command").unusable("no such command");
-        Audit { implementations: vec![right, wrong, gone] }
+        Audit { seed: 1, implementations: vec![right, wrong, gone] }
     }
 
     #[test]

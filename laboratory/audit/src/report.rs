@@ -9,6 +9,8 @@ const MOST_WRITTEN_BYTES: usize = 1 << 20;
 /// Everything that was audited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Audit {
+    /// What was drawn is drawn again with this seed.
+    pub seed: u64,
     /// One entry for each, in the order in which they were asked for.
     pub implementations: Vec<Implementation>,
 }

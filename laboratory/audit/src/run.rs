@@ -49,7 +49,7 @@ pub fn run(subjects: &[Subject], setting: &Setting<'_>) -> Result<Audit, Supervi
         setting.audit(subject, row, &cases).map(Some)
     };
     let rows: Vec<_> = subjects.par_iter().enumerate().map(one).collect::<Result<_, _>>()?;
-    Ok(Audit { implementations: rows.into_iter().flatten().collect() })
+    Ok(Audit { seed: setting.seed, implementations: rows.into_iter().flatten().collect() })
 }
 
 /// A row of which the name alone is known.

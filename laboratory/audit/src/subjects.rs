@@ -214,7 +214,7 @@ pub fn libc_version() -> Option<String> {
     {
         // SAFETY: it takes nothing and returns a string of the library's own.
         let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
-        return version.to_str().ok().map(|version| format!("glibc {version}"));
+        version.to_str().ok().map(|version| format!("glibc {version}"))
     }
     #[cfg(not(target_env = "gnu"))]
     None

@@ -30,7 +30,7 @@ impl Adapter for InternetChecksum {
             }
             // As documented: an even offset, equally many bytes, and an odd number of them only at the end.
             Request::Update { rule: Rule::Internet, checksum, offset, old, new }
-                if offset % 2 == 0 && old.len() == new.len() && old.len() % 2 == 0 =>
+                if offset.is_multiple_of(2) && old.len() == new.len() && old.len().is_multiple_of(2) =>
             {
                 Reply::Field(::internet_checksum::update(*checksum, old, new))
             }

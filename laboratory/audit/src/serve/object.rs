@@ -65,13 +65,13 @@ impl Adapter for Object {
     fn answer(&mut self, request: &Request) -> Reply {
         match request {
             Request::Update { rule: Rule::Internet, checksum, offset, old, new } if self.form.updates() => {
-                match (<[u8; 2]>::try_from(old.as_slice()), <[u8; 2]>::try_from(new.as_slice())) {
-                    // SAFETY: that the symbol has the form is being tried, in a process of its own.
-                    (Ok(old), Ok(new)) if offset % 2 == 0 => {
-                        Reply::Field(unsafe { self.bound.update(*checksum, old, new) })
-                    }
-                    _ => Reply::Unsupported,
+                let words = (<[u8; 2]>::try_from(old.as_slice()), <[u8; 2]>::try_from(new.as_slice()));
+                let (Ok(old), Ok(new)) = words else { return Reply::Unsupported };
+                if !offset.is_multiple_of(2) {
+                    return Reply::Unsupported;
                 }
+                // SAFETY: that the symbol has the form is being tried, in a process of its own.
+                Reply::Field(unsafe { self.bound.update(*checksum, old, new) })
             }
             _ if self.form.updates() => Reply::Unsupported,
             Request::Sum(data) => self.sum(&data.bytes(), 0),
