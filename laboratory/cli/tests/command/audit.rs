@@ -75,16 +75,19 @@ fn a_right_checksum_of_an_unnamed_form_is_recognised() {
     assert!(row["calls"].as_u64() > Some(10_000), "{row}");
 }
 
-#[test]
-fn planted_faults_are_found_reduced_and_named() {
+/// What is found in some of the faulty functions.
+fn found_in(functions: &[&str]) -> Value {
     let place = Place::new();
     place.shared_object("faulty", FAULTY);
-    let plugins = ["one_fold", "odd_byte", "rfc_1141", "forwards:memmove"];
-    let plugins: Vec<String> = plugins.iter().map(|plugin| format!("faulty.so:{plugin}")).collect();
+    let plugins: Vec<String> = functions.iter().map(|plugin| format!("faulty.so:{plugin}")).collect();
     let mut arguments = vec!["audit", "--seed", "1"];
     plugins.iter().for_each(|plugin| arguments.extend(["--plugin", plugin]));
-    let found = place.json_with_status(&arguments, 3);
+    place.json_with_status(&arguments, 3)
+}
 
+#[test]
+fn planted_faults_of_sums_are_found_reduced_and_named() {
+    let found = found_in(&["one_fold", "odd_byte"]);
     let one = row(&found, "one_fold");
     assert_eq!(one["form"], "checksum-host/len,ptr");
     let lost = &one["faults"][0];
@@ -97,7 +100,11 @@ fn planted_faults_are_found_reduced_and_named() {
     assert_eq!(odd["form"], "checksum/ptr,len", "{odd}");
     assert_eq!(classes(odd), ["odd_length"], "{odd}");
     assert_eq!(odd["faults"][0]["input_hex"].as_str().map(str::len), Some(2), "{odd}");
+}
 
+#[test]
+fn planted_faults_of_updates_and_moves_are_found_and_named() {
+    let found = found_in(&["rfc_1141", "forwards:memmove"]);
     let update = row(&found, "rfc_1141");
     assert_eq!(update["form"], "checksum/check,old,new", "{update}");
     assert_eq!(classes(update), ["two_zeros"], "{update}");
@@ -155,9 +162,9 @@ fn programs_that_die_hang_or_babble_cost_their_own_row() {
     let commands = [
         script(&place, "dies", "read a; kill -SEGV $$"),
         script(&place, "hangs", "read a; sleep 1000"),
-        script(&place, "babbles", "while read a; do echo perhaps; done"),
-        script(&place, "refuses", "while read a; do echo unsupported; done"),
-        script(&place, "gives_up", "while read a; do echo error I am tired; done"),
+        script(&place, "babbles", "exec sed -u s/.*/perhaps/"),
+        script(&place, "refuses", "exec sed -u s/.*/unsupported/"),
+        script(&place, "gives_up", "exec sed -u 's/.*/error I am tired/'"),
     ];
     let mut arguments = vec!["audit", "--patience", "1"];
     commands.iter().for_each(|command| arguments.extend(["--command", command]));
