@@ -11,7 +11,7 @@ use carryline_engine::allocator::Allocator;
 use carryline_engine::failure::{self, Failure};
 use carryline_engine::interrupt;
 use clap::Parser;
-use cli::{Audited, Cli, Command};
+use cli::{Cli, Command};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -34,6 +34,10 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         hold_peers();
         return commands::worker::run();
     }
+    if let Some(Command::Adapter(args)) = &cli.command {
+        hold_peers();
+        return commands::audit::adapter(args);
+    }
     carryline::environment::check().map_err(|error| failure::usage(error.to_string()))?;
     hold_peers();
     interrupt::listen();
@@ -44,6 +48,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::List(args)) => commands::list::run(args, common),
         Some(Command::Machine(_)) => commands::machine::run(common),
         Some(Command::Verify(args)) => commands::verify::run(args, common),
+        Some(Command::Audit(args)) => commands::audit::run(args, common),
         Some(Command::Measure(args)) => commands::measure::run(args, common),
         Some(Command::Watch(args)) => commands::watch::run(args, common),
         Some(Command::Tune(args)) => commands::tune::run(args, common),
@@ -51,15 +56,13 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Real(args)) => commands::real::run(args, common),
         Some(Command::Critical(args)) => commands::critical::run(args, common),
         Some(Command::Inlining(args)) => commands::inlining::run(args, common),
-        Some(Command::Audit(audit)) => match &audit.what {
-            Audited::Capture(args) => commands::audit_capture::run(args, common),
-        },
         Some(Command::History(args)) => commands::history::run(args, common),
         Some(Command::Rerun(args)) => commands::rerun::run(args, common),
         Some(Command::Explain(args)) => commands::explain::run(args, common),
         Some(Command::Selftest(args)) => commands::selftest::run(args, common),
         Some(Command::Completions(args)) => commands::completions::completions(args),
         Some(Command::Man) => commands::completions::man(),
+        Some(Command::Adapter(args)) => commands::audit::adapter(args),
         Some(Command::Worker) => commands::worker::run(),
     }
 }

@@ -125,16 +125,17 @@ fn ids(specs: &[PluginSpec]) -> Vec<SubjectId> {
         let alike = |other: &&PluginSpec| other.family == spec.family && other.symbol == spec.symbol;
         let others: Vec<&PluginSpec> =
             specs.iter().filter(alike).filter(|other| other.file != spec.file).collect();
-        // The same function, once as a zero routine and once as one like memset.
-        let both_ways = specs.iter().filter(alike).any(|other| other.fill != spec.fill);
-        let fill = if both_ways && spec.fill { ":fill" } else { "" };
+        // The same function in several forms, as once as a zero routine and once as one like memset.
+        let both_ways = specs.iter().filter(alike).any(|other| other.shape != spec.shape);
+        let word =
+            spec.shape.word().filter(|_| both_ways).map_or_else(String::new, |word| format!(":{word}"));
         if others.is_empty() {
-            return spec.name() + fill;
+            return spec.name() + &word;
         }
         let most = spec.file.components().count();
         let apart = |count: &usize| others.iter().all(|other| tail(other, *count) != tail(spec, *count));
         let count = (1..most).find(apart).unwrap_or(most);
-        format!("{}@{}{fill}", spec.name(), tail(spec, count).display())
+        format!("{}@{}{word}", spec.name(), tail(spec, count).display())
     };
     specs.iter().map(|spec| SubjectId { family: spec.family, name: name(spec) }).collect()
 }

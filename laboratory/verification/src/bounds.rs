@@ -116,7 +116,8 @@ impl Proof<'_> {
         let mut dst = Region::new(LEN + 2 * 4096)?;
         dst.ask_huge();
         dst.bytes_mut().fill(0xa5);
-        let call = Call { dst: dst.start().wrapping_add(AT), src: source.region.start(), len: LEN, seed: 1 };
+        let seed = u32::from(sums(self.family));
+        let call = Call { dst: dst.start().wrapping_add(AT), src: source.region.start(), len: LEN, seed };
         let note = Note {
             stage: Stage::Bounds,
             pattern: index::RANDOM,

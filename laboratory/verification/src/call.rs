@@ -17,7 +17,7 @@ pub(super) struct Call {
     pub src: *const u8,
     /// How many bytes.
     pub len: usize,
-    /// The checksum's seed.
+    /// The checksum's seed; for a function like `memset` the byte.
     pub seed: u32,
 }
 
@@ -73,6 +73,8 @@ pub(super) struct Caller {
     pub watch: Watch,
     #[cfg(target_arch = "x86_64")]
     state: x86_64::State,
+    #[cfg(not(target_arch = "x86_64"))]
+    returned: u64,
 }
 
 impl Caller {
@@ -86,6 +88,8 @@ impl Caller {
             watch: Watch::current(),
             #[cfg(target_arch = "x86_64")]
             state: x86_64::State::new(routine),
+            #[cfg(not(target_arch = "x86_64"))]
+            returned: 0,
         }
     }
 
@@ -110,6 +114,14 @@ impl Caller {
             }
         }
         outcome
+    }
+
+    /// All bits of the last call's result.
+    pub fn returned(&self) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        return self.state.returned();
+        #[cfg(not(target_arch = "x86_64"))]
+        return self.returned;
     }
 
     /// Looks for what a call leaves behind in the system, and at the clock.
@@ -143,7 +155,7 @@ impl Caller {
             let Call { dst, src, len, seed } = *call;
             // SAFETY: the memory that `call` names belongs to verification, says the caller; what is left is the
             // worker's risk.
-            Ok(unsafe {
+            self.returned = unsafe {
                 match self.routine {
                     Landing::Routine(Routine::Zero(zero)) => {
                         zero(dst, len);
@@ -153,18 +165,13 @@ impl Caller {
                         copy(dst, src, len);
                         0
                     }
-                    Landing::Routine(Routine::Checksum(sum)) => sum(src, len, seed),
-                    Landing::Routine(Routine::CopyChecksum(sum)) => sum(dst, src, len, seed),
-                    Landing::Set(set) => {
-                        set(dst.cast(), 0, len);
-                        0
-                    }
-                    Landing::Move(copy) => {
-                        copy(dst.cast(), src.cast(), len);
-                        0
-                    }
+                    Landing::Routine(Routine::Checksum(sum)) => u64::from(sum(src, len, seed)),
+                    Landing::Routine(Routine::CopyChecksum(sum)) => u64::from(sum(dst, src, len, seed)),
+                    Landing::Set(set) => set(dst.cast(), seed as libc::c_int, len) as u64,
+                    Landing::Move(copy) => copy(dst.cast(), src.cast(), len) as u64,
                 }
-            })
+            };
+            Ok(self.returned as u32)
         }
     }
 }
@@ -269,8 +276,8 @@ pub(super) mod x86_64 {
                 Landing::Routine(Routine::Copy(_)) | Landing::Move(_) => [dst, src, len, scratch],
                 Landing::Routine(Routine::Checksum(_)) => [src, len, seed, !scratch],
                 Landing::Routine(Routine::CopyChecksum(_)) => [dst, src, len, seed],
-                // The byte 0 as an int.
-                Landing::Set(_) => [dst, chance, len, scratch],
+                // The byte as an int.
+                Landing::Set(_) => [dst, seed, len, scratch],
             };
             frame.scratch = scratch;
             frame.garbage = self.garbage[(count / 4 % 2) as usize].as_ptr();
@@ -316,6 +323,11 @@ pub(super) mod x86_64 {
                 && frame.x87_after & X87_STATE == X87_EMPTY
                 && (frame.mode & MODE_OBSERVE == 0 || frame.environment[TAG_WORD] == 0xffff);
             if fine { Ok(frame.result as u32) } else { Err(self.diagnose()) }
+        }
+
+        pub fn returned(&self) -> u64 {
+            // SAFETY: as in `run`.
+            unsafe { self.frame.as_ref() }.result
         }
 
         #[cold]

@@ -18,6 +18,8 @@ pub enum Kind {
     WrongResult,
     /// The checksum changes with bytes that lie outside the buffer.
     ReadDependence,
+    /// The address returned is not the destination's.
+    ReturnValue,
     /// Bytes of the destination are as they were before the call.
     LeftBytesUnwritten,
     /// Bytes of the destination are neither as they were nor as they should be.
@@ -239,7 +241,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// `SIGSEGV` for 11, and so on.
-pub(super) fn signal_name(signal: i32) -> String {
+#[must_use]
+pub fn signal_name(signal: i32) -> String {
     match signal {
         libc::SIGSEGV => "SIGSEGV".to_owned(),
         libc::SIGBUS => "SIGBUS".to_owned(),

@@ -16,6 +16,7 @@
 //!
 //! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
 
+pub mod adversarial;
 mod bench;
 mod beyond;
 #[cfg(target_arch = "x86_64")]
@@ -27,6 +28,7 @@ mod companion;
 mod counterexample;
 mod desk;
 pub mod forked;
+pub mod forms;
 mod fresh;
 mod ground;
 mod history;
@@ -45,6 +47,7 @@ mod reduce;
 mod replay;
 mod reported;
 mod signals;
+pub mod standard;
 pub mod status;
 #[cfg(target_arch = "x86_64")]
 mod stepping;
@@ -57,7 +60,7 @@ pub mod trace;
 #[cfg(target_arch = "x86_64")]
 mod trampoline;
 
-pub use counterexample::{Counterexample, Ending, Failure, Kind, describe};
+pub use counterexample::{Counterexample, Ending, Failure, Kind, describe, signal_name};
 pub use note::Stage;
 pub use replay::{Change, Earlier};
 
@@ -227,6 +230,7 @@ fn prove_within<'s>(
         let bench = Bench::new(code, Some(status), subject_index);
         let mut proof = Proof::new(bench, subject.lengths, depth, seed);
         proof.bench.caller.deadline = deadline;
+        proof.standard = subject.standard;
         prove_code(proof, code, fresh.as_ref())
     };
     let mut summary = of(subject.routine, depth)?;
@@ -321,6 +325,9 @@ fn stages(proof: &mut Proof<'_>, code: Landing) -> Result<(), Stop> {
     stopped_stages(proof, code, &middling, &large)?;
     #[cfg(not(target_arch = "x86_64"))]
     proof.note("not tried: stopped calls, which need x86-64");
+    if let Some(standard) = proof.standard {
+        proof.standard(standard)?;
+    }
     proof.neighbour_race(&middling, &middling_fields)?;
     proof.threads(&middling, &middling_fields, code)?;
     proof.beyond_memory(code)

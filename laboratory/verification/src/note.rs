@@ -38,6 +38,14 @@ pub enum Stage {
     Threads,
     /// A buffer of more bytes than there is memory.
     BeyondMemory,
+    /// The address that a function of the C standard returns.
+    ReturnValue,
+    /// Source and destination overlap.
+    Overlap,
+    /// A byte other than 0.
+    Values,
+    /// Buffers of more than 2 and 4 GiB, which are a little memory mapped many times over.
+    Gibibytes,
     /// A call that failed, made again.
     Reduced,
 }
@@ -47,7 +55,7 @@ impl Stage {
     pub(super) const COUNT: usize = Stage::ALL.len();
 
     /// Each with the words for it in a counterexample, and in a count of its calls.
-    const ALL: [(Stage, &'static str, &'static str); 15] = [
+    const ALL: [(Stage, &'static str, &'static str); 19] = [
         (Stage::Sweep, "", "lengths to 300 at every offset"),
         (Stage::Lengths, "", "lengths to 8 KiB"),
         (Stage::Large, "", "typical large buffers"),
@@ -78,6 +86,10 @@ impl Stage {
             "a buffer of which only the edges can be accessed",
             "lengths beyond 32 bits, edges only",
         ),
+        (Stage::ReturnValue, "", "the address returned"),
+        (Stage::Overlap, "source and destination overlap", "overlapping buffers"),
+        (Stage::Values, "", "every value of a byte"),
+        (Stage::Gibibytes, "little memory, mapped many times over", "buffers of more than 2 and 4 GiB"),
         (Stage::Reduced, "", "a failed call again"),
     ];
 

@@ -4,8 +4,10 @@
 //! asked of the file.
 //! Loading runs the file's constructors, and calling runs its code: both belong into a worker process.
 
+use crate::forms::{Bound, Form};
+use crate::standard::Standard;
 use crate::subject::Subject;
-use carryline_variants::landing::{Landing, SetFn};
+use carryline_variants::landing::{Landing, MoveFn, SetFn};
 use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, Family, Routine, ZeroFn};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::fmt;
@@ -20,8 +22,50 @@ pub struct PluginSpec {
     pub symbol: String,
     /// What it does.
     pub family: Family,
-    /// True for a zero routine with the signature of `memset`, which is passed the byte.
-    pub fill: bool,
+    /// Its signature.
+    pub shape: Shape,
+}
+
+/// What a plug-in's function is passed and returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// The family's own signature.
+    Own,
+    /// A zero routine with the signature of `memset`, which is passed the byte.
+    Fill,
+    /// A function that must do all that the C standard says.
+    Standard(Standard),
+    /// A checksum in another form.
+    Form(Form),
+}
+
+impl Shape {
+    /// The word in the place of the family; `None` for the family's own signature.
+    #[must_use]
+    pub fn word(self) -> Option<String> {
+        match self {
+            Shape::Own => None,
+            Shape::Fill => Some(FILL.to_owned()),
+            Shape::Standard(standard) => Some(standard.to_string()),
+            Shape::Form(form) => Some(form.to_string()),
+        }
+    }
+
+    /// The family and the signature that a word means.
+    fn from_word(word: &str) -> Option<(Family, Shape)> {
+        if let Some(family) = Family::from_name(word) {
+            return Some((family, Shape::Own));
+        }
+        if word == FILL {
+            return Some((Family::Zero, Shape::Fill));
+        }
+        if let Some(standard) = Standard::from_name(word) {
+            let family = if standard == Standard::Memset { Family::Zero } else { Family::Copy };
+            return Some((family, Shape::Standard(standard)));
+        }
+        let form = Form::from_name(word)?;
+        Some((form.family()?, Shape::Form(form)))
+    }
 }
 
 /// The word for a zero routine with the signature of `memset`.
@@ -29,7 +73,8 @@ const FILL: &str = "fill";
 
 /// What may be given as the family.
 fn words() -> impl Iterator<Item = &'static str> {
-    Family::ALL.into_iter().map(Family::name).chain([FILL])
+    let standard = Standard::ALL.into_iter().map(Standard::name);
+    Family::ALL.into_iter().map(Family::name).chain([FILL]).chain(standard)
 }
 
 /// A plug-in that cannot be used.
@@ -71,6 +116,12 @@ pub enum PluginError {
         /// What the dynamic linker says.
         reason: String,
     },
+    /// There are more routines of foreign forms than adapters.
+    #[error("plug-in '{symbol}': too many checksums of other forms than the family's own in one run")]
+    TooMany {
+        /// The function's name.
+        symbol: String,
+    },
     /// The file has no such function.
     #[error("plug-in {file} has no symbol '{symbol}': {reason}", file = file.display())]
     NoSymbol {
@@ -84,8 +135,9 @@ pub enum PluginError {
 }
 
 impl PluginSpec {
-    /// Reads `FILE.so:SYMBOL:FAMILY`; `fill` in the place of the family is the zero family by a routine like `memset`. The
-    /// file's name may hold colons, the other two cannot.
+    /// Reads `FILE.so:SYMBOL:FAMILY`; `fill` in the place of the family is the zero family by a routine like `memset`, and
+    /// `memcpy`, `memmove`, `memset` and the [forms](crate::forms) of checksums say more. The file's name may hold colons,
+    /// the other two cannot.
     ///
     /// # Errors
     /// When a part is missing or the family is unknown; the message names the word.
@@ -113,8 +165,7 @@ impl PluginSpec {
         if last.is_empty() {
             return Err(incomplete("the family"));
         }
-        let fill = last == FILL;
-        let Some(family) = Family::from_name(last).or(fill.then_some(Family::Zero)) else {
+        let Some((family, shape)) = Shape::from_word(last) else {
             let likeness = |name: &str| strsim::normalized_damerau_levenshtein(name, last);
             let nearest = words()
                 .filter(|name| likeness(name) > 0.5)
@@ -126,7 +177,7 @@ impl PluginSpec {
                 known: words().collect::<Vec<_>>().join(", "),
             });
         };
-        Ok(PluginSpec { file: file.into(), symbol: symbol.to_owned(), family, fill })
+        Ok(PluginSpec { file: file.into(), symbol: symbol.to_owned(), family, shape })
     }
 
     /// The name in listings and results.
@@ -145,7 +196,7 @@ impl PluginSpec {
 
 impl fmt::Display for PluginSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = if self.fill { FILL } else { self.family.name() };
+        let word = self.shape.word().unwrap_or_else(|| self.family.name().to_owned());
         write!(f, "{}:{}:{word}", self.file.display(), self.symbol)
     }
 }
@@ -165,8 +216,14 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     // Never unloaded: the subject holds the routine's bare address, a thread of the library's own may still
     // run its code, and the process that loads a plug-in lives for this one job.
     std::mem::forget(library);
-    let routine = routine?;
-    Ok(Subject::of_routine(spec.name(), routine))
+    let Some(routine) = routine? else {
+        return Err(PluginError::TooMany { symbol: spec.symbol.clone() });
+    };
+    let subject = Subject::of_routine(spec.name(), routine);
+    Ok(match spec.shape {
+        Shape::Standard(standard) => subject.of_standard(standard),
+        _ => subject,
+    })
 }
 
 /// Opens a shared object, which runs its constructors: in a process that is there to bear what they do.
@@ -184,18 +241,37 @@ pub fn open_library(file: &Path) -> Result<Library, PluginError> {
         .map_err(|error| PluginError::NotLoadable { file: file.into(), reason: reason(&error) })
 }
 
-fn routine(library: &Library, spec: &PluginSpec) -> Result<Landing, libloading::Error> {
+/// The symbol's address.
+///
+/// # Errors
+/// [`libloading::Error`], where there is no such symbol.
+pub fn address(library: &Library, symbol: &str) -> Result<*const (), libloading::Error> {
+    // SAFETY: only the address is taken; who calls it answers for its signature.
+    let function = unsafe { *library.get::<unsafe extern "C" fn()>(symbol)? };
+    Ok(function as *const ())
+}
+
+/// The routine; `None` if there is no adapter left for its form.
+fn routine(library: &Library, spec: &PluginSpec) -> Result<Option<Landing>, libloading::Error> {
     let symbol = &spec.symbol;
     // SAFETY: the user vouches for the signature by naming the family; a wrong one is what verification is for.
     unsafe {
-        if spec.fill {
-            return Ok(Landing::Set(*library.get::<SetFn>(symbol)?));
-        }
-        Ok(Landing::Routine(match spec.family {
-            Family::Zero => Routine::Zero(*library.get::<ZeroFn>(symbol)?),
-            Family::Copy => Routine::Copy(*library.get::<CopyFn>(symbol)?),
-            Family::Checksum => Routine::Checksum(*library.get::<ChecksumFn>(symbol)?),
-            Family::CopyChecksum => Routine::CopyChecksum(*library.get::<CopyChecksumFn>(symbol)?),
+        Ok(Some(match (spec.shape, spec.family) {
+            (Shape::Form(form), _) => {
+                return Ok(Bound::new(address(library, symbol)?, form).routine().map(Landing::Routine));
+            }
+            (Shape::Fill | Shape::Standard(Standard::Memset), _) => {
+                Landing::Set(*library.get::<SetFn>(symbol)?)
+            }
+            (Shape::Standard(_), _) => Landing::Move(*library.get::<MoveFn>(symbol)?),
+            (Shape::Own, Family::Zero) => Landing::Routine(Routine::Zero(*library.get::<ZeroFn>(symbol)?)),
+            (Shape::Own, Family::Copy) => Landing::Routine(Routine::Copy(*library.get::<CopyFn>(symbol)?)),
+            (Shape::Own, Family::Checksum) => {
+                Landing::Routine(Routine::Checksum(*library.get::<ChecksumFn>(symbol)?))
+            }
+            (Shape::Own, Family::CopyChecksum) => {
+                Landing::Routine(Routine::CopyChecksum(*library.get::<CopyChecksumFn>(symbol)?))
+            }
         }))
     }
 }
@@ -224,9 +300,24 @@ mod tests {
     #[test]
     fn a_routine_like_memset_is_of_the_zero_family() {
         let spec = PluginSpec::parse("./mine.so:memset:fill").expect("three parts");
-        assert_eq!((spec.family, spec.fill), (Family::Zero, true));
+        assert_eq!((spec.family, spec.shape), (Family::Zero, Shape::Fill));
         assert_eq!(spec.to_string(), "./mine.so:memset:fill");
         assert!(message("mine.so:f:fil").contains("did you mean fill?"));
+    }
+
+    #[test]
+    fn functions_of_the_c_standard_and_forms_of_checksums_have_words() {
+        for (word, family) in [
+            ("memcpy", Family::Copy),
+            ("memmove", Family::Copy),
+            ("memset", Family::Zero),
+            ("checksum-host/len,ptr", Family::Checksum),
+            ("sum/src,dst,len", Family::CopyChecksum),
+        ] {
+            let spec = PluginSpec::parse(&format!("mine.so:f:{word}")).expect("three parts");
+            assert_eq!((spec.family, spec.to_string()), (family, format!("mine.so:f:{word}")));
+        }
+        assert!(message("mine.so:f:memmov").contains("did you mean memmove?"));
     }
 
     #[test]
@@ -256,7 +347,7 @@ mod tests {
             file: file.into(),
             symbol: "f".into(),
             family: Family::Zero,
-            fill: false,
+            shape: Shape::Own,
         };
         let missing = load(&spec(&folder.path().join("none.so"))).expect_err("no file");
         assert!(matches!(missing, PluginError::Unreadable { .. }), "{missing}");

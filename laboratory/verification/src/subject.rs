@@ -1,5 +1,6 @@
 //! What is verified and timed: a variant of the collection, or a user's routine.
 
+use crate::standard::Standard;
 use crate::trace::{Executed, TraceError};
 use carryline::internals::cpu::Features;
 use carryline_variants::landing::Landing;
@@ -47,6 +48,8 @@ pub struct Subject {
     pub(crate) landing: Landing,
     pub(crate) needs: Features,
     pub(crate) lengths: Lengths,
+    /// What it must do besides, as a function of the C standard.
+    pub(crate) standard: Option<Standard>,
 }
 
 impl Subject {
@@ -59,6 +62,7 @@ impl Subject {
             landing: variant.landing(),
             needs: variant.needs,
             lengths: variant.lengths,
+            standard: None,
         }
     }
 
@@ -66,7 +70,20 @@ impl Subject {
     #[must_use]
     pub fn of_routine(name: impl Into<String>, routine: impl Into<Landing>) -> Subject {
         let routine = routine.into();
-        Subject { name: name.into(), routine, landing: routine, needs: Features::NONE, lengths: Lengths::Any }
+        Subject {
+            name: name.into(),
+            routine,
+            landing: routine,
+            needs: Features::NONE,
+            lengths: Lengths::Any,
+            standard: None,
+        }
+    }
+
+    /// The same, of a function that must do what the C standard says, overlap and returned address included.
+    #[must_use]
+    pub fn of_standard(self, standard: Standard) -> Subject {
+        Subject { standard: Some(standard), ..self }
     }
 
     /// The same, of a routine for these lengths alone.

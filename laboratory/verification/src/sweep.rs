@@ -12,6 +12,7 @@ use super::ground::{Caught, Destination, Field, Pick, Source, Stop, caught_aroun
 use super::images::Album;
 use super::note::{Place, Spot, Stage};
 use super::patterns::{PATTERNS, Random, SEEDS, index};
+use super::standard::Standard;
 use carryline_variants::{Family, Lengths};
 
 /// What all stages of one proof share.
@@ -23,6 +24,8 @@ pub(super) struct Proof<'s> {
     pub seed: u64,
     pub random: Random,
     turns: usize,
+    /// What the routine must do besides, as a function of the C standard.
+    pub standard: Option<Standard>,
     /// Observations that are not faults, and what could not be tried.
     pub notes: Vec<String>,
 }
@@ -38,7 +41,17 @@ const PREFILLS: [usize; 11] =
 impl<'s> Proof<'s> {
     pub fn new(bench: Bench<'s>, lengths: Lengths, depth: Depth, seed: u64) -> Proof<'s> {
         let family = bench.family;
-        Proof { bench, family, lengths, depth, seed, random: Random::new(seed), turns: 0, notes: Vec::new() }
+        Proof {
+            bench,
+            family,
+            lengths,
+            depth,
+            seed,
+            random: Random::new(seed),
+            turns: 0,
+            standard: None,
+            notes: Vec::new(),
+        }
     }
 
     /// Makes a trial, and keeps its data if it fails.

@@ -32,6 +32,9 @@ pub enum LengthClass {
     /// To 64 MiB.
     #[serde(rename = "to_64_mib")]
     To64Mib,
+    /// To 5 GiB.
+    #[serde(rename = "to_5_gib")]
+    To5Gib,
     /// Beyond: buffers of which only the edges are accessible.
     Beyond,
 }
@@ -83,7 +86,7 @@ pub struct Tried {
 
 impl LengthClass {
     /// All, ascending.
-    pub const ALL: [LengthClass; 8] = [
+    pub const ALL: [LengthClass; 9] = [
         LengthClass::Empty,
         LengthClass::To64,
         LengthClass::To300,
@@ -91,6 +94,7 @@ impl LengthClass {
         LengthClass::To64Kib,
         LengthClass::To1Mib,
         LengthClass::To64Mib,
+        LengthClass::To5Gib,
         LengthClass::Beyond,
     ];
 
@@ -103,6 +107,7 @@ impl LengthClass {
             0x1001..=0x1_0000 => LengthClass::To64Kib,
             0x1_0001..=0x10_0000 => LengthClass::To1Mib,
             0x10_0001..=0x400_0000 => LengthClass::To64Mib,
+            0x400_0001..=0x1_4000_0000 => LengthClass::To5Gib,
             _ => LengthClass::Beyond,
         }
     }
@@ -118,6 +123,7 @@ impl fmt::Display for LengthClass {
             LengthClass::To64Kib => "to 64 KiB",
             LengthClass::To1Mib => "to 1 MiB",
             LengthClass::To64Mib => "to 64 MiB",
+            LengthClass::To5Gib => "to 5 GiB",
             LengthClass::Beyond => "1 TiB (only the edges are accessible)",
         })
     }

@@ -1,26 +1,7 @@
 //! The options of `carryline audit capture`.
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use std::path::PathBuf;
-
-/// `carryline audit`: what is audited is a subcommand.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  carryline audit capture traffic.pcap
-  carryline audit capture traffic.pcap --format json
-  carryline audit capture - < traffic.pcap")]
-pub struct Audit {
-    #[command(subcommand)]
-    pub what: Audited,
-}
-
-/// What can be audited.
-#[derive(Subcommand, Debug)]
-pub enum Audited {
-    /// Verify every checksum in capture files (pcap, pcapng)
-    Capture(AuditCapture),
-}
 
 /// The options.
 #[derive(Args, Debug)]

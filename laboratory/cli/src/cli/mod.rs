@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit;
 mod audit_capture;
 mod critical;
 mod inlining;
@@ -8,7 +9,8 @@ mod reproduce;
 mod tune;
 mod watch;
 
-pub use audit_capture::{Audit, AuditCapture, Audited};
+pub use audit::{Adapter, Audit, Audited};
+pub use audit_capture::AuditCapture;
 use carryline_report::units::Unit;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -79,6 +81,8 @@ pub enum Command {
     Machine(Machine),
     /// Verify variants, or show the smallest input for which they fail
     Verify(Verify),
+    /// Look for faults in checksums and copies: of crates, shared libraries, programs, the C library
+    Audit(Audit),
     /// Measure a matrix of your own
     Measure(Measure),
     /// Watch variants live, with keys to change what is measured
@@ -96,8 +100,6 @@ pub enum Command {
     Real(Real),
     /// Show what bounds a routine's time: critical chain, bounds, drawing
     Critical(Critical),
-    /// Verify checksums that others computed
-    Audit(Audit),
     /// Show at which constant sizes compilers inline memmove, memcpy and memset
     Inlining(Inlining),
     /// Show the stored runs
@@ -112,6 +114,9 @@ pub enum Command {
     Completions(Completions),
     /// Print the manual page
     Man,
+    /// (internal) answer the requests of an audit
+    #[command(hide = true)]
+    Adapter(Adapter),
     /// (internal) run as a worker process
     #[command(hide = true)]
     Worker,

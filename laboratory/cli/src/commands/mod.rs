@@ -1,6 +1,6 @@
 //! The commands, one file each.
 
-pub mod audit_capture;
+pub mod audit;
 pub mod completions;
 pub mod critical;
 pub mod explain;

@@ -1,5 +1,6 @@
 //! The `carryline` command as its users run it. One program, so that tests that wait run beside tests that work.
 
+mod audit;
 mod audit_capture;
 mod bad_input;
 mod c_library;

@@ -2,7 +2,7 @@
 //!
 //! Compiled by this crate's build script with the flags that DPDK's package asks for and the `-O3` of DPDK's
 //! own examples; another C compiler or level can give another speed. Its 32-bit accumulator overflows from
-//! 131,076 bytes of 0xff on; it is made for packets.
+//! 131,075 bytes of 0xff on; it is made for packets.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::internals::cpu::Features;

@@ -2,7 +2,7 @@
 //!
 //! It can leave out the word of a packet's own checksum field; here none is left out. Of no bytes at all it
 //! says 0 instead of the complement of 0, which the wrapper puts right. Its 32-bit accumulator overflows from
-//! 131,076 bytes of 0xff on; it is made for IP packets.
+//! 131,075 bytes of 0xff on; it is made for IP packets.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 

@@ -5,7 +5,7 @@
 //! 0xffff. The contract does: where the answer can be either, the wrapper looks for a byte that is not zero.
 //! That costs nothing but for messages of zeros with seed 0.
 //!
-//! Its vector path is off by one from 131,088 bytes near all ones on; it is made for datagrams.
+//! Its vector path is off by one from 65,556 bytes of ones on; it is made for datagrams.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 

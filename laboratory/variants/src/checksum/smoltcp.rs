@@ -1,6 +1,6 @@
 //! The smoltcp network stack's sum, `wire::checksum::data`.
 //!
-//! Its 32-bit accumulator overflows from 131,076 bytes of 0xff on; it is made for IP packets.
+//! Its 32-bit accumulator overflows from 131,075 bytes of 0xff on; it is made for IP packets.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 

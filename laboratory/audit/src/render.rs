@@ -1,0 +1,179 @@
+//! Tables and documents of an audit.
+
+use crate::report::{Audit, Fault, Implementation, Status};
+use carryline_report::table::{Emphasis, Kind, Style, Table};
+use carryline_report::text::safe;
+use std::fmt::Write as _;
+
+/// For a terminal: a table, then the faults with a line for a bug report each.
+#[must_use]
+pub fn to_text(audit: &Audit, style: Style) -> String {
+    let mut table = Table::new([
+        ("implementation", Kind::Name),
+        ("version", Kind::Name),
+        ("verdict", Kind::Name),
+        ("vectors", Kind::Number),
+        ("failed", Kind::Number),
+        ("skipped", Kind::Number),
+        ("questions", Kind::Number),
+        ("calls", Kind::Number),
+        ("faults", Kind::Text),
+    ]);
+    for one in &audit.implementations {
+        let emphasis = match one.status {
+            Status::Right => Emphasis::None,
+            Status::Unusable => Emphasis::Faint,
+            _ => Emphasis::Bad,
+        };
+        table.push(cells(one), emphasis);
+    }
+    let mut out = table.render(style);
+    for one in &audit.implementations {
+        let reports = one.faults.iter().map(|fault| safe(&fault.report));
+        let reason = one.reason.iter().map(|reason| format!("{}: {}", safe(&one.title()), safe(reason)));
+        let form = one
+            .form
+            .iter()
+            .filter(|_| one.kind == "object")
+            .map(|form| format!("{}: form {form}", safe(&one.title())));
+        let left = one.notes.iter().filter(|note| note.starts_with("not ") || note.starts_with("once, "));
+        let left = left.map(|note| format!("{}: {}", safe(&one.title()), safe(note)));
+        for line in form.chain(reason).chain(reports).chain(left) {
+            let _infallible = write!(out, "\n{line}\n");
+        }
+    }
+    out
+}
+
+fn cells(one: &Implementation) -> Vec<String> {
+    let vectors = one.vectors;
+    let asked = vectors.passed + vectors.failed + vectors.skipped > 0;
+    let count = |number: u32| if asked { number.to_string() } else { String::new() };
+    let some = |number: u64| if number > 0 { number.to_string() } else { String::new() };
+    let faults: Vec<String> = one.faults.iter().map(|fault| fault.class.replace('_', " ")).collect();
+    vec![
+        safe(&one.name),
+        one.version.as_deref().map(safe).unwrap_or_default(),
+        one.status.words().to_owned(),
+        count(vectors.passed),
+        count(vectors.failed),
+        count(vectors.skipped),
+        some(one.questions),
+        some(one.calls),
+        faults.join(", "),
+    ]
+}
+
+/// The document that `--report` writes.
+#[must_use]
+pub fn to_markdown(audit: &Audit) -> String {
+    let mut out = String::from(HEAD);
+    out +=
+        "| implementation | version | verdict | vectors | failed | skipped | questions | calls | faults |\n";
+    out += "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
+    for one in &audit.implementations {
+        let cells: Vec<String> = cells(one).iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let _infallible = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    out += "\n## The faults\n";
+    for one in audit.implementations.iter().filter(|one| !one.faults.is_empty() || one.reason.is_some()) {
+        let _infallible = write!(out, "\n### {}\n\n", safe(&one.title()));
+        if let Some(reason) = &one.reason {
+            let _infallible = write!(out, "{}\n\n", safe(reason));
+        }
+        for fault in &one.faults {
+            let _infallible = writeln!(out, "{}", item(fault));
+        }
+    }
+    out
+}
+
+const HEAD: &str = "\
+# Audit
+
+Written by `carryline audit --report`; the same as data stands beside it in JSON. What the columns mean: of the
+[conformance vectors](../vectors/README.md) as many were answered rightly, wrongly, or not at all, because the implementation has
+no such function or the data is too long to be sent; so many questions were asked in all; so many calls were made with buffers at
+every offset and between guard pages. \"Right to 65,535 bytes\" is wrong for longer input alone, which no IP packet has,
+jumbograms aside.
+
+`carryline audit NAME` repeats the row of a crate, of `libc` that of the C library; the others are asked by the programs in
+[vectors/adapters](../vectors/README.md#asking-a-program-of-yours). A question under a fault can be put to any of them: `ff*70000`
+is 70,000 bytes of ff.
+
+";
+
+fn item(fault: &Fault) -> String {
+    let mut text =
+        format!("- **{}**: `{}`", fault.class.replace('_', " "), safe(&fault.report).replace('`', "'"));
+    if let Some(request) = &fault.request {
+        let _infallible = write!(text, "\n  Asked: `{}`", safe(request));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Vectors;
+
+    fn audit() -> Audit {
+        let right = Implementation { questions: 10, ..Implementation::new("fine", "crate") };
+        let wrong = Implementation {
+            version: Some("0.2.1".to_owned()),
+            status: Status::Wrong,
+            vectors: Vectors { passed: 3, failed: 1, skipped: 0 },
+            faults: vec![Fault {
+                class: "lost_carry".to_owned(),
+                input_hex: Some("ffff0100".to_owned()),
+                input: "4 bytes ffff0100".to_owned(),
+                seed: None,
+                expected: "feff".to_owned(),
+                got: "ffff".to_owned(),
+                request: Some("sum ffff0100".to_owned()),
+                report: "bad 0.2.1: the checksum of 4 bytes ffff0100 should be feff (RFC 1071), got ffff [lost carry]"
+                    .to_owned(),
+            }],
+            ..Implementation::new("bad", "crate")
+        };
+        let gone = Implementation::new("a | b", "command").unusable("no such command");
+        Audit { seed: 1, implementations: vec![right, wrong, gone] }
+    }
+
+    #[test]
+    fn a_table_names_every_row_and_fault() {
+        for width in [None, Some(40), Some(100)] {
+            let text = to_text(&audit(), Style { colour: false, width });
+            for expected in ["fine", "0.2.1", "lost carry", "should be feff", "no such command"] {
+                assert!(text.contains(expected), "{expected}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_document_is_made_of_the_data_alone() {
+        let audit = audit();
+        let json = serde_json::to_string(&audit).expect("plain data");
+        let read: Audit = serde_json::from_str(&json).expect("what was written");
+        assert_eq!(read, audit);
+        let text = to_markdown(&read);
+        assert!(
+            text.contains("| a \\| b |") && text.contains("### bad 0.2.1") && text.contains("`sum ffff0100`"),
+            "{text}"
+        );
+        assert!(json.contains("\"faults\":[{\"class\":\"lost_carry\",\"input_hex\":\"ffff0100\""), "{json}");
+    }
+
+    #[test]
+    fn the_stored_document_is_what_its_data_makes() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        };
+        let kept: Audit = serde_json::from_str(&read("audit.json")).expect("an audit as it is written today");
+        assert!(kept.implementations.len() > 5);
+        let again = "carryline audit --report docs/audit.md, with the names and commands of its rows";
+        assert!(to_markdown(&kept) == read("audit.md"), "docs/audit.md is not of today's form: {again}");
+    }
+}

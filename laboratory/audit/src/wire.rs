@@ -1,0 +1,489 @@
+//! The line protocol: one request a line, one answer a line, in words of printable ASCII.
+//!
+//! It is documented for those who write the other side in `vectors/README.md`.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+/// The protocol's version.
+pub const VERSION: u32 = 1;
+
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// Bytes, described in parts: each a pattern repeated, cut off after its length.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Data(Vec<Part>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    pattern: Vec<u8>,
+    len: usize,
+}
+
+impl Data {
+    /// These bytes.
+    #[must_use]
+    pub fn literal(bytes: &[u8]) -> Data {
+        let part = Part { pattern: bytes.to_vec(), len: bytes.len() };
+        Data(if bytes.is_empty() { Vec::new() } else { vec![part] })
+    }
+
+    /// The pattern again and again, `len` bytes of it.
+    #[must_use]
+    pub fn repeated(pattern: &[u8], len: usize) -> Data {
+        Data(if pattern.is_empty() || len == 0 {
+            Vec::new()
+        } else {
+            vec![Part { pattern: pattern.to_vec(), len }]
+        })
+    }
+
+    /// The same with other data behind it.
+    #[must_use]
+    pub fn then(mut self, other: Data) -> Data {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// How many bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|part| part.len).sum()
+    }
+
+    /// True for no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.len());
+        for part in &self.0 {
+            // Long data a block at a time, not a pattern of a few bytes.
+            let block = part.pattern.repeat((BLOCK_BYTES.min(part.len) / part.pattern.len()).max(1));
+            let end = all.len() + part.len;
+            while all.len() + block.len() <= end {
+                all.extend_from_slice(&block);
+            }
+            all.extend_from_slice(&block[..end - all.len()]);
+        }
+        all
+    }
+
+    /// As one word: hexadecimal digits, or with `repeat` also `PATTERN*BYTES`, parts joined by `+`; `-` for no bytes.
+    #[must_use]
+    pub fn word(&self, repeat: bool) -> String {
+        if self.is_empty() {
+            return "-".to_owned();
+        }
+        if !repeat {
+            return hex(&self.bytes());
+        }
+        let part = |part: &Part| match part.pattern.len() == part.len {
+            true => hex(&part.pattern),
+            false => format!("{}*{}", hex(&part.pattern), part.len),
+        };
+        self.0.iter().map(part).collect::<Vec<_>>().join("+")
+    }
+
+    fn read(word: &str) -> Option<Data> {
+        if word == "-" {
+            return Some(Data::default());
+        }
+        let mut parts = Vec::new();
+        for text in word.split('+') {
+            let (digits, len) = match text.split_once('*') {
+                Some((digits, len)) => (digits, Some(len.parse().ok()?)),
+                None => (text, None),
+            };
+            let pattern = unhex(digits).filter(|pattern| !pattern.is_empty())?;
+            let len = len.unwrap_or(pattern.len());
+            parts.push(Part { pattern, len });
+        }
+        Some(Data(parts))
+    }
+}
+
+/// Bytes as hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| char::from(DIGITS[usize::from(value & 15)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
+}
+
+/// The bytes that pairs of hexadecimal digits mean.
+#[must_use]
+pub fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs.iter().map(|[high, low]| Some(value(*high)? << 4 | value(*low)?)).collect()
+}
+
+fn field(word: &str) -> Option<[u8; 2]> {
+    unhex(word)?.try_into().ok()
+}
+
+/// The rule of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// RFC 1624, equation 3.
+    Internet,
+    /// The same, but `0000` says that there is no checksum, and stays; a computed `0000` becomes `ffff`.
+    Udp,
+}
+
+/// What a packet's checksum covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// The IPv4 header.
+    Ipv4Header,
+    /// TCP and its pseudo-header.
+    Tcp,
+    /// UDP and its pseudo-header.
+    Udp,
+    /// ICMP.
+    Icmp,
+    /// ICMPv6 and its pseudo-header.
+    Icmpv6,
+}
+
+const RULES: [(Rule, &str); 2] = [(Rule::Internet, "internet"), (Rule::Udp, "udp")];
+const PROTOCOLS: [(Protocol, &str); 5] = [
+    (Protocol::Ipv4Header, "ipv4_header"),
+    (Protocol::Tcp, "tcp"),
+    (Protocol::Udp, "udp"),
+    (Protocol::Icmp, "icmp"),
+    (Protocol::Icmpv6, "icmpv6"),
+];
+
+fn named<T: Copy>(list: &[(T, &str)], name: &str) -> Option<T> {
+    list.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
+}
+
+impl Rule {
+    /// The rule of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Rule> {
+        named(&RULES, name)
+    }
+}
+
+impl Protocol {
+    /// The protocol of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Protocol> {
+        named(&PROTOCOLS, name)
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Who answers, and what it can do besides: the first line.
+    Hello,
+    /// The finished field of one buffer.
+    Sum(Data),
+    /// The finished field of a message in pieces.
+    Pieces(Vec<Data>),
+    /// The finished field of a message onto a sum that is not complemented.
+    Onto {
+        /// The sum, as it stands in memory.
+        sum: [u8; 2],
+        /// The message.
+        data: Data,
+    },
+    /// A finished field after a change.
+    Update {
+        /// By which rule.
+        rule: Rule,
+        /// The field before.
+        checksum: [u8; 2],
+        /// Where the change stands in the data.
+        offset: usize,
+        /// What stood there.
+        old: Vec<u8>,
+        /// What stands there now.
+        new: Vec<u8>,
+    },
+    /// The folded sum of a pseudo-header, not complemented.
+    Pseudo {
+        /// The sender.
+        source: IpAddr,
+        /// The receiver.
+        destination: IpAddr,
+        /// The protocol's number.
+        protocol: u8,
+        /// The length that the pseudo-header states.
+        length: u32,
+    },
+    /// The field that a packet is to be sent with.
+    Packet(Packet),
+    /// Whether a received packet is intact.
+    Verify(Packet),
+}
+
+/// A packet, as its protocol sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// What the checksum covers.
+    pub protocol: Protocol,
+    /// The addresses of the pseudo-header, sender first, where there is one.
+    pub addresses: Option<(IpAddr, IpAddr)>,
+    /// Header and payload.
+    pub bytes: Vec<u8>,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Two bytes, as they stand in memory.
+    Field([u8; 2]),
+    /// No checksum can be computed for such a packet.
+    None,
+    /// A packet's checksum is right.
+    Intact,
+    /// It is wrong.
+    Damaged,
+    /// The packet has none.
+    Absent,
+    /// The implementation does no such thing.
+    Unsupported,
+    /// It gave up.
+    Error(String),
+    /// To [`Request::Hello`].
+    Hello(Hello),
+}
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Hello {
+    /// The implementation's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// True if it reads `PATTERN*BYTES`, and therefore gets data of any length.
+    pub repeat: bool,
+    /// True if what it computes is for UDP, where `0000` becomes `ffff`.
+    pub udp: bool,
+}
+
+impl Request {
+    /// The line without its end; `repeat` as for [`Data::word`].
+    #[must_use]
+    pub fn line(&self, repeat: bool) -> String {
+        let data = |data: &Data| data.word(repeat);
+        let packet = |verb: &str, packet: &Packet| {
+            let name =
+                PROTOCOLS.iter().find(|(known, _)| *known == packet.protocol).map_or("", |(_, name)| name);
+            let (source, destination) = match packet.addresses {
+                Some((source, destination)) => (source.to_string(), destination.to_string()),
+                None => ("-".to_owned(), "-".to_owned()),
+            };
+            format!("{verb} {name} {source} {destination} {}", Data::literal(&packet.bytes).word(false))
+        };
+        match self {
+            Request::Hello => format!("hello {VERSION}"),
+            Request::Sum(message) => format!("sum {}", data(message)),
+            Request::Pieces(pieces) => pieces.iter().fold("pieces".to_owned(), |mut line, piece| {
+                let _infallible = write!(line, " {}", data(piece));
+                line
+            }),
+            Request::Onto { sum, data: message } => format!("onto {} {}", hex(sum), data(message)),
+            Request::Update { rule, checksum, offset, old, new } => {
+                let rule = RULES.iter().find(|(known, _)| known == rule).map_or("", |(_, name)| name);
+                format!("update {rule} {} {offset} {} {}", hex(checksum), hex(old), hex(new))
+            }
+            Request::Pseudo { source, destination, protocol, length } => {
+                format!("pseudo {source} {destination} {protocol} {length}")
+            }
+            Request::Packet(asked) => packet("packet", asked),
+            Request::Verify(asked) => packet("verify", asked),
+        }
+    }
+
+    /// Reads a line; `None` where it is none of the protocol's.
+    #[must_use]
+    pub fn read(line: &str) -> Option<Request> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (verb, rest) = words.split_first()?;
+        let packet = |rest: &[&str]| {
+            let [protocol, source, destination, bytes] = rest else { return None };
+            let addresses = match (*source, *destination) {
+                ("-", "-") => None,
+                (source, destination) => Some((source.parse().ok()?, destination.parse().ok()?)),
+            };
+            Some(Packet {
+                protocol: Protocol::from_name(protocol)?,
+                addresses,
+                bytes: Data::read(bytes)?.bytes(),
+            })
+        };
+        Some(match (*verb, rest) {
+            ("hello", [_]) => Request::Hello,
+            ("sum", [data]) => Request::Sum(Data::read(data)?),
+            ("pieces", pieces) => {
+                Request::Pieces(pieces.iter().map(|piece| Data::read(piece)).collect::<Option<_>>()?)
+            }
+            ("onto", [sum, data]) => Request::Onto { sum: field(sum)?, data: Data::read(data)? },
+            ("update", [rule, checksum, offset, old, new]) => Request::Update {
+                rule: Rule::from_name(rule)?,
+                checksum: field(checksum)?,
+                offset: offset.parse().ok()?,
+                old: unhex(old)?,
+                new: unhex(new)?,
+            },
+            ("pseudo", [source, destination, protocol, length]) => Request::Pseudo {
+                source: source.parse().ok()?,
+                destination: destination.parse().ok()?,
+                protocol: protocol.parse().ok()?,
+                length: length.parse().ok()?,
+            },
+            ("packet", rest) => Request::Packet(packet(rest)?),
+            ("verify", rest) => Request::Verify(packet(rest)?),
+            _ => return None,
+        })
+    }
+
+    /// The bytes that it is about, all in one.
+    #[must_use]
+    pub fn input(&self) -> Data {
+        match self {
+            Request::Hello => Data::default(),
+            Request::Sum(data) | Request::Onto { data, .. } => data.clone(),
+            Request::Pieces(pieces) => pieces.iter().cloned().fold(Data::default(), Data::then),
+            Request::Update { old, new, .. } => Data::literal(old).then(Data::literal(new)),
+            Request::Pseudo { .. } => Data::default(),
+            Request::Packet(packet) | Request::Verify(packet) => Data::literal(&packet.bytes),
+        }
+    }
+}
+
+impl Request {
+    /// How many bytes it is about.
+    #[must_use]
+    pub fn input_len(&self) -> usize {
+        match self {
+            Request::Hello | Request::Pseudo { .. } => 0,
+            Request::Sum(data) | Request::Onto { data, .. } => data.len(),
+            Request::Pieces(pieces) => pieces.iter().map(Data::len).sum(),
+            Request::Update { old, new, .. } => old.len() + new.len(),
+            Request::Packet(packet) | Request::Verify(packet) => packet.bytes.len(),
+        }
+    }
+}
+
+impl Reply {
+    /// The line without its end.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match self {
+            Reply::Field(field) => hex(field),
+            Reply::None => "none".to_owned(),
+            Reply::Intact => "intact".to_owned(),
+            Reply::Damaged => "damaged".to_owned(),
+            Reply::Absent => "absent".to_owned(),
+            Reply::Unsupported => "unsupported".to_owned(),
+            Reply::Error(text) => format!("error {}", text.replace(['\n', '\r'], " ")),
+            Reply::Hello(hello) => {
+                let repeat = if hello.repeat { " repeat" } else { "" };
+                let udp = if hello.udp { " udp" } else { "" };
+                format!("{} {}{repeat}{udp}", hello.name, hello.version)
+            }
+        }
+    }
+
+    /// Reads the answer to a request; `None` for garbage.
+    #[must_use]
+    pub fn read(line: &str, request: &Request) -> Option<Reply> {
+        let line = line.trim();
+        if let Some(text) = line.strip_prefix("error") {
+            return (text.is_empty() || text.starts_with(' ')).then(|| Reply::Error(text.trim().to_owned()));
+        }
+        if *request == Request::Hello {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [name, version, features @ ..] = &words[..] else { return None };
+            let mut hello =
+                Hello { name: (*name).to_owned(), version: (*version).to_owned(), ..Hello::default() };
+            for feature in features {
+                match *feature {
+                    "repeat" => hello.repeat = true,
+                    "udp" => hello.udp = true,
+                    _ => return None,
+                }
+            }
+            return Some(Reply::Hello(hello));
+        }
+        let verifies = matches!(request, Request::Verify(_));
+        match line {
+            "unsupported" => Some(Reply::Unsupported),
+            "none" if matches!(request, Request::Packet(_)) => Some(Reply::None),
+            "intact" if verifies => Some(Reply::Intact),
+            "damaged" if verifies => Some(Reply::Damaged),
+            "absent" if verifies => Some(Reply::Absent),
+            digits if !verifies => field(digits).map(Reply::Field),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        for line in [
+            "hello 1",
+            "sum -",
+            "sum 0001f2",
+            "sum 0100feff*1500+00",
+            "pieces",
+            "pieces 01 - ffffffff",
+            "onto 1234 00",
+            "update udp dd2f 2 5555 3285",
+            "pseudo 192.0.2.1 192.0.2.2 17 11",
+            "packet udp 2001:db8::1 2001:db8::2 9c75",
+            "verify ipv4_header - - 45000039",
+        ] {
+            assert_eq!(Request::read(line).map(|request| request.line(true)).as_deref(), Some(line));
+        }
+        for line in
+            ["", "sum", "sum 0", "sum xy", "sum 01 02", "onto 12 00", "update internet dd2f x 55 32", "add 1"]
+        {
+            assert_eq!(Request::read(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn data_is_what_its_parts_say() {
+        let data = Data::repeated(&[1, 2, 3], 7).then(Data::literal(&[9]));
+        assert_eq!(data.bytes(), [1, 2, 3, 1, 2, 3, 1, 9]);
+        assert_eq!(
+            (data.len(), data.word(true).as_str(), data.word(false).as_str()),
+            (8, "010203*7+09", "0102030102030109")
+        );
+    }
+
+    #[test]
+    fn an_answer_must_fit_its_request() {
+        let sum = Request::Sum(Data::default());
+        assert_eq!(Reply::read("ffff\n", &sum), Some(Reply::Field([0xff, 0xff])));
+        assert_eq!(Reply::read("error it is late", &sum), Some(Reply::Error("it is late".to_owned())));
+        assert_eq!(Reply::read("unsupported", &sum), Some(Reply::Unsupported));
+        for garbage in ["", "fff", "fffff", "0xff", "intact", "none", "errors", "12 34"] {
+            assert_eq!(Reply::read(garbage, &sum), None, "{garbage}");
+        }
+        let hello = Reply::read("scapy 2.6.1", &Request::Hello);
+        let Some(Reply::Hello(hello)) = hello else { panic!("{hello:?}") };
+        assert_eq!((hello.name.as_str(), hello.version.as_str(), hello.repeat), ("scapy", "2.6.1", false));
+        assert_eq!(Reply::read("scapy", &Request::Hello), None);
+        assert_eq!(Reply::read("Python is not installed here", &Request::Hello), None);
+    }
+}

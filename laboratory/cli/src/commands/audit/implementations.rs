@@ -1,0 +1,72 @@
+//! Implementations: asked, verified, and shown in a table, as JSON, as a document.
+
+use crate::cli::{Audit, Common, Format};
+use crate::output;
+use carryline_audit::render;
+use carryline_audit::report::Audit as Found;
+use carryline_audit::run::{self, Setting};
+use carryline_audit::subjects::{self, Subject};
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::progress::Progress;
+use carryline_engine::{interrupt, session};
+use std::path::Path;
+use std::time::Duration;
+
+/// Audits what was requested.
+pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
+    let subjects = wanted(args)?;
+    if let Some(path) = &args.report {
+        output::check_writable(path)?;
+        output::check_writable(&beside(path))?;
+    }
+    let supervisor = session::supervisor(args.patience)?;
+    let progress = Progress::new(run::forecast(subjects.len()), common.quiet);
+    let found = run::run(
+        &subjects,
+        &Setting {
+            supervisor: &supervisor,
+            patience: Duration::from_secs(args.patience),
+            seed: session::seed(common.seed),
+            progress: &progress,
+        },
+    )?;
+    progress.finish();
+    let json = || Ok::<_, Failure>(serde_json::to_string_pretty(&found)? + "\n");
+    match common.format {
+        Format::Table => output::print(&render::to_text(&found, output::style()))?,
+        Format::Json => output::print(&json()?)?,
+    }
+    if let Some(path) = &args.report {
+        std::fs::write(path, render::to_markdown(&found))?;
+        let kept = serde_json::to_string_pretty(&found.without_long_input())? + "\n";
+        std::fs::write(beside(path), kept)?;
+    }
+    Ok(verdict(&found, interrupt::requested()))
+}
+
+/// The file with the data of a document.
+fn beside(document: &Path) -> std::path::PathBuf {
+    document.with_extension("json")
+}
+
+fn wanted(args: &Audit) -> Result<Vec<Subject>, Failure> {
+    let refused = |error: subjects::SubjectError| usage(error.to_string());
+    if args.report.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "json")) {
+        return Err(usage("--report: give the document's name, as in audit.md; the data goes beside it"));
+    }
+    let mut subjects = subjects::named(&args.names).map_err(refused)?;
+    for word in &args.plugin {
+        subjects.push(subjects::object(word, args.form.as_deref()).map_err(refused)?);
+    }
+    subjects.extend(args.command.iter().cloned().map(Subject::Command));
+    Ok(if subjects.is_empty() { subjects::collection() } else { subjects })
+}
+
+fn verdict(found: &Found, interrupted: bool) -> u8 {
+    match (interrupted, found.is_any_wrong(), found.is_any_unusable()) {
+        (true, ..) => status::INTERRUPTED,
+        (false, true, _) => status::WRONG,
+        (false, false, true) => status::USAGE,
+        (false, false, false) => 0,
+    }
+}
