@@ -22,7 +22,7 @@ pub use watch::Watch;
 ///
 /// Without a command: a tour of about 20 seconds.
 #[derive(Parser, Debug)]
-#[command(name = "carryline", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "carryline", version, max_term_width = 100)]
 #[command(args_override_self = true)]
 #[command(after_help = "\
 Examples:
@@ -56,6 +56,20 @@ pub struct Common {
     /// Print no progress and no warnings.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Print each warning with its remedy, not only how many there are.
+    #[arg(long, global = true)]
+    pub warnings: bool,
+}
+
+/// How much of a result is printed.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub struct Detail {
+    /// Print the ranking of every situation, the limits, and what to use in each.
+    #[arg(long)]
+    pub full: bool,
+    /// Print all rows of the rankings, and which pairs of variants tie.
+    #[arg(long)]
+    pub pairs: bool,
 }
 
 /// How results are printed.
@@ -171,6 +185,8 @@ pub struct Run {
     #[arg(long, value_name = "SIZES", value_parser = text())]
     pub sizes: Option<String>,
     #[command(flatten)]
+    pub detail: Detail,
+    #[command(flatten)]
     pub effort: Effort,
 }
 
@@ -259,6 +275,8 @@ pub struct Measure {
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
     pub beside: Vec<String>,
     #[command(flatten)]
+    pub detail: Detail,
+    #[command(flatten)]
     pub effort: Effort,
 }
 
@@ -266,18 +284,20 @@ pub struct Measure {
 #[command(after_help = "\
 Examples:
   carryline history
-  carryline history --show 3
+  carryline history --show 3 --full
   carryline history --format json --db results.sqlite")]
 pub struct History {
     /// Show the results of this run.
     #[arg(long, value_name = "ID")]
     pub show: Option<i64>,
     /// Number of runs to list, newest first.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
     pub most: usize,
     /// Unit of the figures of --show.
     #[arg(long, value_name = "UNIT", default_value_t)]
     pub unit: Unit,
+    #[command(flatten)]
+    pub detail: Detail,
 }
 
 #[derive(Args, Debug)]
@@ -339,6 +359,11 @@ fn text() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|word| {
         word.into_string().map_err(|_| "it is not UTF-8; give the file another name, or a link with one")
     })
+}
+
+/// A number of things to show.
+fn at_least_one() -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u32).range(1..).map(|number| number as usize)
 }
 
 /// Reads `20s`, `2m`, `500ms`; a bare number is seconds.

@@ -1,7 +1,7 @@
 //! `carryline` alone: a tour of about 20 seconds.
 
-use super::run::conclude;
-use crate::cli::{Common, Effort, Format};
+use super::run::{conclude, ranked};
+use crate::cli::{Common, Detail, Effort, Format};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
@@ -10,8 +10,9 @@ use carryline_engine::prove::Verdict;
 use carryline_engine::select::Selection;
 use carryline_engine::session::{self, Finished, Setting, is_known_bad};
 use carryline_engine::standard;
-use carryline_report::ranking::{legend, rankings};
+use carryline_report::advice::advice;
 use carryline_report::roles::Roles;
+use carryline_report::text::{enumerate, wrap};
 use carryline_report::units::Unit;
 use carryline_variants::Family;
 use std::time::Duration;
@@ -83,28 +84,36 @@ fn introduction(here: &Here, subjects: usize) -> String {
     )
 }
 
+/// The subjects with such a verdict that are not meant to be wrong.
+fn subjects(finished: &Finished, is: impl Fn(&Verdict) -> bool) -> Vec<String> {
+    let proofs = finished.proofs.iter().filter(|proof| is(&proof.verdict) && !is_known_bad(proof));
+    proofs.map(|proof| proof.subject.to_string()).collect()
+}
+
 fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
     let proved = finished.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Proved(_))).count();
-    let mut text = format!(
-        "Verification: {proved} of {} variants are correct on every input tried",
-        finished.proofs.len()
-    );
-    let others: Vec<String> = finished
-        .proofs
-        .iter()
-        .filter(|proof| !matches!(proof.verdict, Verdict::Proved(_)) && !is_known_bad(proof))
-        .map(|proof| proof.subject.to_string())
-        .collect();
-    match others.is_empty() {
-        true => text.push_str(".\n\n"),
-        false => text.push_str(&format!("; not {}.\n\n", others.join(", "))),
+    let run =
+        finished.proofs.iter().filter(|proof| !matches!(proof.verdict, Verdict::Unsupported(_))).count();
+    let mut text = format!("Verification: {proved} of {run} variants are correct on every input tried");
+    let lacking: Vec<String> = subjects(finished, |verdict| matches!(verdict, Verdict::Unsupported(_)));
+    let others =
+        subjects(finished, |verdict| !matches!(verdict, Verdict::Proved(_) | Verdict::Unsupported(_)));
+    if !others.is_empty() {
+        text.push_str(&format!("; not {}", others.join(", ")));
     }
-    for ranking in rankings(&finished.result, Unit::Ticks, &Roles::of_collection())? {
-        text.push_str(&ranking.to_text(style));
-        text.push('\n');
+    text.push('.');
+    if !lacking.is_empty() {
+        let verb = if lacking.len() == 1 { "needs" } else { "need" };
+        text.push_str(&format!(" {} {verb} what this machine lacks.", enumerate(&lacking)));
     }
-    text.push_str(&legend(Unit::Ticks, style));
+    let mut text = wrap(&text, style.width, 2);
+    text.push_str("\n\n");
+    text.push_str(&ranked(&finished.result, Unit::Ticks, Detail::default())?);
+    text.push_str(&format!(
+        "\n{}\n",
+        wrap(&advice(&finished.result, &Roles::of_collection()).trust_line(), style.width, 2)
+    ));
     text.push_str(
         "\nWhere to go from here:\n  \
          carryline run                        every situation, and what to use here\n  \
