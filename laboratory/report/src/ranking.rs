@@ -17,7 +17,7 @@ use carryline_statistics::letter_groups;
 use carryline_variants::{Family, Role, find};
 use std::fmt;
 
-pub use text::{Rows, legend};
+pub use text::{Rows, blocks, legend};
 
 /// Cells that cannot stand in one ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,8 +31,8 @@ Examples:
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
-input, 3 a routine is wrong, and was found wrong again, 5 cannot tell, 130 interrupted. Results go to standard
-output, progress and warnings to standard error.")]
+input, 3 a routine is wrong, and was found wrong again, 5 cannot tell, or a routine did not return in
+time, 130 interrupted. Results go to standard output, progress and warnings to standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -182,7 +182,7 @@ pub struct Run {
     #[command(flatten)]
     pub subjects: Subjects,
     /// Sizes to measure in addition to the matrix's own: see 'carryline measure --help'.
-    #[arg(long, value_name = "SIZES", value_parser = text())]
+    #[arg(long, value_name = "SIZES", value_parser = text(), allow_hyphen_values = true)]
     pub sizes: Option<String>,
     #[command(flatten)]
     pub detail: Detail,
@@ -248,7 +248,7 @@ pub struct Measure {
     #[command(flatten)]
     pub subjects: Subjects,
     /// Sizes of the calls.
-    #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = text())]
+    #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = text(), allow_hyphen_values = true)]
     pub sizes: String,
     /// Offsets of the buffers: N (0 to 4095), D:S (destination:source), random (in the whole page), alias (the two 1
     /// to 63 bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
@@ -263,7 +263,7 @@ pub struct Measure {
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "independent")]
     pub dependence: Vec<String>,
     /// Lengths of the buffers of one message, each at its own random alignment (checksum families).
-    #[arg(long, value_name = "LENGTHS")]
+    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
     pub segments: Option<String>,
     /// Pages the buffers are mapped with: 4k, huge.
     #[arg(long, value_name = "PAGES", value_delimiter = ',', default_value = "4k")]
@@ -397,7 +397,10 @@ mod tests {
         let mut command = Cli::command();
         command.build();
         command.clone().debug_assert();
-        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "man") {
+        for sub in command
+            .get_subcommands()
+            .filter(|sub| !sub.is_hide_set() && !["man", "help"].contains(&sub.get_name()))
+        {
             let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples = help.lines().filter(|line| line.trim_start().contains("carryline ")).count();
             assert!(examples >= 3, "{}: {examples} examples", sub.get_name());

@@ -134,14 +134,18 @@ pub fn conclude(
     for proof in &finished.wrong {
         output::complain(&super::verify::sentence(proof));
     }
+    for proof in &finished.slow {
+        output::complain(&format!("{}; --patience waits longer", super::verify::sentence(proof)));
+    }
     for sentence in &finished.undone {
         output::complain(sentence);
     }
-    Ok(match (finished.interrupted, finished.wrong.is_empty(), finished.undone.is_empty()) {
-        (true, ..) => status::INTERRUPTED,
-        (false, false, _) => status::WRONG,
-        (false, true, false) => status::FAILED,
-        (false, true, true) => 0,
+    Ok(match finished {
+        finished if finished.interrupted => status::INTERRUPTED,
+        finished if !finished.wrong.is_empty() => status::WRONG,
+        finished if !finished.slow.is_empty() => status::UNDECIDED,
+        finished if !finished.undone.is_empty() => status::FAILED,
+        _ => 0,
     })
 }
 
