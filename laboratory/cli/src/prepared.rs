@@ -111,7 +111,7 @@ impl Prepared {
         if effort.replicates.is_none() && fewer < plan.replicates {
             output::note(
                 &format!(
-                    "{fewer} replicates instead of {}, for the budget of {:.0} s",
+                    "{fewer} of {} replicates, for the budget of {:.0} s",
                     plan.replicates,
                     plan.budget.as_secs_f64()
                 ),

@@ -10,7 +10,7 @@ use carryline_sampler::least_bytes;
 use std::time::{Duration, Instant};
 
 /// What verification of one subject takes of a CPU, roughly.
-const PROOF: Duration = Duration::from_millis(750);
+const PROOF: Duration = Duration::from_millis(850);
 /// Buffers so large that filling them takes noticeable time.
 const LARGE: u64 = 64 << 20;
 /// By how much a budget may be exceeded without a word.

@@ -236,7 +236,7 @@ impl Advice {
         let run = self.run_id.map(|id| format!(", run {id}")).unwrap_or_default();
         let mut push = |order: u32, text: &str, indent: usize| {
             let wrapped = wrap(text, Some(width - indent as u16), 2);
-            lines.extend(wrapped.lines().map(|line| (order, format!("{}{line}", " ".repeat(indent)))));
+            lines.extend(wrapped.split('\n').map(|line| (order, format!("{}{line}", " ".repeat(indent)))));
         };
         push(0, &format!("{}{run}", self.machine), 0);
         push(0, &self.trust_line(), 0);
@@ -307,7 +307,11 @@ impl Choice {
     }
 
     fn headline(&self) -> String {
-        let own = if self.is_what_one_has() { "keep" } else { "call" };
+        let own = match find(self.family, &self.variant).and_then(|variant| variant.call) {
+            _ if self.is_what_one_has() => "keep",
+            Some(_) => "call",
+            None => "use",
+        };
         let name = if self.call == self.variant { String::new() } else { format!(" ({})", self.variant) };
         format!("{}: {own} {}{name}", self.family, self.call)
     }
@@ -346,12 +350,14 @@ impl Choice {
                     0 => String::new(),
                     same => format!(", the same in {same}"),
                 };
-                lines.push((0, format!("{range} as fast as {baselines} {}{same}", in_all(self.gains.len()))));
+                let place = match self.gains.len() {
+                    1 => format!("at {at}"),
+                    gains => in_all(gains),
+                };
+                lines.push((0, format!("{range} as fast as {baselines} {place}{same}")));
                 if self.gains.len() > 1 {
                     let words = self.gains.iter().map(|(by, at)| format!("{} at {at}", times(*by)));
                     lines.push((3, listed("most: ", words.collect(), width)));
-                } else {
-                    lines.push((3, format!("at {at}")));
                 }
             }
             _ if !self.same.is_empty() && !self.is_what_one_has() => {

@@ -282,7 +282,7 @@ pub enum Finding<'a> {
     Nothing,
     /// Most of the ranked rows could not be told from the best: these.
     NoDifference(Vec<&'a Row>),
-    /// The leader, and what could not be told from it.
+    /// The first row of the best rank, and what could not be told from it.
     Fastest(&'a Row, Vec<&'a Row>),
 }
 
@@ -295,13 +295,9 @@ impl Ranking {
         match first.as_slice() {
             [] => Finding::Nothing,
             [_, _, ..] if 2 * first.len() > ranked => Finding::NoDifference(first),
-            // The leader is the row that all the others of its rank tie with, if there is one.
-            all => {
-                let ties_with_all = |row: &&&Row| {
-                    all.iter().all(|other| other == *row || row.ties_with.contains(&other.variant))
-                };
-                let leader = *all.iter().find(ties_with_all).unwrap_or(&all[0]);
-                Finding::Fastest(leader, all.iter().copied().filter(|row| *row != leader).collect())
+            [leader, ..] => {
+                let ties = |row: &&Row| row.rank.is_some() && leader.ties_with.contains(&row.variant);
+                Finding::Fastest(leader, self.rows.iter().filter(ties).collect())
             }
         }
     }
@@ -335,6 +331,9 @@ impl Ranking {
                 match (leader.speed, &self.baseline) {
                     (_, Some(baseline)) if *baseline == leader.variant => {
                         parts.push("which is what you have".to_owned());
+                    }
+                    (_, Some(baseline)) if leader.ties_with.contains(baseline) => {
+                        parts.push(format!("no different from {baseline}"));
                     }
                     (Some(speed), Some(baseline)) => {
                         parts.push(format!("{} as fast as {baseline}", times(speed)));

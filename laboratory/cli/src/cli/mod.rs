@@ -152,7 +152,7 @@ pub struct Effort {
     /// Logical CPU to measure on [default: the last one allowed].
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,
-    /// Seconds without progress after which a routine counts as hung.
+    /// Seconds without progress after which a routine counts as hung; calls of many bytes get more.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
 }
@@ -227,7 +227,7 @@ pub struct Verify {
     /// memset's signature.
     #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
-    /// Seconds without progress after which a routine counts as hung.
+    /// Seconds without progress after which a routine counts as hung; calls of many bytes get more.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
 }

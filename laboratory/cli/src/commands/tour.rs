@@ -4,6 +4,7 @@ use super::run::{conclude, ranked};
 use crate::cli::{Common, Detail, Effort, Format};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
+use carryline_engine::forecast::{Forecast, Speed};
 use carryline_engine::machine::Here;
 use carryline_engine::plan::Plan;
 use carryline_engine::prove::Verdict;
@@ -17,7 +18,7 @@ use carryline_report::units::Unit;
 use carryline_variants::Family;
 use std::time::Duration;
 
-/// Time for verification and measurement: the whole tour then takes about 20 seconds.
+/// Time for verification and measurement, where it suffices: the whole tour then takes about 20 seconds.
 const BUDGET: Duration = Duration::from_secs(19);
 const REPLICATES: u32 = 3;
 
@@ -31,7 +32,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     let situations = standard::situations(&here.caches, &selection.families, true, &[], &subjects)
         .map_err(|error| usage(error.to_string()))?;
     let supervisor = session::supervisor(10)?;
-    let plan = Plan {
+    let mut plan = Plan {
         situations,
         plugins: Vec::new(),
         replicates: REPLICATES,
@@ -41,6 +42,8 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         patience: supervisor.patience,
     };
     here.check_memory(&plan.situations)?;
+    // With few CPUs the verification alone takes most of it.
+    plan.budget = BUDGET.max(Forecast::of(&plan, &here, Speed::here).total());
     let setting = Setting {
         cpu: here.cpu(None)?,
         here: &here,
@@ -52,7 +55,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         warnings: Vec::new(),
     };
     if common.format == Format::Table && !common.quiet {
-        output::print(&introduction(&here, plan.subjects().len()))?;
+        output::print(&introduction(&here, &plan))?;
     }
     let finished = session::execute(&plan, &setting)?;
     let text = story(&finished)?;
@@ -69,19 +72,23 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     conclude(&finished, &text, Unit::Ticks, &effort, common)
 }
 
-fn introduction(here: &Here, subjects: usize) -> String {
+fn introduction(here: &Here, plan: &Plan) -> String {
+    let subjects = plan.subjects().len();
     let cpu = &here.environment.cpu;
     let caches = here.caches;
-    format!(
-        "The machine: {}, {} CPUs, caches {} KiB, {} KiB, {} MiB.\n\
-         Verifying {subjects} variants, then measuring three situations; this takes about {} s.\n",
+    let machine = format!(
+        "The machine: {}, {} CPUs, caches {} KiB, {} KiB, {} MiB.",
         cpu.brand.as_deref().unwrap_or("an unnamed CPU"),
         cpu.logical_cpus,
         caches.l1 >> 10,
         caches.l2 >> 10,
         caches.l3 >> 20,
-        BUDGET.as_secs() + 1,
-    )
+    );
+    let next = format!(
+        "Verifying {subjects} variants, then measuring three situations; this takes about {} s.",
+        plan.budget.as_secs() + 1
+    );
+    [machine, next].map(|line| wrap(&line, output::style().width, 2) + "\n").concat()
 }
 
 /// The subjects with such a verdict that are not meant to be wrong.

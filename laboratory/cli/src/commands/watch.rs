@@ -59,7 +59,7 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
     };
     let trust = advice(&finished.result, &Roles::of_collection()).trust_line();
     output::note(&trust, common);
-    conclude(&finished, &plain::block(&state), state.unit, &args.effort, common)
+    conclude(&finished, &plain::block(&state, output::style().width), state.unit, &args.effort, common)
 }
 
 /// What may be watched, from the command line and beyond; and what is to be known of its captures.

@@ -223,7 +223,7 @@ fn bar_line(state: &State, row: &Row, bars: &Bars, widths: &Widths, width: usize
 /// By how much a time is longer: in percent, or as a factor where it is several times as long.
 fn difference(ratio: f64) -> String {
     match ratio {
-        ratio if !(0.01..10.0).contains(&ratio) => times(ratio),
+        ratio if !(0.01..3.0).contains(&ratio) => times(ratio),
         ratio => {
             let sign = if ratio >= 1.0 { "+" } else { "" };
             format!("{sign}{}", percent_fine(ratio - 1.0))

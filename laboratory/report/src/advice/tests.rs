@@ -27,7 +27,8 @@ fn the_answer_comes_first_at_80_columns() {
     insta::assert_snapshot!(text(&run(), 80), @"
     AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36, run 12
     trust: fair (too few rounds in one place); noise floor 0.8 %; 2 warnings
-    zero: call avx512
+
+    zero: use avx512
       2.00x to 2.96x as fast as libc_memset in 2 of 3 situations, the same in 1
       most: 2.96x at 40 bytes; 2.00x at 1500 bytes
       loses 12 % to rep_stosb at 256 KiB
@@ -35,7 +36,7 @@ fn the_answer_comes_first_at_80_columns() {
       2.53x to 5.52x as fast as adc_1_stream in both situations
       most: 5.52x at 1500 bytes; 2.53x at 1500 bytes, chained calls
       nothing measured is faster anywhere
-    copy: call avx512
+    copy: use avx512
       nothing measured is faster
     ");
 }
@@ -45,7 +46,8 @@ fn the_answer_comes_first_at_100_columns() {
     insta::assert_snapshot!(text(&run(), 100), @"
     AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36, run 12
     trust: fair (too few rounds in one place); noise floor 0.8 %; 2 warnings
-    zero: call avx512
+
+    zero: use avx512
       2.00x to 2.96x as fast as libc_memset in 2 of 3 situations, the same in 1
       most: 2.96x at 40 bytes; 2.00x at 1500 bytes
       loses 12 % to rep_stosb at 256 KiB
@@ -53,7 +55,7 @@ fn the_answer_comes_first_at_100_columns() {
       2.53x to 5.52x as fast as adc_1_stream in both situations
       most: 5.52x at 1500 bytes; 2.53x at 1500 bytes, chained calls
       nothing measured is faster anywhere
-    copy: call avx512
+    copy: use avx512
       nothing measured is faster
     ");
 }
@@ -118,6 +120,7 @@ fn the_run_of_an_unknown_machine_and_an_empty_one_say_so() {
     insta::assert_snapshot!(text(&fixture::empty(), 80), @"
     a machine that another version of this program described, run 7
     trust: fair (too few rounds in one place); noise floor 0.8 %; 2 warnings
+
     Nothing could be ranked, so there is no advice.
     ");
 }
