@@ -224,6 +224,7 @@ impl Run<'_> {
                         let name = &plan.situations[index].name;
                         progress.say(match plan.replicates {
                             1 => name.clone(),
+                            _ if replicate >= processes => format!("replicate {}: {name}", replicate + 1),
                             _ => format!("replicate {} of {processes}: {name}", replicate + 1),
                         });
                         let order = match place_members(&members, &places[&situation]) {

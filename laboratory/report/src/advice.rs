@@ -302,8 +302,11 @@ fn fitting(mut lines: Vec<Line>, most: usize) -> Vec<Line> {
 }
 
 impl Choice {
+    /// True for a baseline that needs no setting.
     fn is_what_one_has(&self) -> bool {
-        self.baselines.contains(&self.variant)
+        let needs_setting = find(self.family, &self.variant)
+            .is_some_and(|variant| variant.thresholds() == Some(Thresholds::Raised));
+        self.baselines.contains(&self.variant) && !needs_setting
     }
 
     fn headline(&self) -> String {
@@ -324,8 +327,8 @@ impl Choice {
             (variant.thresholds() == Some(Thresholds::Raised)).then_some(other.name)
         };
         match self.baselines.as_slice() {
-            [one, other] if raised(other) == Some(one) => format!("{one} at its best"),
-            [one, other] if raised(one) == Some(other) => format!("{other} at its best"),
+            [one, other] if raised(other) == Some(one) => format!("the better {one}"),
+            [one, other] if raised(one) == Some(other) => format!("the better {other}"),
             several => enumerate(several).replace(" and ", " or "),
         }
     }
@@ -360,7 +363,7 @@ impl Choice {
                     lines.push((3, listed("most: ", words.collect(), width)));
                 }
             }
-            _ if !self.same.is_empty() && !self.is_what_one_has() => {
+            _ if !self.same.is_empty() && !self.baselines.contains(&self.variant) => {
                 lines.push((0, format!("no different from {baselines} {}", in_all(self.same.len()))));
             }
             _ => {}

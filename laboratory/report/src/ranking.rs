@@ -330,7 +330,7 @@ impl Ranking {
                 parts.push(format!("fastest: {}{ties}", leader.variant));
                 match (leader.speed, &self.baseline) {
                     (_, Some(baseline)) if *baseline == leader.variant => {
-                        parts.push("which is what you have".to_owned());
+                        parts.push("the baseline itself".to_owned());
                     }
                     (_, Some(baseline)) if leader.ties_with.contains(baseline) => {
                         parts.push(format!("no different from {baseline}"));
