@@ -300,12 +300,7 @@ impl Recommendation {
         for advice in &self.families {
             for (dependence, choices) in &advice.tables {
                 out.push_str(&format!("\n{}\n", bold(&advice.title(*dependence), style)));
-                let kinds = [Kind::Name, Kind::Text, Kind::Number, Kind::Name];
-                let mut table = Table::new(advice.headers("\n").into_iter().zip(kinds));
-                for choice in choices {
-                    table.push(choice.cells().to_vec(), Emphasis::None);
-                }
-                out.push_str(&table.render(style));
+                out.push_str(&advice.table(choices, style));
             }
             for sentence in &advice.sentences {
                 out.push_str(&wrap(sentence, style.width, 2));
@@ -321,6 +316,23 @@ impl FamilyAdvice {
     #[must_use]
     pub fn title(&self, dependence: Dependence) -> String {
         format!("{}, {dependence} calls", self.family)
+    }
+
+    /// The choices as a table; without the baselines where they do not fit.
+    fn table(&self, choices: &[Choice], style: Style) -> String {
+        let kinds = [Kind::Name, Kind::Text, Kind::Number, Kind::Name];
+        let of = |columns: usize| {
+            let mut table = Table::new(self.headers("\n").into_iter().zip(kinds).take(columns));
+            for choice in choices {
+                table.push(choice.cells().to_vec(), Emphasis::None);
+            }
+            table.render(style)
+        };
+        let fits = |text: &String| {
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            style.width.is_none_or(|width| longest <= usize::from(width))
+        };
+        Some(of(kinds.len())).filter(fits).unwrap_or_else(|| of(kinds.len() - 1))
     }
 
     /// The headers of the columns that say anything: the baseline stands in the third where all situations have the same,
@@ -460,6 +472,27 @@ mod tests {
         1500 bytes, offset 0, hot  carryline        2.67x  libc_memset_no_rep
         One choice suffices for both situations: carryline is fastest or tied in each.
         ");
+    }
+
+    #[test]
+    fn where_baselines_do_not_fit_they_are_left_out() {
+        let names = ["libc_memset", "libc_memset_no_rep"];
+        let cells = [40, 1500].into_iter().zip(names).map(|(size, baseline)| {
+            let condition = Condition {
+                cache: "cold:clflush:single".parse().expect("a state"),
+                ..Condition::plain(size)
+            };
+            let trio = [("carryline", 5.0), (names[0], 20.0), (names[1], 20.0)];
+            let cells = trio.map(|(name, ticks)| cell(Family::Zero, name, condition.clone(), ticks));
+            rank(cells.to_vec(), Some(baseline))
+        });
+        let run = RunResult { cells: cells.collect::<Vec<_>>().concat(), ..fixture::empty() };
+        let text =
+            |width| recommend(&run, &fixture::roles()).to_text(Style { colour: false, width: Some(width) });
+        assert!(text(100).contains("compared with"));
+        let narrow = text(72);
+        assert!(!narrow.contains("compared with") && narrow.contains("2.67x"), "{narrow}");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 72), "{narrow}");
     }
 
     #[test]
