@@ -4,8 +4,12 @@ use crate::cli::{Common, Format};
 use carryline_engine::failure::{Failure, usage};
 use carryline_report::table::Style;
 use carryline_results::Warning;
+use carryline_warnings::trust::condensed;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+
+/// Lines that do not go to a terminal are shorter than 160 characters, except where a word is longer.
+const PIPE_COLUMNS: u16 = 159;
 
 /// How to print on standard output: colour and the terminal's width on a terminal, plain otherwise.
 pub fn style() -> Style {
@@ -17,7 +21,7 @@ fn style_of(stream: &impl IsTerminal) -> Style {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let width = if terminal { terminal_width() } else { None };
-    Style { colour: terminal && !refused, width }
+    Style { colour: terminal && !refused, width: width.or(Some(PIPE_COLUMNS)) }
 }
 
 fn terminal_width() -> Option<u16> {
@@ -47,10 +51,26 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints warnings on standard error, unless they are in the JSON or not wanted.
+/// Prints warnings on standard error where `--warnings` asks for them, and else how many there are; unless they are in the
+/// JSON or not wanted.
 pub fn warn(warnings: &[Warning], common: &Common) {
-    if !common.quiet && common.format == Format::Table && !warnings.is_empty() {
-        say(&carryline_report::warnings::to_text(warnings, style_of(&std::io::stderr())));
+    if common.quiet || common.format == Format::Json || common.warnings {
+        return warnings_wanted(warnings, common);
+    }
+    let condensed = condensed(warnings);
+    let mut codes: Vec<&str> = condensed.iter().map(|warning| warning.code.as_str()).collect();
+    codes.dedup();
+    match codes.len() {
+        0 => {}
+        1 => note(&format!("a warning ({}): --warnings prints it", codes[0]), common),
+        _ => note(&format!("warnings ({}): --warnings prints them", codes.join(", ")), common),
+    }
+}
+
+/// Prints warnings on standard error where `--warnings` asks for them.
+pub fn warnings_wanted(warnings: &[Warning], common: &Common) {
+    if common.warnings && !common.quiet && common.format == Format::Table {
+        say(&carryline_report::warnings::to_text(&condensed(warnings), style_of(&std::io::stderr())));
     }
 }
 

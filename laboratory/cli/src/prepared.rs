@@ -99,11 +99,28 @@ impl Prepared {
         warnings: Vec<Warning>,
         common: &Common,
     ) -> Result<Option<Finished>, Failure> {
+        let mut plan = plan.clone();
         here.check_memory(&plan.situations)?;
         if let Some(path) = &effort.report {
             output::check_writable(path)?;
         }
-        let forecast = Forecast::of(plan, here, Speed::here);
+        let speed = std::cell::OnceCell::new();
+        let speed = || *speed.get_or_init(Speed::here);
+        let mut forecast = Forecast::of(&plan, here, speed);
+        let fewer = forecast.replicates_within(plan.budget, plan.replicates);
+        if effort.replicates.is_none() && fewer < plan.replicates {
+            output::note(
+                &format!(
+                    "{fewer} of {} replicates, for the budget of {:.0} s",
+                    plan.replicates,
+                    plan.budget.as_secs_f64()
+                ),
+                common,
+            );
+            plan.replicates = fewer;
+            forecast = Forecast::of(&plan, here, speed);
+        }
+        let plan = &plan;
         if let Some(sentence) = forecast.against(plan.budget) {
             output::note(&sentence, common);
         }

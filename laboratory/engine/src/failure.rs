@@ -10,7 +10,7 @@ pub mod status {
     pub const USAGE: u8 = 2;
     /// Something was found wrong, and found wrong again.
     pub const WRONG: u8 = 3;
-    /// It cannot be told: the machine is too noisy, or there was no time.
+    /// It cannot be told: the machine is too noisy, there was no time, or a routine did not return in time.
     pub const UNDECIDED: u8 = 5;
     /// Interrupted.
     pub const INTERRUPTED: u8 = 130;

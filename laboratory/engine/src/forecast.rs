@@ -9,12 +9,19 @@ use carryline_results::gather::Situation;
 use carryline_sampler::least_bytes;
 use std::time::{Duration, Instant};
 
-/// What verification of one subject takes, roughly, with all CPUs at work.
-pub const PROOF: Duration = Duration::from_millis(900);
+/// What verification of one subject takes of a CPU, roughly.
+const PROOF: Duration = Duration::from_millis(850);
 /// Buffers so large that filling them takes noticeable time.
 const LARGE: u64 = 64 << 20;
 /// By how much a budget may be exceeded without a word.
 const TOLERANCE: f64 = 1.33;
+
+/// What verification of that many subjects takes, roughly, with all CPUs at work.
+#[must_use]
+pub fn verification(subjects: usize) -> Duration {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    PROOF * subjects as u32 / cpus.clamp(1, subjects.max(1)) as u32
+}
 
 /// What a worker process spends before it measures, roughly.
 pub fn overhead(subjects: usize) -> Duration {
@@ -43,6 +50,8 @@ pub struct Forecast {
     pub proof: Duration,
     /// Worker processes, one after the other.
     pub processes: u32,
+    /// How many of them a replicate is.
+    pub kinds: u32,
     /// What each of them takes.
     pub each: Duration,
     /// Bytes that each of them fills first.
@@ -83,8 +92,9 @@ impl Forecast {
         let proved = subjects.iter().filter(|id| runs(id)).count();
         let processes = Schedule::of(plan, &Needs::of(plan), runs).processes(plan.replicates);
         let filled_bytes = here.memory_needed(&plan.situations);
-        let kinds = f64::from((processes / plan.replicates.max(1)).max(1));
-        let passed: f64 = plan.situations.iter().map(|situation| passed(situation, here, kinds)).sum();
+        let kinds = (processes / plan.replicates.max(1)).max(1);
+        let passed: f64 =
+            plan.situations.iter().map(|situation| passed(situation, here, f64::from(kinds))).sum();
         let mut each = overhead(proved);
         if passed.max(filled_bytes as f64) > LARGE as f64
             && let Some(speed) = speed()
@@ -92,13 +102,23 @@ impl Forecast {
             let seconds = filled_bytes as f64 / speed.filling + passed / speed.passing;
             each += Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4096);
         }
-        Forecast { proof: PROOF.saturating_mul(proved as u32), processes, each, filled_bytes }
+        Forecast { proof: verification(proved), processes, kinds, each, filled_bytes }
     }
 
     /// All of it.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.proof.saturating_add(self.each.saturating_mul(self.processes))
+    }
+
+    /// How many of that many replicates there is time for, at least one.
+    #[must_use]
+    pub fn replicates_within(&self, budget: Duration, replicates: u32) -> u32 {
+        let fits = |replicates: u32| {
+            let fewer = Forecast { processes: self.kinds.saturating_mul(replicates), ..*self };
+            fewer.total() <= budget.mul_f64(TOLERANCE)
+        };
+        (1..=replicates).rev().find(|replicates| fits(*replicates)).unwrap_or(1)
     }
 
     /// Why a budget is too small, if so.
@@ -112,13 +132,13 @@ impl Forecast {
                 false => String::new(),
             };
             format!(
-                "the budget of {} will not hold: verification takes about {}, and each of {} worker processes {}{filling}, \
-                 {} together; take fewer or smaller cells, fewer --replicates, or --budget {:.0}s",
+                "the budget of {} will not hold: this takes about {:.0} s, of which verification {} and each of {} worker \
+                 processes {}{filling}; take fewer or smaller cells, fewer --replicates, or --budget {:.0}s",
                 seconds(budget),
+                total.as_secs_f64().ceil(),
                 seconds(self.proof),
                 self.processes,
                 seconds(self.each),
-                seconds(total),
                 total.as_secs_f64().ceil()
             )
         })
@@ -154,7 +174,7 @@ mod tests {
     fn large_buffers_and_many_processes_take_their_time() {
         let small = forecast(4096, 5);
         assert_eq!(small.processes, 5);
-        assert_eq!(small.total(), PROOF + overhead(1) * 5);
+        assert_eq!(small.total(), verification(1) + overhead(1) * 5);
         assert_eq!(small.against(Duration::from_secs(3)), None);
         // 8 GiB filled once and processed eight times by each member.
         let large = forecast(8 << 30, 5);
@@ -164,6 +184,9 @@ mod tests {
         for word in ["3.0 s", "5 worker processes", "8208 MiB", "--replicates"] {
             assert!(said.contains(word), "{word} in {said}");
         }
+        assert_eq!(small.replicates_within(Duration::from_secs(60), 5), 5);
+        assert_eq!(large.replicates_within(Duration::from_secs(3), 5), 1, "what cannot be kept is announced");
+        assert_eq!(large.replicates_within(large.each * 3, 5), 3);
         let once = forecast(8 << 30, 1);
         assert_eq!(once.against(once.total()), None);
         assert!(once.against(once.total().div_f64(1.4)).is_some());

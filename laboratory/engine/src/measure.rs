@@ -138,6 +138,8 @@ pub fn run(
         run.replicate(kind, number, rng.next_u64(), time, arrived)?;
         overheads.insert(kind, begin.elapsed().saturating_sub(time).min(left));
         longest = longest.max(begin.elapsed());
+        let to_come = longest.saturating_mul(least.saturating_sub(number + 1)).max(Duration::from_millis(1));
+        ground.progress.expect_left(ground.deadline.saturating_duration_since(Instant::now()).max(to_come));
     }
     run.outcome.interrupted = interrupt::requested();
     for gathered in &mut run.outcome.gathered {
@@ -191,8 +193,11 @@ impl Run<'_> {
             let Ground { supervisor, progress, stop, .. } = *self.ground;
             let (outcome, plan) = (&mut self.outcome, self.plan);
             let processes = self.processes;
-            let end = supervisor.run_with(kind, job, padding, stop, &mut |answer| {
+            let ticking = || {
                 progress.tick();
+                stop()
+            };
+            let end = supervisor.run_with(kind, job, padding, &ticking, &mut |answer| {
                 if let Some(situation) = answer.situation()
                     && !places.contains_key(&situation)
                 {
@@ -219,6 +224,7 @@ impl Run<'_> {
                         let name = &plan.situations[index].name;
                         progress.say(match plan.replicates {
                             1 => name.clone(),
+                            _ if replicate >= processes => format!("replicate {}: {name}", replicate + 1),
                             _ => format!("replicate {} of {processes}: {name}", replicate + 1),
                         });
                         let order = match place_members(&members, &places[&situation]) {

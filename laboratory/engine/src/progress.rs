@@ -1,26 +1,91 @@
-//! What a person sees while it works: one line with the time left, on a terminal only.
+//! What a person sees while it works: one line with the share done and the time left, on a terminal only.
+//!
+//! How long work takes is a guess at first and is corrected as it goes on: by the pace of the verification, and by what
+//! the first worker processes took. The line never says that nothing is left while something is.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Steps of the bar: tenths of a percent.
+const STEPS: u64 = 1000;
 
 /// A progress line on standard error.
 pub struct Progress {
     bar: ProgressBar,
+    pace: Mutex<Pace>,
+}
+
+/// How far work is, and what is known of its length.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
     begin: Instant,
+    /// All of it, from the beginning.
     expected: Duration,
+    /// When the verification that goes on began.
+    verification_from: Duration,
+    /// What follows the verification at least.
+    after_verification: Duration,
+    /// The time that all of it is to take, which what follows the verification uses up.
+    budget: Duration,
+    /// The most that was shown, in steps.
+    shown: u64,
+}
+
+impl Pace {
+    /// What is shown after that time: the steps done and the whole seconds left, at least one.
+    fn at(&mut self, elapsed: Duration) -> (u64, u64) {
+        if elapsed + Duration::from_secs(1) > self.expected {
+            // It takes longer than was thought, by nobody knows how much.
+            self.expected = elapsed.mul_f64(1.05) + Duration::from_secs(1);
+        }
+        let share = elapsed.as_secs_f64() / self.expected.as_secs_f64();
+        // A correction moves no bar back.
+        self.shown = self.shown.max((share * STEPS as f64) as u64).min(STEPS - 1);
+        let left = self.expected.saturating_sub(elapsed).as_secs_f64().ceil();
+        (self.shown, (left as u64).max(1))
+    }
+
+    /// After that time, so many subjects are verified.
+    fn verified(&mut self, elapsed: Duration, done: usize, of: usize) {
+        // The first ones say little.
+        if done * 8 >= of {
+            let so_far = elapsed.saturating_sub(self.verification_from);
+            let verification = so_far.mul_f64(of as f64 / done.max(1) as f64);
+            let all = self.verification_from + verification + self.after_verification;
+            self.expected = self.budget.max(all);
+        }
+    }
 }
 
 impl Progress {
     /// A line for work that should take `expected`; silent if `quiet` or not on a terminal.
     pub fn new(expected: Duration, quiet: bool) -> Progress {
+        Progress::with_verification(expected, expected, Duration::ZERO, quiet)
+    }
+
+    /// The same for work that begins with a verification of many subjects, after which something follows that takes
+    /// `after` at least, or what is left of a `budget`.
+    pub fn with_verification(expected: Duration, budget: Duration, after: Duration, quiet: bool) -> Progress {
         let shown = !quiet && std::io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(expected.as_millis().max(1) as u64), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {prefix:>6} left  {wide_msg}") {
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:24} {percent:>3} % {prefix:>6} left  {wide_msg}")
+        {
             bar.set_style(style.progress_chars("=> "));
         }
-        Progress { bar, begin: Instant::now(), expected }
+        let begin = Instant::now();
+        let pace = Pace {
+            begin,
+            expected,
+            verification_from: Duration::ZERO,
+            after_verification: after,
+            budget,
+            shown: 0,
+        };
+        Progress { bar, pace: Mutex::new(pace) }
     }
 
     /// Says what is being done now.
@@ -34,15 +99,85 @@ impl Progress {
         self.bar.message()
     }
 
+    /// Corrects the expectation: what is left takes that long.
+    pub fn expect_left(&self, left: Duration) {
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        pace.expected = pace.begin.elapsed() + left;
+    }
+
+    /// A verification of many subjects begins.
+    pub fn verification_begins(&self) {
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        pace.verification_from = pace.begin.elapsed();
+    }
+
+    /// Corrects the expectation by the pace of the verification: so many subjects are done.
+    pub fn verified(&self, done: usize, of: usize) {
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = pace.begin.elapsed();
+        pace.verified(elapsed, done, of);
+    }
+
     /// Moves the bar on with the time.
     pub fn tick(&self) {
-        let elapsed = self.begin.elapsed();
-        self.bar.set_position(elapsed.min(self.expected).as_millis() as u64);
-        self.bar.set_prefix(format!("{} s", self.expected.saturating_sub(elapsed).as_secs()));
+        let (position, left) = {
+            let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+            let elapsed = pace.begin.elapsed();
+            pace.at(elapsed)
+        };
+        self.bar.set_position(position);
+        self.bar.set_prefix(format!("{left} s"));
     }
 
     /// Takes the line away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn pace(expected: u32, budget: u32, after: u32) -> Pace {
+        Pace {
+            begin: Instant::now(),
+            expected: expected * SECOND,
+            verification_from: Duration::ZERO,
+            after_verification: after * SECOND,
+            budget: budget * SECOND,
+            shown: 0,
+        }
+    }
+
+    #[test]
+    fn something_is_left_until_the_end_and_the_bar_never_moves_back() {
+        let mut pace = pace(10, 10, 0);
+        assert_eq!(pace.at(Duration::ZERO), (0, 10));
+        assert_eq!(pace.at(5 * SECOND), (500, 5));
+        let mut before = 500;
+        for seconds in 6..40 {
+            let (steps, left) = pace.at(seconds * SECOND);
+            assert!(steps >= before && steps < STEPS && left >= 1, "{seconds}: {steps}, {left}");
+            before = steps;
+        }
+        pace.expected = 100 * SECOND;
+        assert_eq!(pace.at(40 * SECOND), (before, 60));
+    }
+
+    #[test]
+    fn the_pace_of_the_verification_corrects_the_guess() {
+        let mut pace = pace(10, 10, 4);
+        pace.verified(SECOND, 1, 40);
+        assert_eq!(pace.expected, 10 * SECOND, "one of forty says little");
+        pace.verified(5 * SECOND, 10, 40);
+        assert_eq!(pace.expected, 24 * SECOND);
+        pace.verified(SECOND, 20, 40);
+        assert_eq!(pace.expected, 10 * SECOND, "what is left of the budget is used");
+        pace.verification_from = 30 * SECOND;
+        pace.verified(31 * SECOND, 10, 20);
+        assert_eq!(pace.expected, 36 * SECOND, "a later one has its own pace");
     }
 }

@@ -15,6 +15,7 @@ use carryline_verification::status::Now;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::{self as verify, Counterexample, Ending, Kind, ProofSummary};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a verification found.
 #[derive(Clone, Debug)]
@@ -50,15 +51,23 @@ pub fn all(
     seed: u64,
     progress: &Progress,
 ) -> Result<Vec<Proof>, SuperviseError> {
-    let prove = |(index, subject): (usize, &SubjectId)| -> Result<Option<Proof>, SuperviseError> {
+    progress.verification_begins();
+    let done = AtomicUsize::new(0);
+    let runs = subjects.iter().filter(|subject| unsupported(subject).is_none()).count();
+    let prove = |subject: &SubjectId| -> Result<Option<Proof>, SuperviseError> {
         if interrupt::requested() {
             return Ok(None);
         }
-        progress.say(format!("verifying {subject} ({} of {})", index + 1, subjects.len()));
-        let verdict = one(supervisor, plugins, subject, seed)?;
+        let so_far = done.load(Ordering::Relaxed);
+        progress.say(format!("verifying {subject} ({so_far} of {runs} done)"));
+        let verdict = one(supervisor, plugins, subject, seed, progress)?;
+        // What cannot run here takes no time.
+        if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, Verdict::Unsupported(_))) {
+            progress.verified(done.fetch_add(1, Ordering::Relaxed) + 1, runs);
+        }
         Ok(verdict.map(|verdict| Proof { subject: subject.clone(), verdict }))
     };
-    let proofs: Vec<_> = subjects.par_iter().enumerate().map(prove).collect::<Result<_, _>>()?;
+    let proofs: Vec<_> = subjects.par_iter().map(prove).collect::<Result<_, _>>()?;
     Ok(proofs.into_iter().flatten().collect())
 }
 
@@ -68,6 +77,7 @@ fn one(
     plugins: &[(String, SubjectId)],
     subject: &SubjectId,
     seed: u64,
+    progress: &Progress,
 ) -> Result<Option<Verdict>, SuperviseError> {
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
@@ -76,7 +86,11 @@ fn one(
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
     let attempt = || -> Result<(End, Option<Verdict>), SuperviseError> {
         let mut verdict = None;
-        let end = supervisor.run_with(started, job.clone(), 0, &interrupt::requested, &mut |answer| {
+        let stop = || {
+            progress.tick();
+            interrupt::requested()
+        };
+        let end = supervisor.run_with(started, job.clone(), 0, &stop, &mut |answer| {
             verdict = Some(match answer {
                 ProveAnswer::Proved(summary) => Verdict::Proved(summary),
                 ProveAnswer::Disproved(counterexample) => failed(counterexample),

@@ -7,6 +7,7 @@ use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
 use super::{select::Selection, warnings};
 use crate::failure::Failure;
+use crate::forecast::{Forecast, Speed};
 use crate::interrupt;
 use crate::supervise::Supervisor;
 use carryline_results::cells::{self, Summary};
@@ -26,6 +27,8 @@ pub struct Finished {
     pub proofs: Vec<Proof>,
     /// Subjects found wrong that were not known to be, or that the user had requested.
     pub wrong: Vec<Proof>,
+    /// Subjects of the same kind that did not return in time: slow, or hung.
+    pub slow: Vec<Proof>,
     /// What else was requested and could not be done, in a sentence each: subjects that could not be verified, workers
     /// that were lost, results that could not be saved.
     pub undone: Vec<String>,
@@ -97,7 +100,13 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> 
         true => Some(open_store(setting.db).map_err(|error| crate::failure::usage(error.to_string()))?),
         false => None,
     };
-    let progress = Progress::new(plan.budget, setting.quiet);
+    let forecast = Forecast::of(plan, setting.here, Speed::here);
+    let progress = Progress::with_verification(
+        plan.budget.max(forecast.total()),
+        plan.budget,
+        forecast.total().saturating_sub(forecast.proof),
+        setting.quiet,
+    );
     let environment = serde_json::to_value(&setting.here.environment)?;
 
     let proofs = prove::all(setting.supervisor, &plan.plugins, &plan.subjects(), plan.seed, &progress)?;
@@ -138,18 +147,19 @@ pub fn finish(
             None => proofs.push(fallen),
         }
     }
-    let mut wrong = Vec::new();
+    let (mut wrong, mut slow) = (Vec::new(), Vec::new());
     let mut undone: Vec<String> =
         outcome.lost.iter().map(|how| format!("a worker process that measured ended {how}, twice")).collect();
     undone.dedup();
     for proof in proofs.iter().filter(|proof| is_wanted(proof, selection)) {
         match &proof.verdict {
-            Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_) => wrong.push(proof.clone()),
+            Verdict::Wrong(_) | Verdict::Crashed(_) => wrong.push(proof.clone()),
+            Verdict::TimedOut(_) => slow.push(proof.clone()),
             Verdict::NotProved(why) => undone.push(format!("{} is not verified: {why}", proof.subject)),
             Verdict::Proved(_) | Verdict::Unsupported(_) => {}
         }
     }
-    Finished { result, proofs, wrong, undone, interrupted: outcome.interrupted }
+    Finished { result, proofs, wrong, slow, undone, interrupted: outcome.interrupted }
 }
 
 /// True if a subject should be right: it is not declared known-bad, or the user requested it.

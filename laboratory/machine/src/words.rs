@@ -26,6 +26,9 @@ pub fn unknown<T>(field: &'static str, word: &str, words: &[(&str, &str)]) -> Re
 /// # Errors
 /// A sentence that says what is wrong with the word.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    if text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit())) {
+        return Err(format!("'{text}' is negative, and no number of bytes is"));
+    }
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
         return Err(format!("'{text}' is not a number of bytes"));
     }
@@ -37,8 +40,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "G" | "g" | "GiB" => 30,
         unit => return Err(format!("unknown unit '{unit}' in '{text}'; use K, M or G (1K is 1024 bytes)")),
     };
-    let number: u64 = digits.parse().map_err(|_| format!("'{text}' is not a number of bytes"))?;
-    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or_else(|| format!("'{text}' is too large"))
+    let too_large = || format!("'{text}' is too large: numbers of bytes are below 2^64");
+    let number: u64 = match digits.parse() {
+        Ok(number) => number,
+        Err(_) if digits.bytes().all(|byte| byte.is_ascii_digit()) => return Err(too_large()),
+        Err(_) => return Err(format!("'{text}' is not a number of bytes")),
+    };
+    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or_else(too_large)
 }
 
 #[cfg(test)]
@@ -54,5 +62,9 @@ mod tests {
         for text in ["", "K", "4X", "1.5K", "-1", "+1", "99999999999999999999", "18446744073709551615K"] {
             assert!(parse_bytes(text).is_err(), "{text}");
         }
+        for text in ["99999999999999999999", "18446744073709551616", "18446744073709551615K"] {
+            assert!(parse_bytes(text).expect_err(text).contains("below 2^64"), "{text}");
+        }
+        assert!(parse_bytes("-5").expect_err("negative").contains("negative"));
     }
 }

@@ -29,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod advice;
 pub mod charts;
 pub mod curve;
 pub mod experiments;
@@ -53,7 +54,9 @@ mod fixture;
 
 #[cfg(test)]
 mod tests {
-    use crate::{curve, fixture, limits, matrix, ranking, recommend, table::Style, units::Unit, warnings};
+    use crate::{
+        advice, curve, fixture, limits, matrix, ranking, recommend, table::Style, units::Unit, warnings,
+    };
 
     #[test]
     fn no_width_unit_or_emptiness_breaks_a_rendering() {
@@ -69,7 +72,12 @@ mod tests {
                         limits::limits(&run, unit).to_text(style),
                         warnings::to_text(&run.warnings, style),
                     ];
-                    texts.extend(rankings.iter().map(|ranking| ranking.to_text(style)));
+                    texts
+                        .extend(rankings.iter().map(|ranking| ranking.to_text(style, ranking::Rows::Folded)));
+                    texts.extend(
+                        rankings.iter().map(|ranking| ranking.to_text(style, ranking::Rows::AllAndPairs)),
+                    );
+                    texts.push(advice::advice(&run, &fixture::roles()).to_text(style));
                     texts.extend(matrices.iter().map(|matrix| matrix.to_text(style)));
                     texts.extend(curves.iter().map(|c| c.to_text(style, curve::Glyphs::Braille, 3)));
                     for text in texts {

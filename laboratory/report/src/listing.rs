@@ -1,5 +1,6 @@
 //! The lists of `carryline list`, `machine`, `verify` and `history`, as tables and as JSON.
 
+mod machine;
 mod tried;
 
 pub use tried::{Coverage, NotTried, Tried};
@@ -143,6 +144,11 @@ pub fn to_json<T: Serialize>(list: &T) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(list)
 }
 
+/// The text with one space between words: what was written over several lines of a source stands in one.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 const fn yes(is: bool) -> &'static str {
     if is { "yes" } else { "no" }
 }
@@ -171,7 +177,7 @@ impl VariantList {
                 line.family.to_string(),
                 yes(line.runs_here).to_owned(),
                 if line.needs.is_empty() { "nothing".to_owned() } else { line.needs.join(", ") },
-                format!("{}{bad}", line.provenance),
+                one_line(&format!("{}{bad}", line.provenance)),
             ];
             table.push(cells, emphasis);
         }
@@ -252,11 +258,11 @@ impl RunList {
 }
 
 impl Machine {
-    /// Keys and values, then what cannot be measured here and why.
+    /// What it is in words, then what cannot be measured here and why.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut table = Table::new([("machine", Kind::Name), ("", Kind::Text)]);
-        for (key, value) in flatten(&self.environment) {
+        for (key, value) in machine::rows(&self.environment) {
             table.push(vec![key, value], Emphasis::None);
         }
         let mut out = table.render(style);

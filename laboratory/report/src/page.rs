@@ -188,8 +188,8 @@ fn ranking(index: usize, ranking: &Ranking) -> Markup {
         .collect();
     let unit = ranking.scale.unit_name();
     let filled = ranking.filled();
-    // Variant and ties are words, the others numbers.
-    let is_number = |at: usize| !matches!(at, 1 | 7);
+    // Groups, variant and intervals are words, the others numbers.
+    let is_number = |at: usize| !matches!(at, 0 | 1 | 3 | 5);
     html! {
         article.ranking id=(format!("ranking-{index}")) {
             h3 { (ranking.title) }
@@ -267,7 +267,7 @@ fn method(run: &RunResult) -> Markup {
                 }
                 li {
                     b { "Ranks and ratios" } " come from gross times, paired within rounds in which all \
-                    variants ran in random order. Variants that cannot be distinguished tie, marked =."
+                    variants ran in random order. Variants that cannot be distinguished share a letter."
                 }
                 li {
                     b { "The noise floor" } " is the difference between two measurements of one variant under two names"

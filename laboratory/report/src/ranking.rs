@@ -1,19 +1,23 @@
 //! One ranking per situation: who is fastest, by how much, and how near the hardware's limit.
 //!
-//! The order is that of the ranks, which come from paired ratios of gross times. Variants that share a rank are
-//! tied with its first; which others a variant ties with stands in its row. What could not be measured stands
-//! below, with its reason, and has no rank.
+//! Rows are in the order of the printed time. Which of them could not be told apart is shown by letters: rows that share
+//! one are tied. Ratios to the baseline are paired within rounds, and so are the verdicts that letters come from; a ratio
+//! that contradicts the medians beside it is marked. What could not be measured stands below, with its reason.
 
-use crate::figure::{self, Figure, Scale, fastest_first, speed};
+mod text;
+
+use crate::figure::{self, Figure, Scale, speed};
 use crate::labels;
 use crate::roles::Roles;
-use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
-use crate::text::{enumerate, safe, wrap};
-use crate::units::{Unit, align_points, percent, percent_fine, times};
+use crate::text::{enumerate, safe};
+use crate::units::{Unit, percent, percent_fine, times};
 use carryline_conditions::Dependence;
 use carryline_results::{Cell, RunResult, Status};
-use carryline_variants::Family;
+use carryline_statistics::letter_groups;
+use carryline_variants::{Family, Role, find};
 use std::fmt;
+
+pub use text::{Rows, blocks, legend};
 
 /// Cells that cannot stand in one ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,8 +68,16 @@ pub struct Row {
     pub headline: Option<Figure>,
     /// The other of net and gross.
     pub beside: Option<Figure>,
+    /// The letters of its groups: rows that share one could not be told apart. Empty without a rank.
+    pub letters: String,
     /// How many times as fast as the baseline.
     pub speed: Option<f64>,
+    /// The ends of that ratio's interval, the lower first.
+    pub speed_interval: Option<[f64; 2]>,
+    /// True if that ratio, which is paired, contradicts the medians of the two.
+    pub contradicts: bool,
+    /// True for a row that is never folded: the baseline, this project's own function, a routine of the user's.
+    pub is_singled: bool,
     /// Share of the machine's limit.
     pub limit_share: Option<f64>,
     /// The variants that it ties with.
@@ -83,7 +95,7 @@ pub struct Failure {
     pub detail: String,
 }
 
-/// The variants of a family under one condition, fastest first.
+/// The variants of a family under one condition, in the order of their times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
     /// The situation's name.
@@ -100,7 +112,7 @@ pub struct Ranking {
     pub baseline: Option<String>,
     /// Difference within which everything is a tie, in this situation or else in the run.
     pub noise_floor: Option<f64>,
-    /// What was measured: by rank, then those without one.
+    /// What was measured, the least gross time first.
     pub rows: Vec<Row>,
     /// What was not, and why.
     pub failures: Vec<Failure>,
@@ -132,14 +144,24 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
     let scale = Scale::of(run, unit, cells.iter().copied());
     let shown = cells.iter().find(|cell| cell.observed.is_some()).unwrap_or(&cells[0]);
     let mut measured: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.status == Status::Ok).collect();
-    fastest_first(&mut measured);
-    let rows = measured.iter().map(|cell| Row {
+    let time = |cell: &Cell| cell.gross.map_or(f64::INFINITY, |gross| gross.median);
+    measured.sort_by(|a, b| time(a).total_cmp(&time(b)).then_with(|| a.variant.cmp(&b.variant)));
+    let baseline = figure::baseline(measured.iter().copied(), roles);
+    let baseline_time =
+        measured.iter().find(|cell| Some(cell.variant.as_str()) == baseline).map(|cell| time(cell));
+    let floor = noise_floor(run, &shown.situation);
+    let letters = letters(&measured);
+    let rows = measured.iter().zip(letters).map(|(cell, letters)| Row {
         rank: cell.rank,
         shared: cell.rank.is_some() && measured.iter().filter(|other| other.rank == cell.rank).count() > 1,
         variant: safe(&cell.variant),
         headline: scale.headline(cell),
         beside: scale.beside(cell),
+        letters,
         speed: speed(cell),
+        speed_interval: speed_interval(cell),
+        contradicts: baseline_time.is_some_and(|baseline| contradicts(cell, baseline, floor.unwrap_or(0.0))),
+        is_singled: is_singled(cell, baseline, roles),
         limit_share: cell.limit_share.filter(|share| share.is_finite()),
         ties_with: cell.ties_with.iter().map(|name| safe(name)).collect(),
     });
@@ -153,13 +175,67 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
         title: safe(&labels::title(shown)),
         dependence: shown.condition.dependence,
         scale,
-        baseline: figure::baseline(measured.iter().copied(), roles).map(safe),
-        noise_floor: noise_floor(run, &shown.situation),
+        baseline: baseline.map(safe),
+        noise_floor: floor,
         rows: rows.collect(),
         failures: failures.collect(),
         situation: safe(&shown.situation),
         family: shown.family,
     })
+}
+
+/// The letters of each cell, from the ties of all pairs of ranked cells: `a` for the group of the first.
+fn letters(cells: &[&Cell]) -> Vec<String> {
+    let ranked: Vec<usize> = (0..cells.len()).filter(|at| cells[*at].rank.is_some()).collect();
+    let differ = |a: usize, b: usize| {
+        let (a, b) = (cells[ranked[a]], cells[ranked[b]]);
+        !a.ties_with.contains(&b.variant) && !b.ties_with.contains(&a.variant)
+    };
+    let mut letters = vec![String::new(); cells.len()];
+    for (index, group) in letter_groups(ranked.len(), differ).into_iter().enumerate() {
+        let letter = letter(index);
+        group.into_iter().for_each(|member| letters[ranked[member]].push_str(&letter));
+    }
+    letters
+}
+
+/// `a` to `z`, `A` to `Z`, and then numbers in brackets.
+fn letter(index: usize) -> String {
+    match ('a'..='z').chain('A'..='Z').nth(index) {
+        Some(letter) => letter.to_string(),
+        None => format!("({})", index + 1),
+    }
+}
+
+fn speed_interval(cell: &Cell) -> Option<[f64; 2]> {
+    let ratio = cell.ratio_to_baseline.filter(|ratio| ratio.low > 0.0)?;
+    Some([1.0 / ratio.high, 1.0 / ratio.low]).filter(|ends| ends.iter().all(|end| end.is_finite()))
+}
+
+/// True if the ratio of rounds says another thing than the two medians: the other direction, by more than the floor, or
+/// a quotient of the medians that is far outside of the ratio's interval.
+fn contradicts(cell: &Cell, baseline: f64, floor: f64) -> bool {
+    /// A quotient that lies outside of the interval by less is no news to a reader.
+    const FAR: f64 = 0.05;
+    let (Some(ratio), Some(own)) = (cell.ratio_to_baseline, cell.gross) else { return false };
+    let quotient = own.median / baseline;
+    let beyond = |one: f64, other: f64| one > 1.0 + floor && other < 1.0;
+    let turned = beyond(quotient, ratio.median)
+        || beyond(ratio.median, quotient)
+        || beyond(1.0 / quotient, 1.0 / ratio.median)
+        || beyond(1.0 / ratio.median, 1.0 / quotient);
+    let far = floor.max(FAR);
+    turned || quotient > ratio.high * (1.0 + far) || quotient * (1.0 + far) < ratio.low
+}
+
+/// True for what a reader looks for wherever it stands.
+fn is_singled(cell: &Cell, baseline: Option<&str>, roles: &Roles) -> bool {
+    let name = cell.variant.as_str();
+    let collected = find(cell.family, name);
+    Some(name) == baseline
+        || Some(name) == roles.baseline(cell.family)
+        || Some(name) == roles.ours(cell.family)
+        || collected.is_none_or(|variant| matches!(variant.role, Role::Ours | Role::Baseline))
 }
 
 fn check_unmixed(cells: &[&Cell]) -> Result<(), RankingError> {
@@ -199,42 +275,72 @@ pub const fn status_word(status: Status) -> &'static str {
     }
 }
 
-impl Row {
-    /// The rank as it is printed: `1`, `1=` when shared, `-` without one.
-    #[must_use]
-    pub fn rank_word(&self) -> String {
-        let mark = if self.shared { "=" } else { " " };
-        self.rank.map_or_else(|| "- ".to_owned(), |rank| format!("{rank}{mark}"))
-    }
+/// What a ranking comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding<'a> {
+    /// Nothing was ranked.
+    Nothing,
+    /// Most of the ranked rows could not be told from the best: these.
+    NoDifference(Vec<&'a Row>),
+    /// The first row of the best rank, and what could not be told from it.
+    Fastest(&'a Row, Vec<&'a Row>),
 }
 
 impl Ranking {
-    /// The winner, its ties, and how good it is: one line.
+    /// What it comes to: no winner is named where most tie with it.
+    #[must_use]
+    pub fn finding(&self) -> Finding<'_> {
+        let ranked = self.rows.iter().filter(|row| row.rank.is_some()).count();
+        let first: Vec<&Row> = self.rows.iter().filter(|row| row.rank == Some(1)).collect();
+        match first.as_slice() {
+            [] => Finding::Nothing,
+            [_, _, ..] if 2 * first.len() > ranked => Finding::NoDifference(first),
+            [leader, ..] => {
+                let ties = |row: &&Row| row.rank.is_some() && leader.ties_with.contains(&row.variant);
+                Finding::Fastest(leader, self.rows.iter().filter(ties).collect())
+            }
+        }
+    }
+
+    /// The finding, and how good it is: one line.
     #[must_use]
     pub fn summary(&self) -> String {
         let mut parts = vec![];
-        match self.rows.iter().find(|row| row.rank == Some(1)) {
-            None => parts.push("no winner: nothing could be ranked".to_owned()),
-            Some(winner) => {
-                let first = |row: &&Row| row.rank == Some(1) && row.variant != winner.variant;
-                let mut ties: Vec<String> =
-                    self.rows.iter().filter(first).map(|row| row.variant.clone()).collect();
-                ties.extend(
-                    winner.ties_with.iter().filter(|name| !ties.contains(name)).cloned().collect::<Vec<_>>(),
-                );
-                let ties =
-                    if ties.is_empty() { String::new() } else { format!(", ties with {}", enumerate(&ties)) };
-                parts.push(format!("winner: {}{ties}", winner.variant));
-                match (winner.speed, &self.baseline) {
-                    (_, Some(baseline)) if *baseline == winner.variant => {
-                        parts.push("the baseline itself".to_owned())
+        match self.finding() {
+            Finding::Nothing => parts.push("nothing could be ranked".to_owned()),
+            Finding::NoDifference(rows) => {
+                let ranked = self.rows.iter().filter(|row| row.rank.is_some()).count();
+                parts.push(match rows.len() == ranked {
+                    true => format!("no difference found between these {ranked}"),
+                    false => {
+                        let names: Vec<String> = rows.iter().map(|row| row.variant.clone()).collect();
+                        let named =
+                            if names.len() > 4 { String::new() } else { format!(" ({})", enumerate(&names)) };
+                        format!("no difference found between the best {} of {ranked}{named}", rows.len())
+                    }
+                });
+            }
+            Finding::Fastest(leader, ties) => {
+                let names: Vec<String> = ties.iter().map(|row| row.variant.clone()).collect();
+                let ties = match names.len() {
+                    0 => String::new(),
+                    1..=3 => format!(", tied with {}", enumerate(&names)),
+                    more => format!(", tied with {more} others"),
+                };
+                parts.push(format!("fastest: {}{ties}", leader.variant));
+                match (leader.speed, &self.baseline) {
+                    (_, Some(baseline)) if *baseline == leader.variant => {
+                        parts.push("the baseline itself".to_owned());
+                    }
+                    (_, Some(baseline)) if leader.ties_with.contains(baseline) => {
+                        parts.push(format!("no different from {baseline}"));
                     }
                     (Some(speed), Some(baseline)) => {
-                        parts.push(format!("{} as fast as {baseline}", times(speed)))
+                        parts.push(format!("{} as fast as {baseline}", times(speed)));
                     }
                     _ => {}
                 }
-                parts.extend(winner.limit_share.map(|share| format!("{} of the limit", percent(share))));
+                parts.extend(leader.limit_share.map(|share| format!("{} of the limit", percent(share))));
             }
         }
         parts.push(self.noise_floor.map_or_else(
@@ -243,139 +349,6 @@ impl Ranking {
         ));
         parts.join("; ")
     }
-
-    /// Title, table, failures and summary, each line ended.
-    #[must_use]
-    pub fn to_text(&self, style: Style) -> String {
-        let mut out = format!("{}\n", bold(&wrap(&self.title, style.width, 2), style));
-        out.push_str(&self.table(style).render(style));
-        for failure in &self.failures {
-            let line = format!("{}: {}: {}", failure.variant, status_word(failure.status), failure.detail);
-            let emphasis =
-                if failure.status == Status::Unsupported { Emphasis::Faint } else { Emphasis::Bad };
-            out.push_str(&emphasise(&format!("-   {}", wrap(&line, style.width, 6)), emphasis, style));
-            out.push('\n');
-        }
-        if !roomy(style) {
-            out.extend(self.ties_across_ranks().map(|line| wrap(&line, style.width, 2) + "\n"));
-        }
-        if !self.rows.is_empty() {
-            out.extend(self.scale.missing_factor().map(|note| wrap(note, style.width, 2) + "\n"));
-        }
-        out.push_str(&wrap(&self.summary(), style.width, 2));
-        out.push('\n');
-        out
-    }
-
-    /// The columns' headers: rank, variant, headline, interval, beside, speed, share, ties.
-    #[must_use]
-    pub fn headers(&self) -> [String; 8] {
-        let (scale, unit) = (&self.scale, self.scale.unit_name());
-        let baseline = self.baseline.as_deref().unwrap_or("baseline");
-        [
-            "#".to_owned(),
-            "variant".to_owned(),
-            format!("{}\n{unit}", scale.headline_basis()),
-            "95 %\ninterval".to_owned(),
-            format!("{}\n{unit}", scale.beside_basis()),
-            format!("as fast as\n{baseline}"),
-            "of\nlimit".to_owned(),
-            "ties with".to_owned(),
-        ]
-    }
-
-    /// The rows as text, in the columns of [`Ranking::headers`], decimal points aligned.
-    #[must_use]
-    pub fn cells(&self) -> Vec<[String; 8]> {
-        let value = |figure: Option<Figure>| figure.map_or_else(|| "-".to_owned(), |figure| figure.text());
-        let column = |text: fn(&Row) -> Option<Figure>| {
-            align_points(self.rows.iter().map(|row| value(text(row))).collect())
-        };
-        let figures = column(|row| row.headline).into_iter().zip(column(|row| row.beside));
-        let rows = self.rows.iter().zip(figures);
-        rows.map(|(row, (headline, beside))| {
-            [
-                row.rank_word(),
-                row.variant.clone(),
-                headline,
-                row.headline.map_or_else(String::new, |figure| figure.interval()),
-                beside,
-                row.speed.map_or_else(|| "-".to_owned(), times),
-                row.limit_share.map_or_else(|| "-".to_owned(), percent),
-                row.ties_with.join(", "),
-            ]
-        })
-        .collect()
-    }
-
-    /// Which of the columns say anything.
-    #[must_use]
-    pub fn filled(&self) -> [bool; 8] {
-        let any = |has: fn(&Row) -> bool| self.rows.iter().any(has);
-        let (limit, ties) = (any(|row| row.limit_share.is_some()), any(|row| !row.ties_with.is_empty()));
-        [true, true, true, true, true, self.baseline.is_some(), limit, ties]
-    }
-
-    /// The ties that ranks do not show, because their ends have different ranks.
-    fn ties_across_ranks(&self) -> Option<String> {
-        let mut pairs = vec![];
-        for (at, row) in self.rows.iter().enumerate() {
-            let below = self.rows[at + 1..].iter().filter(|other| other.rank != row.rank);
-            let tied = below.filter(|other| row.ties_with.contains(&other.variant));
-            pairs.extend(tied.map(|other| format!("{} with {}", row.variant, other.variant)));
-        }
-        (!pairs.is_empty()).then(|| format!("also tied: {}", pairs.join(", ")))
-    }
-
-    fn table(&self, style: Style) -> Table {
-        let mut shown = self.filled();
-        shown[7] &= roomy(style);
-        let kinds = [
-            Kind::Number,
-            Kind::Name,
-            Kind::Number,
-            Kind::Name,
-            Kind::Number,
-            Kind::Number,
-            Kind::Number,
-            Kind::Text,
-        ];
-        let columns = self.headers().into_iter().zip(kinds).zip(shown);
-        let mut table = Table::new(columns.filter(|(_, shown)| *shown).map(|(column, _)| column));
-        for (row, cells) in self.rows.iter().zip(self.cells()) {
-            let emphasis = match row.rank {
-                Some(1) => Emphasis::Strong,
-                Some(_) => Emphasis::None,
-                None => Emphasis::Faint,
-            };
-            table.push(
-                cells.into_iter().zip(shown).filter(|(_, shown)| *shown).map(|(c, _)| c).collect(),
-                emphasis,
-            );
-        }
-        table
-    }
-}
-
-/// True if there is room for a column of names: otherwise ties are told by shared ranks, and those across ranks
-/// in a line below.
-fn roomy(style: Style) -> bool {
-    style.width.is_none_or(|width| width >= 100)
-}
-
-/// What the columns mean, in a few lines for below the rankings.
-#[must_use]
-pub fn legend(unit: Unit, style: Style) -> String {
-    let counts = if unit.is_rate() {
-        "Rates count the length of a call once, over the gross time; net excludes the null call."
-    } else {
-        "Net excludes the null call, gross includes it; '<null' is within the null call: no slower than a call that does \
-         nothing."
-    };
-    let rest = "Ranks and ratios come from gross times, paired within rounds (libc's two rows have none in common); '=' \
-                marks a rank shared by a tie. \
-                The limit is what the bytes take at the best rate that this run saw, but at least a null call.";
-    format!("{}\n{}\n", wrap(counts, style.width, 0), wrap(rest, style.width, 0))
 }
 
 #[cfg(test)]

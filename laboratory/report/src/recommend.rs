@@ -4,8 +4,9 @@
 //! table for each dependence, as everywhere.
 
 mod elsewhere;
-mod tuning;
+pub(crate) mod tuning;
 
+use crate::advice::effort;
 use crate::figure::{baseline, fastest_first, speed};
 use crate::labels;
 use crate::ranking::status_word;
@@ -44,22 +45,22 @@ pub struct FamilyAdvice {
 pub struct Choice {
     /// The condition without family and dependence.
     pub condition: String,
-    /// The fastest, then all that are tied with it; never empty.
+    /// The fastest and all that are tied with it, the simplest first; never empty.
     pub winners: Vec<String>,
-    /// How many times as fast as the baseline the first winner is.
+    /// How many times as fast as the baseline the fastest is.
     pub speed: Option<f64>,
     /// The baseline of that speed.
     pub baseline: Option<String>,
 }
 
 /// One situation's cells, winners first.
-struct Situation<'a> {
-    cells: Vec<&'a Cell>,
+pub(crate) struct Situation<'a> {
+    pub(crate) cells: Vec<&'a Cell>,
     winners: Vec<String>,
 }
 
 impl Situation<'_> {
-    fn first(&self) -> &Cell {
+    pub(crate) fn first(&self) -> &Cell {
         self.cells[0]
     }
 
@@ -93,7 +94,7 @@ fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice
         let choices: Vec<Choice> = here
             .map(|situation| Choice {
                 condition: safe(&labels::brief(&situation.first().condition)),
-                winners: situation.winners.clone(),
+                winners: by_effort(family, &situation.winners, roles),
                 speed: speed(situation.first()),
                 baseline: compared(situation),
             })
@@ -108,15 +109,16 @@ fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice
     }
     let mut sentences = vec![];
     sentences.extend(roles.ours(family).and_then(|ours| our_standing(&situations, ours)));
-    sentences.push(everywhere(&situations));
-    sentences.extend(thresholds(&situations));
+    sentences.push(everywhere(family, roles, &situations));
+    sentences.extend(thresholds(family, roles, &situations));
     let singled = [roles.ours(family), roles.baseline(family)];
-    sentences.extend(elsewhere::sentences(&situations, &singled.into_iter().flatten().collect::<Vec<_>>()));
+    let singled: Vec<&str> = singled.into_iter().flatten().collect();
+    sentences.extend(elsewhere::sentences(&situations, &singled, roles));
     sentences.extend(tuning::sentences(&situations, roles.ours(family)));
     Some(FamilyAdvice { family, baselines, tables: tables.collect(), sentences })
 }
 
-fn situations(run: &RunResult, family: Family) -> Vec<Situation<'_>> {
+pub(crate) fn situations(run: &RunResult, family: Family) -> Vec<Situation<'_>> {
     let mut groups: Vec<Vec<&Cell>> = vec![];
     for cell in run.cells.iter().filter(|cell| cell.family == family) {
         // Mixed situations are an error for a ranking; here their parts are separate situations.
@@ -165,7 +167,7 @@ fn our_standing(situations: &[Situation], ours: &str) -> Option<String> {
 }
 
 /// By what part of the winner's gross time the other takes longer: from the paired ratios where there are any.
-fn slower_by(own: &Cell, winner: &Cell) -> Option<f64> {
+pub(crate) fn slower_by(own: &Cell, winner: &Cell) -> Option<f64> {
     let paired =
         own.ratio_to_baseline.zip(winner.ratio_to_baseline).map(|(own, best)| own.median / best.median);
     let gross = || own.gross.zip(winner.gross).map(|(own, best)| own.median / best.median);
@@ -173,7 +175,7 @@ fn slower_by(own: &Cell, winner: &Cell) -> Option<f64> {
 }
 
 /// Which variants are never beaten, or else which comes closest.
-fn everywhere(situations: &[Situation]) -> String {
+fn everywhere(family: Family, roles: &Roles, situations: &[Situation]) -> String {
     let wins = |name: &String| situations.iter().filter(|s| s.winners.contains(name)).count();
     let mut names: Vec<String> = vec![];
     for name in situations.iter().flat_map(|situation| &situation.winners) {
@@ -183,6 +185,7 @@ fn everywhere(situations: &[Situation]) -> String {
     }
     let most = names.iter().map(wins).max().unwrap_or(0);
     let best: Vec<String> = names.into_iter().filter(|name| wins(name) == most).collect();
+    let best = by_effort(family, &best, roles);
     let (verb, total) = (if best.len() == 1 { "is" } else { "are" }, situations.len());
     let named = if best.len() > 4 { format!("{} variants", best.len()) } else { enumerate(&best) };
     if total == 1 {
@@ -192,7 +195,12 @@ fn everywhere(situations: &[Situation]) -> String {
         )
     } else if most == total {
         let all = if total == 2 { "both".to_owned() } else { format!("all {total}") };
-        format!("One choice suffices for {all} situations: {named} {verb} fastest or tied in each.")
+        let others = match best.len() {
+            1 => String::new(),
+            2 => format!(" ({} too)", best[1]),
+            more => format!(" ({} others too)", more - 1),
+        };
+        format!("One choice suffices for {all} situations: {} is fastest or tied in each{others}.", best[0])
     } else {
         let come = if best.len() == 1 { "comes closest, in" } else { "come closest, each in" };
         format!("No variant is fastest or tied everywhere; {named} {come} {most} of {total}.")
@@ -200,7 +208,7 @@ fn everywhere(situations: &[Situation]) -> String {
 }
 
 /// For hot buffers of fixed sizes, which variant holds up to which size: as few changes as the ties allow.
-fn thresholds(situations: &[Situation]) -> Vec<String> {
+fn thresholds(family: Family, roles: &Roles, situations: &[Situation]) -> Vec<String> {
     let mut groups: Vec<Vec<(u64, &Situation)>> = vec![];
     for situation in situations {
         let condition = &situation.first().condition;
@@ -219,10 +227,27 @@ fn thresholds(situations: &[Situation]) -> Vec<String> {
             None => groups.push(vec![(size, situation)]),
         }
     }
-    groups.into_iter().filter_map(threshold_sentence).collect()
+    groups.into_iter().filter_map(|group| threshold_sentence(family, roles, group)).collect()
 }
 
-fn threshold_sentence(mut group: Vec<(u64, &Situation)>) -> Option<String> {
+/// The names, the simplest first.
+fn by_effort(family: Family, names: &[String], roles: &Roles) -> Vec<String> {
+    let mut names = names.to_vec();
+    names.sort_by_key(|name| effort(family, name, roles));
+    names
+}
+
+/// The first of several that tie: `carryline`, `carryline or avx2`, `carryline or 4 others`.
+fn one_of(names: &[String]) -> String {
+    match names {
+        [] => "-".to_owned(),
+        [one] => one.clone(),
+        [one, other] => format!("{one} or {other}"),
+        [one, others @ ..] => format!("{one} or {} others", others.len()),
+    }
+}
+
+fn threshold_sentence(family: Family, roles: &Roles, mut group: Vec<(u64, &Situation)>) -> Option<String> {
     group.sort_by_key(|(size, _)| *size);
     group.dedup_by_key(|(size, _)| *size);
     // Each span: its sizes' first and last, and who is fastest or tied at all of them.
@@ -248,7 +273,7 @@ fn threshold_sentence(mut group: Vec<(u64, &Situation)>) -> Option<String> {
             _ if low == high => format!("at {}", byte_phrase(*low)),
             _ => format!("from {} to {}", byte_phrase(*low), byte_phrase(*high)),
         };
-        words.push(format!("{} {range}", names.join(" = ")));
+        words.push(format!("{} {range}", by_effort(family, names, roles)[0]));
     }
     let (offsets, dependence) = (condition.offsets, condition.dependence);
     let sizes = if group.len() > 8 {
@@ -275,12 +300,7 @@ impl Recommendation {
         for advice in &self.families {
             for (dependence, choices) in &advice.tables {
                 out.push_str(&format!("\n{}\n", bold(&advice.title(*dependence), style)));
-                let kinds = [Kind::Name, Kind::Text, Kind::Number, Kind::Name];
-                let mut table = Table::new(advice.headers("\n").into_iter().zip(kinds));
-                for choice in choices {
-                    table.push(choice.cells().to_vec(), Emphasis::None);
-                }
-                out.push_str(&table.render(style));
+                out.push_str(&advice.table(choices, style));
             }
             for sentence in &advice.sentences {
                 out.push_str(&wrap(sentence, style.width, 2));
@@ -298,6 +318,23 @@ impl FamilyAdvice {
         format!("{}, {dependence} calls", self.family)
     }
 
+    /// The choices as a table; without the baselines where they do not fit.
+    fn table(&self, choices: &[Choice], style: Style) -> String {
+        let kinds = [Kind::Name, Kind::Text, Kind::Number, Kind::Name];
+        let of = |columns: usize| {
+            let mut table = Table::new(self.headers("\n").into_iter().zip(kinds).take(columns));
+            for choice in choices {
+                table.push(choice.cells().to_vec(), Emphasis::None);
+            }
+            table.render(style)
+        };
+        let fits = |text: &String| {
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            style.width.is_none_or(|width| longest <= usize::from(width))
+        };
+        Some(of(kinds.len())).filter(fits).unwrap_or_else(|| of(kinds.len() - 1))
+    }
+
     /// The headers of the columns that say anything: the baseline stands in the third where all situations have the same,
     /// and beside each of them where they have not.
     #[must_use]
@@ -313,13 +350,13 @@ impl FamilyAdvice {
 }
 
 impl Choice {
-    /// Situation, winners (ties joined by `=`), speed, its baseline; a table takes as many as it has
-    /// [headers](FamilyAdvice::headers).
+    /// Situation, the simplest winner (and how many others there are), speed, its baseline; a table takes as many as it
+    /// has [headers](FamilyAdvice::headers).
     #[must_use]
     pub fn cells(&self) -> [String; 4] {
         let speed = self.speed.map_or_else(|| "-".to_owned(), times);
         let baseline = self.baseline.clone().unwrap_or_default();
-        [self.condition.clone(), self.winners.join(" = "), speed, baseline]
+        [self.condition.clone(), one_of(&self.winners), speed, baseline]
     }
 }
 
@@ -343,18 +380,18 @@ mod tests {
         What to use here
 
         zero, independent calls
-        situation                  use                  as fast as
-                                                       libc_memset
-        ──────────────────────────────────────────────────────────
-        40 bytes, offset 0, hot    avx512 = carryline        2.96x
-        1500 bytes, offset 0, hot  carryline = avx512        2.01x
-        256 KiB, offset 0, hot     rep_stosb                 1.12x
+        situation                  use                   as fast as
+                                                        libc_memset
+        ───────────────────────────────────────────────────────────
+        40 bytes, offset 0, hot    carryline or avx512        2.96x
+        1500 bytes, offset 0, hot  carryline or avx512        2.01x
+        256 KiB, offset 0, hot     rep_stosb                  1.12x
         carryline loses in 1 of 3: 256 KiB, offset 0, hot, independent calls: takes 32 %
           longer than rep_stosb.
-        No variant is fastest or tied everywhere; avx512 and carryline come closest,
+        No variant is fastest or tied everywhere; carryline and avx512 come closest,
           each in 2 of 3.
         By size (hot, offset 0, independent calls, measured at 40, 1500 and 256 KiB):
-          avx512 = carryline up to 1500 bytes, rep_stosb from 256 KiB on.
+          carryline up to 1500 bytes, rep_stosb from 256 KiB on.
         Another method is 1.32x as fast as carryline at 256 KiB, offset 0, hot,
           independent calls: 'carryline tune' looks for decisions that gain this.
 
@@ -435,6 +472,27 @@ mod tests {
         1500 bytes, offset 0, hot  carryline        2.67x  libc_memset_no_rep
         One choice suffices for both situations: carryline is fastest or tied in each.
         ");
+    }
+
+    #[test]
+    fn where_baselines_do_not_fit_they_are_left_out() {
+        let names = ["libc_memset", "libc_memset_no_rep"];
+        let cells = [40, 1500].into_iter().zip(names).map(|(size, baseline)| {
+            let condition = Condition {
+                cache: "cold:clflush:single".parse().expect("a state"),
+                ..Condition::plain(size)
+            };
+            let trio = [("carryline", 5.0), (names[0], 20.0), (names[1], 20.0)];
+            let cells = trio.map(|(name, ticks)| cell(Family::Zero, name, condition.clone(), ticks));
+            rank(cells.to_vec(), Some(baseline))
+        });
+        let run = RunResult { cells: cells.collect::<Vec<_>>().concat(), ..fixture::empty() };
+        let text =
+            |width| recommend(&run, &fixture::roles()).to_text(Style { colour: false, width: Some(width) });
+        assert!(text(100).contains("compared with"));
+        let narrow = text(72);
+        assert!(!narrow.contains("compared with") && narrow.contains("2.67x"), "{narrow}");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 72), "{narrow}");
     }
 
     #[test]

@@ -24,15 +24,20 @@ pub fn safe(text: &str) -> String {
 }
 
 /// Breaks a paragraph at spaces into lines of at most `width` characters (never, without one), each after the
-/// first behind `indent` spaces. A word longer than a line gets its own line. Ends without a line break.
+/// first behind `indent` spaces. A word longer than a line gets its own line, and a percent sign stays with its number.
+/// Ends without a line break.
 #[must_use]
 pub fn wrap(paragraph: &str, width: Option<u16>, indent: usize) -> String {
     let width = width.map_or(usize::MAX, usize::from).max(indent + 20);
     let mut out = String::new();
     let mut column = 0;
-    for word in paragraph.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
+    let mut words = paragraph.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let mut length = word.chars().count();
+        length +=
+            words.peek().filter(|next| next.starts_with('%')).map_or(0, |next| 1 + next.chars().count());
+        let is_sign = word.starts_with('%');
+        if !is_sign && column > 0 && column + 1 + length > width {
             out.push('\n');
             out.push_str(&" ".repeat(indent));
             column = indent;
@@ -41,7 +46,7 @@ pub fn wrap(paragraph: &str, width: Option<u16>, indent: usize) -> String {
             column += 1;
         }
         out.push_str(word);
-        column += length;
+        column += word.chars().count();
     }
     out
 }
@@ -69,6 +74,7 @@ mod tests {
           four
         ");
         assert_eq!(wrap(text, None, 2), text);
+        assert_eq!(wrap("the noise floor was 99 % of it", Some(22), 2), "the noise floor was\n  99 % of it");
     }
 
     #[test]

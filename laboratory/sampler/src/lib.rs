@@ -126,8 +126,9 @@ impl<'a> Bench<'a> {
         status: &StatusPage,
     ) -> Result<Bench<'a>, BenchError> {
         forked::arm();
-        // What fails while buffers are filled is not a subject's fault.
-        status.set(Now { subject: u64::MAX, phase: Phase::Time as u64, ..Now::default() });
+        // What fails while buffers are filled is not a subject's fault. Filling them takes as long as there are bytes.
+        let detail = memory_bytes(std::iter::once((family, condition)), caches);
+        status.set(Now { subject: u64::MAX, phase: Phase::Time as u64, detail, ..Now::default() });
         if condition.cache.method == CacheMethod::Clflush && !cfg!(target_arch = "x86_64") {
             return Err(BenchError::Unsupported(
                 "cold:clflush needs an x86-64 CPU; use cold:evict or cold:arena".into(),

@@ -82,14 +82,13 @@ impl Tuned {
 
     /// Subjects about which verification has no verdict.
     pub fn unverified(&self) -> impl Iterator<Item = &Proof> {
-        self.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::NotProved(_)))
+        let open = |proof: &&Proof| matches!(proof.verdict, Verdict::NotProved(_) | Verdict::TimedOut(_));
+        self.proofs.iter().filter(open)
     }
 
     /// Subjects that verification found wrong.
     pub fn wrong(&self) -> impl Iterator<Item = &Proof> {
-        self.proofs.iter().filter(|proof| {
-            matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_))
-        })
+        self.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_)))
     }
 }
 

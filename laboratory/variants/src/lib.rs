@@ -173,6 +173,8 @@ pub struct Variant {
     pub summary: &'static str,
     /// Where it comes from: seed, paper, crate and version, RFC.
     pub provenance: &'static str,
+    /// What a program writes to get it, where that is a call of a library.
+    pub call: Option<&'static str>,
     /// Why it is known to be wrong, if it is: then verification must catch it, and it is never ranked.
     pub known_bad: Option<&'static str>,
     /// Where a program's call lands, if the routine only hands on to code that is found at run time; see [`landing`].
@@ -226,6 +228,7 @@ impl Variant {
         lengths: Lengths::Any,
         summary: "",
         provenance: "",
+        call: None,
         known_bad: None,
         lands: None,
         c_library: None,

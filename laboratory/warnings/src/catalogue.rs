@@ -1,12 +1,13 @@
 //! Every warning: what was seen, what to do, what it means.
 
-use super::{Code, Entry};
+use super::{Code, Entry, Weight};
 
 /// All warnings, in the order of their codes.
 pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::VirtualMachine,
         code: "W01",
+        weight: Weight::Context,
         name: "virtual machine",
         cause: "this is a virtual machine ({}): its neighbours and its real clock are not visible",
         remedy: "trust ratios within one run more than absolute figures, or measure on a machine of your own",
@@ -18,6 +19,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::NoFixedFrequency,
         code: "W02",
+        weight: Weight::Context,
         name: "no fixed frequency",
         cause: "the core clock is not known to be fixed ({})",
         remedy: "set the governor to performance and turn turbo off, or read the cycles rather than the ticks",
@@ -28,6 +30,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::ClockDrift,
         code: "W03",
+        weight: Weight::Run,
         name: "clock drift",
         cause: "ticks per core cycle drifted by {} during the run",
         remedy: "let the machine cool and settle, stop other programs, and run again",
@@ -38,6 +41,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::WideInterval,
         code: "W04",
+        weight: Weight::Cell,
         name: "wide interval",
         cause: "{}: the width of the 95 % interval is {} of the median",
         remedy: "use a larger --budget, or a quieter machine",
@@ -49,6 +53,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::FewRounds,
         code: "W05",
+        weight: Weight::Cell,
         name: "too few rounds",
         cause: "{}: only {} rounds were possible",
         remedy: "use a larger --budget, or fewer variants or sizes",
@@ -58,6 +63,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::DoublingDisagrees,
         code: "W06",
+        weight: Weight::Cell,
         name: "N against 2N",
         cause: "{}: twice the calls do not take twice the time (off by {})",
         remedy: "take the figure as an upper bound, and try a larger batch or another size",
@@ -68,6 +74,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::ContextSwitches,
         code: "W07",
+        weight: Weight::Run,
         name: "context switches",
         cause: "the measuring thread was preempted {} times while being timed",
         remedy: "stop other programs, or leave a core to the measurement",
@@ -77,6 +84,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::StolenTime,
         code: "W08",
+        weight: Weight::Run,
         name: "stolen time",
         cause: "the hypervisor stole {} of the machine's time during the run",
         remedy: "run again when the host is quieter",
@@ -87,6 +95,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::CannotPin,
         code: "W09",
+        weight: Weight::Run,
         name: "cannot pin",
         cause: "workers could not be pinned to a CPU: {}",
         remedy: "allow sched_setaffinity in the container or sandbox",
@@ -96,6 +105,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::OneCpu,
         code: "W10",
+        weight: Weight::Run,
         name: "one CPU only",
         cause: "only one CPU is available: the supervising process shares it with the measurement",
         remedy: "allow a second CPU",
@@ -105,6 +115,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::NoHugePages,
         code: "W11",
+        weight: Weight::Run,
         name: "no huge pages",
         cause: "huge pages were requested, and {} of the buffer got them",
         remedy: "set /sys/kernel/mm/transparent_hugepage/enabled to madvise, and free some memory",
@@ -115,6 +126,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::NoCounters,
         code: "W12",
+        weight: Weight::Context,
         name: "no hardware counters",
         cause: "core cycles are estimated: {}",
         remedy: "lower kernel.perf_event_paranoid to 2 or less, or enable the virtual PMU of the machine",
@@ -125,6 +137,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::CoarseClock,
         code: "W13",
+        weight: Weight::Context,
         name: "coarse clock",
         cause: "the time-stamp counter advances in steps of about {} ticks",
         remedy: "none needed: batches are long enough; single calls cannot be timed",
@@ -134,6 +147,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::HighNoiseFloor,
         code: "W14",
+        weight: Weight::Cell,
         name: "high noise floor",
         cause: "{}: a variant differs from itself by up to {}",
         remedy: "treat smaller differences as ties; a quieter machine or a larger --budget lowers it",
@@ -143,6 +157,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::SmallBudget,
         code: "W15",
+        weight: Weight::Grave,
         name: "budget too small",
         cause: "the budget of {} is too small for everything: {}",
         remedy: "use a larger --budget, or name fewer families, variants or sizes",
@@ -152,6 +167,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::BudgetOverrun,
         code: "W16",
+        weight: Weight::Context,
         name: "budget overrun",
         cause: "the run took {} for a budget of {}",
         remedy: "use a larger --budget, or measure less",
@@ -161,6 +177,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::FeaturesMasked,
         code: "W17",
+        weight: Weight::Run,
         name: "features masked",
         cause: "CARRYLINE_MASK hides {} of this CPU",
         remedy: "unset CARRYLINE_MASK to measure what the CPU can do",
@@ -170,6 +187,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::DebugBuild,
         code: "W18",
+        weight: Weight::Grave,
         name: "debug build",
         cause: "this is a debug build (profile {}, optimisation level {})",
         remedy: "build with cargo build --release",
@@ -180,6 +198,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::PacketsSkipped,
         code: "W19",
+        weight: Weight::Context,
         name: "packets skipped",
         cause: "{}: {} of {} packets were not used: {}",
         remedy: "none needed if those packets do not matter to you; 'carryline explain W19' explains the reasons",
@@ -191,6 +210,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::WorkerLost,
         code: "W20",
+        weight: Weight::Run,
         name: "worker lost",
         cause: "a worker process ended early ({}): {}",
         remedy: "look at the rows marked crashed, timed_out or not_verified, and run them alone with 'carryline verify'",
@@ -201,6 +221,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::NeverSteady,
         code: "W21",
+        weight: Weight::Cell,
         name: "never steady",
         cause: "{}: the times had not settled when the warm-up had to end",
         remedy: "use a larger --budget, and look for other load or a throttling clock",
@@ -211,6 +232,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::ColdMethodsDisagree,
         code: "W22",
+        weight: Weight::Context,
         name: "cold is not cold",
         cause: "{}: {} and {} differ by {}",
         remedy: "choose the method that resembles your program: fresh lines of a large buffer (arena) often do",
@@ -221,6 +243,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::LoadedMachine,
         code: "W23",
+        weight: Weight::Run,
         name: "other load",
         cause: "the machine is already busy: load average {} on {} CPUs",
         remedy: "stop other programs, or wait",
@@ -230,6 +253,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::CpuQuota,
         code: "W25",
+        weight: Weight::Run,
         name: "CPU quota",
         cause: "the control group allows only {} CPUs' worth of time",
         remedy: "lift the limit (cpu.max, docker --cpus) while measuring",
@@ -239,6 +263,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::UnevenClock,
         code: "W27",
+        weight: Weight::Run,
         name: "uneven clock",
         cause: "the CPU does not report an invariant time-stamp counter",
         remedy: "fix the core frequency, and compare only within one run",
@@ -248,6 +273,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     Entry {
         id: Code::TunablesSet,
         code: "W28",
+        weight: Weight::Context,
         name: "tunables set",
         cause: "GLIBC_TUNABLES is set: {}",
         remedy: "unset it to see the C library as other users have it",

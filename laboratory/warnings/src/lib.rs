@@ -5,6 +5,7 @@
 
 mod catalogue;
 pub mod explain;
+pub mod trust;
 
 use carryline_conditions::capture::skip_list;
 use carryline_conditions::sizes::SkippedPackets;
@@ -46,6 +47,19 @@ pub enum Code {
     TunablesSet,
 }
 
+/// How much a warning takes from the trust in a run's comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Weight {
+    /// Nothing: it says what the figures are of, or what the machine cannot show.
+    Context,
+    /// It concerns the cells that it names.
+    Cell,
+    /// It concerns the run as a whole.
+    Run,
+    /// With it, the run's comparisons are not to be relied on.
+    Grave,
+}
+
 /// A warning as the catalogue has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -53,6 +67,8 @@ pub struct Entry {
     pub id: Code,
     /// `W01` and so on.
     pub code: &'static str,
+    /// How much it takes from the trust in a run's comparisons.
+    pub weight: Weight,
     /// A few words.
     pub name: &'static str,
     /// What was seen, with `{}` for each value.

@@ -34,7 +34,7 @@ pub struct Critical {
     #[arg(long, value_name = "HEX")]
     pub bytes: Option<String>,
     /// Size in bytes of the call to follow and to measure [default: 40, or the variant's own size].
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub size: Option<usize>,
     /// Latencies to use: zen5, zen4, skylake_x, haswell, generic [default: this CPU's].
     #[arg(long, value_name = "NAME")]

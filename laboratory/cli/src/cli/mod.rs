@@ -26,7 +26,7 @@ pub use watch::Watch;
 ///
 /// Without a command: a tour of about 20 seconds.
 #[derive(Parser, Debug)]
-#[command(name = "carryline", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "carryline", version, max_term_width = 100)]
 #[command(args_override_self = true)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +36,8 @@ Examples:
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
 input, 3 a routine is wrong, and was found wrong again, or a checksum in a capture is wrong, 5
-cannot tell, 130 interrupted. Results go to standard output, progress and warnings to standard error.")]
+cannot tell, or a routine did not return in time, 130 interrupted. Results go to standard output,
+progress and warnings to standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -60,6 +61,20 @@ pub struct Common {
     /// Print no progress and no warnings.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Print each warning with its remedy, not only how many there are.
+    #[arg(long, global = true)]
+    pub warnings: bool,
+}
+
+/// How much of a result is printed.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub struct Detail {
+    /// Print the ranking of every situation, the limits, and what to use in each.
+    #[arg(long)]
+    pub full: bool,
+    /// Print all rows of the rankings, and which pairs of variants tie.
+    #[arg(long)]
+    pub pairs: bool,
 }
 
 /// How results are printed.
@@ -147,7 +162,7 @@ pub struct Effort {
     /// Logical CPU to measure on [default: the last one allowed].
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,
-    /// Seconds without progress after which a routine counts as hung.
+    /// Seconds without progress after which a routine counts as hung; calls of many bytes get more.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
 }
@@ -177,8 +192,10 @@ pub struct Run {
     #[command(flatten)]
     pub subjects: Subjects,
     /// Sizes to measure in addition to the matrix's own: see 'carryline measure --help'.
-    #[arg(long, value_name = "SIZES", value_parser = text())]
+    #[arg(long, value_name = "SIZES", value_parser = text(), allow_hyphen_values = true)]
     pub sizes: Option<String>,
+    #[command(flatten)]
+    pub detail: Detail,
     #[command(flatten)]
     pub effort: Effort,
 }
@@ -220,7 +237,7 @@ pub struct Verify {
     /// memset's signature.
     #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
-    /// Seconds without progress after which a routine counts as hung.
+    /// Seconds without progress after which a routine counts as hung; calls of many bytes get more.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
 }
@@ -241,7 +258,7 @@ pub struct Measure {
     #[command(flatten)]
     pub subjects: Subjects,
     /// Sizes of the calls.
-    #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = text())]
+    #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = text(), allow_hyphen_values = true)]
     pub sizes: String,
     /// Offsets of the buffers: N (0 to 4095), D:S (destination:source), random (in the whole page), alias (the two 1
     /// to 63 bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
@@ -256,7 +273,7 @@ pub struct Measure {
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "independent")]
     pub dependence: Vec<String>,
     /// Lengths of the buffers of one message, each at its own random alignment (checksum families).
-    #[arg(long, value_name = "LENGTHS")]
+    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
     pub segments: Option<String>,
     /// Pages the buffers are mapped with: 4k, huge.
     #[arg(long, value_name = "PAGES", value_delimiter = ',', default_value = "4k")]
@@ -268,6 +285,8 @@ pub struct Measure {
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
     pub beside: Vec<String>,
     #[command(flatten)]
+    pub detail: Detail,
+    #[command(flatten)]
     pub effort: Effort,
 }
 
@@ -275,18 +294,20 @@ pub struct Measure {
 #[command(after_help = "\
 Examples:
   carryline history
-  carryline history --show 3
+  carryline history --show 3 --full
   carryline history --format json --db results.sqlite")]
 pub struct History {
     /// Show the results of this run.
     #[arg(long, value_name = "ID")]
     pub show: Option<i64>,
     /// Number of runs to list, newest first.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
     pub most: usize,
     /// Unit of the figures of --show.
     #[arg(long, value_name = "UNIT", default_value_t)]
     pub unit: Unit,
+    #[command(flatten)]
+    pub detail: Detail,
 }
 
 #[derive(Args, Debug)]
@@ -350,6 +371,11 @@ fn text() -> impl TypedValueParser<Value = String> {
     })
 }
 
+/// A number of things to show.
+fn at_least_one() -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u32).range(1..).map(|number| number as usize)
+}
+
 /// Reads `20s`, `2m`, `500ms`; a bare number is seconds.
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -381,7 +407,10 @@ mod tests {
         let mut command = Cli::command();
         command.build();
         command.clone().debug_assert();
-        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "man") {
+        for sub in command
+            .get_subcommands()
+            .filter(|sub| !sub.is_hide_set() && !["man", "help"].contains(&sub.get_name()))
+        {
             let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples = help.lines().filter(|line| line.trim_start().contains("carryline ")).count();
             assert!(examples >= 3, "{}: {examples} examples", sub.get_name());

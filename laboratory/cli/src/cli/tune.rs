@@ -51,7 +51,7 @@ pub struct Tune {
     #[arg(long)]
     pub libc: bool,
     /// Sizes over which the gain is stated too: see 'carryline measure --help'.
-    #[arg(long, value_name = "SIZES", value_parser = super::text(), conflicts_with = "libc")]
+    #[arg(long, value_name = "SIZES", value_parser = super::text(), conflicts_with = "libc", allow_hyphen_values = true)]
     pub sizes: Option<String>,
     /// Logical CPU to measure on [default: the last one allowed].
     #[arg(long, value_name = "N")]

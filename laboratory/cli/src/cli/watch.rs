@@ -26,7 +26,7 @@ pub struct Watch {
     #[command(flatten)]
     pub subjects: Subjects,
     /// Sizes of the calls, starting with the first: see 'carryline measure --help' [default: 40].
-    #[arg(long, value_name = "SIZES", value_parser = super::text())]
+    #[arg(long, value_name = "SIZES", value_parser = super::text(), allow_hyphen_values = true)]
     pub sizes: Option<String>,
     /// Offsets of the buffers, a column for each, two at most: N (0 to 4095), D:S, random [default: 0,1].
     #[arg(long, value_name = "OFFSETS", value_delimiter = ',')]

@@ -25,6 +25,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let mut latencies = latencies(args, &here)?;
     let mut predictions = predictions(args, &latencies)?;
+    say_families(args, &predictions, common);
     let mut calibration = None;
     if args.calibrate {
         let keys = predictions.iter().flat_map(Prediction::keys).cloned().collect();
@@ -97,6 +98,25 @@ fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>
             "name a VARIANT ('carryline list' shows all), or give --object and --symbol, or --bytes",
         )),
         false => Ok(found),
+    }
+}
+
+/// A name without a family may be that of several variants; that all of them were taken is said.
+fn say_families(args: &Critical, predictions: &[Prediction], common: &Common) {
+    for name in args.names.iter().filter(|name| !name.contains('/')) {
+        let of_name =
+            predictions.iter().filter_map(|prediction| prediction.variant.filter(|v| v.name == name));
+        let full: Vec<String> = of_name.map(|variant| format!("{}/{name}", variant.family())).collect();
+        if full.len() > 1 && args.family.is_empty() {
+            output::note(
+                &format!(
+                    "'{name}' is the name of {} variants, all shown: {}; name one of these, or use --family",
+                    full.len(),
+                    full.join(", ")
+                ),
+                common,
+            );
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::cli::{Common, Explain, Format};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_machine::nearest::did_you_mean;
+use carryline_warnings::Code;
 use carryline_warnings::explain::{self, Explanation};
 use serde_json::json;
 
@@ -22,6 +23,17 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
     }
     let word = args.word.join(" ");
     let Some(found) = explain::explain(&word) else {
+        let is_code =
+            word.trim().strip_prefix(['W', 'w']).is_some_and(|number| number.parse::<u32>().is_ok());
+        if is_code && let [first, .., last] = Code::all() {
+            return Err(usage(format!(
+                "there is no warning {}: codes go from {} to {}, those of removed warnings left out ('carryline explain' \
+                 lists them)",
+                word.trim().to_uppercase(),
+                first.code,
+                last.code
+            )));
+        }
         let near = did_you_mean(&explain::nearest(&word));
         return Err(usage(format!("no explanation of '{word}'{near} ('carryline explain' lists all terms)")));
     };

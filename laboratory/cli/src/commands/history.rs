@@ -1,6 +1,6 @@
 //! `carryline history`: the runs kept so far, and any of them again.
 
-use super::run::ranked_result;
+use super::run::answer;
 use crate::cli::{Common, Format, History};
 use crate::output;
 use anyhow::Context;
@@ -9,7 +9,6 @@ use carryline_engine::failure::{Failure, usage};
 use carryline_engine::plan::Plan;
 use carryline_engine::session::open_kept;
 use carryline_report::listing::{RunLine, RunList, to_json};
-use carryline_report::units::Unit;
 use carryline_results::cells::{self, Summary};
 use carryline_results::gather::Gathered;
 use carryline_results::{RunResult, SCHEMA_VERSION};
@@ -19,7 +18,7 @@ use carryline_store::{RunId, RunStatus, RunSummary, Store, StoreError};
 pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
     let store = open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
     let runs = match (&store, args.show) {
-        (Some(store), Some(id)) => return show(store, RunId(id), args.unit, common),
+        (Some(store), Some(id)) => return show(store, RunId(id), args, common),
         (None, Some(id)) => return Err(usage(format!("there is no run {id}: no run is stored"))),
         (Some(store), None) => store.runs(args.most).map_err(|error| usage(error.to_string()))?,
         (None, None) => Vec::new(),
@@ -51,7 +50,7 @@ fn run_line(run: RunSummary) -> RunLine {
 }
 
 /// Prints a run again; of one that was killed, what its finished rounds tell.
-fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Failure> {
+fn show(store: &Store, id: RunId, args: &History, common: &Common) -> Result<u8, Failure> {
     let result = match store.load_run(id) {
         Err(StoreError::Unfinished { .. }) => {
             output::note(
@@ -73,9 +72,12 @@ fn show(store: &Store, id: RunId, unit: Unit, common: &Common) -> Result<u8, Fai
                 output::style(),
             ))?;
         }
-        Format::Table => output::print(&ranked_result(&result, unit)?)?,
+        Format::Table => output::print(&answer(&result, args.unit, args.detail)?)?,
     }
-    output::warn(&result.warnings, common);
+    match result.experiments.is_empty() {
+        true => output::warnings_wanted(&result.warnings, common),
+        false => output::warn(&result.warnings, common),
+    }
     Ok(0)
 }
 

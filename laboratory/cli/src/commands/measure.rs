@@ -1,7 +1,7 @@
 //! `carryline measure`: a user-defined matrix.
 
-use super::run::{conclude, read_sizes};
-use crate::cli::{Common, Measure};
+use super::run::{answer, conclude, ranked, read_sizes};
+use crate::cli::{Common, Detail, Measure};
 use crate::output;
 use crate::prepared::Prepared;
 use carryline_conditions::sizes::Sizes;
@@ -13,14 +13,18 @@ use carryline_engine::standard;
 use carryline_machine::arena::Pages;
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_machine::words::{UnknownWord, parse_bytes};
+use carryline_report::advice::advice;
 use carryline_report::matrix::matrices;
-use carryline_report::ranking::legend;
+use carryline_report::roles::Roles;
+use carryline_results::RunResult;
 use carryline_results::gather::Situation;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// Time that a matrix takes unless told otherwise.
 const BUDGET: Duration = Duration::from_secs(20);
+/// Rankings of more situations than this are printed where they are asked for.
+const MOST_RANKINGS: usize = 6;
 /// Segments of a message, at most: every one is an entry of a list that must stay in the cache.
 const MOST_SEGMENTS: usize = 512;
 
@@ -94,14 +98,24 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else {
         return Ok(0);
     };
-    let style = output::style();
-    let mut text = String::new();
-    for matrix in matrices(&finished.result, prepared.unit) {
-        text.push_str(&matrix.to_text(style));
-        text.push('\n');
-    }
-    text.push_str(&legend(prepared.unit, style));
+    let text = result_text(&finished.result, &prepared, args.detail)?;
     conclude(&finished, &text, prepared.unit, &args.effort, common)
+}
+
+/// The advice, and the rankings where they are few or wanted; else the figures side by side.
+fn result_text(result: &RunResult, prepared: &Prepared, detail: Detail) -> Result<String, Failure> {
+    let style = output::style();
+    let advice = advice(result, &Roles::of_collection());
+    let is_long = advice.situations > MOST_RANKINGS;
+    if is_long && !detail.full && !detail.pairs {
+        let mut text = answer(result, prepared.unit, detail)?;
+        for matrix in matrices(result, prepared.unit) {
+            text.push('\n');
+            text.push_str(&matrix.to_text(style));
+        }
+        return Ok(text);
+    }
+    Ok(format!("{}\n{}", advice.to_text(style), ranked(result, prepared.unit, detail)?))
 }
 
 /// Reads words of the vocabulary; a wrong one is named with the nearest.

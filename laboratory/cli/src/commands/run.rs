@@ -1,6 +1,6 @@
 //! `carryline run`: prove, measure the standard matrix, rank, recommend, save.
 
-use crate::cli::{Common, Effort, Format, Run};
+use crate::cli::{Common, Detail, Effort, Format, Run};
 use crate::output;
 use crate::prepared::Prepared;
 use carryline_conditions::sizes::Sizes;
@@ -8,10 +8,12 @@ use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::session::{Finished, command_line};
 use carryline_engine::standard;
+use carryline_report::advice::advice;
 use carryline_report::page::{About, page};
-use carryline_report::ranking::{legend, rankings};
+use carryline_report::ranking::{Rows, legend, rankings};
 use carryline_report::recommend::recommend;
 use carryline_report::roles::Roles;
+use carryline_report::text::wrap;
 use carryline_report::units::Unit;
 use carryline_report::{json, limits};
 use carryline_results::{RunResult, Warning};
@@ -41,23 +43,52 @@ pub fn run(args: &Run, common: &Common) -> Result<u8, Failure> {
     let Some(finished) = prepared.execute(&plan, &args.effort, &here, warnings, common)? else {
         return Ok(0);
     };
-    let text = ranked_result(&finished.result, prepared.unit)?;
+    let text = answer(&finished.result, prepared.unit, args.detail)?;
     conclude(&finished, &text, prepared.unit, &args.effort, common)
 }
 
-/// The rankings, the recommendation and the limits, as text.
-pub fn ranked_result(result: &RunResult, unit: Unit) -> Result<String, Failure> {
+/// The advice and what can be asked for besides it, or all of the result, as text.
+pub fn answer(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, Failure> {
     let (style, roles) = (output::style(), Roles::of_collection());
+    let advice = advice(result, &roles);
+    let mut text = advice.to_text(style);
+    text.push('\n');
+    if detail.full || detail.pairs {
+        text.push_str(&ranked(result, unit, detail)?);
+        text.push('\n');
+        text.push_str(&limits::limits(result, unit).to_text(style));
+        text.push('\n');
+        text.push_str(&recommend(result, &roles).to_text(style));
+        return Ok(text);
+    }
+    let again = match result.run_id {
+        Some(id) => format!("carryline history --show {id} "),
+        None => String::new(),
+    };
+    let rankings = match advice.situations {
+        1 => "the ranking".to_owned(),
+        count => format!("the {count} rankings"),
+    };
+    let warnings = match advice.warnings {
+        0 => String::new(),
+        1 => "; --warnings: the warning".to_owned(),
+        count => format!("; --warnings: the {count} warnings"),
+    };
+    text.push_str(&wrap(&format!("{again}--full: {rankings}{warnings}"), style.width, 2));
+    text.push('\n');
+    Ok(text)
+}
+
+/// The rankings of all situations and what their columns mean.
+pub fn ranked(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, Failure> {
+    let style = output::style();
+    let rows = if detail.pairs { Rows::AllAndPairs } else { Rows::Folded };
     let mut text = String::new();
-    for ranking in rankings(result, unit, &roles)? {
-        text.push_str(&ranking.to_text(style));
+    for ranking in rankings(result, unit, &Roles::of_collection())? {
+        text.push_str(&ranking.to_text(style, rows));
         text.push('\n');
     }
     text.push_str(&legend(unit, style));
-    text.push('\n');
-    text.push_str(&limits::limits(result, unit).to_text(style));
-    text.push('\n');
-    text.push_str(&recommend(result, &roles).to_text(style));
     Ok(text)
 }
 
@@ -85,7 +116,7 @@ pub fn conclude(
         Format::Json => output::print(&json::run_json(&finished.result)?)?,
         Format::Table => output::print(text)?,
     }
-    output::warn(&finished.result.warnings, common);
+    output::warnings_wanted(&finished.result.warnings, common);
     if let Some(path) = &effort.report {
         let about = About {
             started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
@@ -103,14 +134,18 @@ pub fn conclude(
     for proof in &finished.wrong {
         output::complain(&super::verify::sentence(proof));
     }
+    for proof in &finished.slow {
+        output::complain(&format!("{}; --patience waits longer", super::verify::sentence(proof)));
+    }
     for sentence in &finished.undone {
         output::complain(sentence);
     }
-    Ok(match (finished.interrupted, finished.wrong.is_empty(), finished.undone.is_empty()) {
-        (true, ..) => status::INTERRUPTED,
-        (false, false, _) => status::WRONG,
-        (false, true, false) => status::FAILED,
-        (false, true, true) => 0,
+    Ok(match finished {
+        finished if finished.interrupted => status::INTERRUPTED,
+        finished if !finished.wrong.is_empty() => status::WRONG,
+        finished if !finished.slow.is_empty() => status::UNDECIDED,
+        finished if !finished.undone.is_empty() => status::FAILED,
+        _ => 0,
     })
 }
 

@@ -1,24 +1,26 @@
 //! `carryline` alone: a tour of about 20 seconds.
 
-use super::run::conclude;
-use crate::cli::{Common, Effort, Format};
+use super::run::{conclude, ranked};
+use crate::cli::{Common, Detail, Effort, Format};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
+use carryline_engine::forecast::{Forecast, Speed};
 use carryline_engine::machine::Here;
 use carryline_engine::plan::Plan;
 use carryline_engine::prove::Verdict;
 use carryline_engine::select::Selection;
 use carryline_engine::session::{self, Finished, Setting, is_known_bad};
 use carryline_engine::standard;
-use carryline_report::ranking::{legend, rankings};
+use carryline_report::advice::advice;
 use carryline_report::roles::Roles;
+use carryline_report::text::{enumerate, wrap};
 use carryline_report::units::Unit;
 use carryline_variants::Family;
 use std::time::Duration;
 
-/// Time for verification and measurement: the whole tour then takes about 20 seconds.
+/// Time for verification and measurement, where it suffices: the whole tour then takes about 20 seconds.
 const BUDGET: Duration = Duration::from_secs(19);
-const REPLICATES: u32 = 4;
+const REPLICATES: u32 = 3;
 
 /// Shows the machine, verification, three rankings, and where to go from there.
 pub fn run(common: &Common) -> Result<u8, Failure> {
@@ -30,7 +32,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     let situations = standard::situations(&here.caches, &selection.families, true, &[], &subjects)
         .map_err(|error| usage(error.to_string()))?;
     let supervisor = session::supervisor(10)?;
-    let plan = Plan {
+    let mut plan = Plan {
         situations,
         plugins: Vec::new(),
         replicates: REPLICATES,
@@ -40,6 +42,8 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         patience: supervisor.patience,
     };
     here.check_memory(&plan.situations)?;
+    // With few CPUs the verification alone takes most of it.
+    plan.budget = BUDGET.max(Forecast::of(&plan, &here, Speed::here).total());
     let setting = Setting {
         cpu: here.cpu(None)?,
         here: &here,
@@ -51,7 +55,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         warnings: Vec::new(),
     };
     if common.format == Format::Table && !common.quiet {
-        output::print(&introduction(&here, plan.subjects().len()))?;
+        output::print(&introduction(&here, &plan))?;
     }
     let finished = session::execute(&plan, &setting)?;
     let text = story(&finished)?;
@@ -68,43 +72,55 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     conclude(&finished, &text, Unit::Ticks, &effort, common)
 }
 
-fn introduction(here: &Here, subjects: usize) -> String {
+fn introduction(here: &Here, plan: &Plan) -> String {
+    let subjects = plan.subjects().len();
     let cpu = &here.environment.cpu;
     let caches = here.caches;
-    format!(
-        "The machine: {}, {} CPUs, caches {} KiB, {} KiB, {} MiB.\n\
-         Verifying {subjects} variants, then measuring three situations; this takes about {} s.\n",
+    let machine = format!(
+        "The machine: {}, {} CPUs, caches {} KiB, {} KiB, {} MiB.",
         cpu.brand.as_deref().unwrap_or("an unnamed CPU"),
         cpu.logical_cpus,
         caches.l1 >> 10,
         caches.l2 >> 10,
         caches.l3 >> 20,
-        BUDGET.as_secs() + 1,
-    )
+    );
+    let next = format!(
+        "Verifying {subjects} variants, then measuring three situations; this takes about {} s.",
+        plan.budget.as_secs() + 1
+    );
+    [machine, next].map(|line| wrap(&line, output::style().width, 2) + "\n").concat()
+}
+
+/// The subjects with such a verdict that are not meant to be wrong.
+fn subjects(finished: &Finished, is: impl Fn(&Verdict) -> bool) -> Vec<String> {
+    let proofs = finished.proofs.iter().filter(|proof| is(&proof.verdict) && !is_known_bad(proof));
+    proofs.map(|proof| proof.subject.to_string()).collect()
 }
 
 fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
     let proved = finished.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Proved(_))).count();
-    let mut text = format!(
-        "Verification: {proved} of {} variants are correct on every input tried",
-        finished.proofs.len()
-    );
-    let others: Vec<String> = finished
-        .proofs
-        .iter()
-        .filter(|proof| !matches!(proof.verdict, Verdict::Proved(_)) && !is_known_bad(proof))
-        .map(|proof| proof.subject.to_string())
-        .collect();
-    match others.is_empty() {
-        true => text.push_str(".\n\n"),
-        false => text.push_str(&format!("; not {}.\n\n", others.join(", "))),
+    let run =
+        finished.proofs.iter().filter(|proof| !matches!(proof.verdict, Verdict::Unsupported(_))).count();
+    let mut text = format!("Verification: {proved} of {run} variants are correct on every input tried");
+    let lacking: Vec<String> = subjects(finished, |verdict| matches!(verdict, Verdict::Unsupported(_)));
+    let others =
+        subjects(finished, |verdict| !matches!(verdict, Verdict::Proved(_) | Verdict::Unsupported(_)));
+    if !others.is_empty() {
+        text.push_str(&format!("; not {}", others.join(", ")));
     }
-    for ranking in rankings(&finished.result, Unit::Ticks, &Roles::of_collection())? {
-        text.push_str(&ranking.to_text(style));
-        text.push('\n');
+    text.push('.');
+    if !lacking.is_empty() {
+        let verb = if lacking.len() == 1 { "needs" } else { "need" };
+        text.push_str(&format!(" {} {verb} what this machine lacks.", enumerate(&lacking)));
     }
-    text.push_str(&legend(Unit::Ticks, style));
+    let mut text = wrap(&text, style.width, 2);
+    text.push_str("\n\n");
+    text.push_str(&ranked(&finished.result, Unit::Ticks, Detail::default())?);
+    text.push_str(&format!(
+        "\n{}\n",
+        wrap(&advice(&finished.result, &Roles::of_collection()).trust_line(), style.width, 2)
+    ));
     text.push_str(
         "\nWhere to go from here:\n  \
          carryline run                        every situation, and what to use here\n  \

@@ -3,7 +3,7 @@
 use crate::cli::{Common, Format, Verify};
 use crate::output;
 use carryline_engine::failure::{Failure, status};
-use carryline_engine::forecast::PROOF;
+use carryline_engine::forecast;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof, Verdict};
 use carryline_engine::session::{self, is_known_bad};
@@ -14,6 +14,7 @@ use carryline_verification::subject::SubjectId;
 use carryline_verification::tally::{self, CANNOT_SEE, Tried};
 use carryline_verification::{Counterexample, ProofSummary};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Verifies what was requested.
 pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
@@ -31,7 +32,9 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
         .collect();
     subjects.extend(plugins.iter().map(|(_, id)| id.clone()));
 
-    let progress = Progress::new(PROOF * subjects.len() as u32, common.quiet);
+    let runs = subjects.iter().filter(|subject| prove::unsupported(subject).is_none()).count();
+    let expected = forecast::verification(runs);
+    let progress = Progress::with_verification(expected, Duration::ZERO, Duration::ZERO, common.quiet);
     let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
     let list = ProofList { results: proofs.iter().map(line).collect(), coverage: coverage(&proofs) };
@@ -40,17 +43,24 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
         Format::Json => output::print(&to_json(&list)?)?,
     }
     let wrong = proofs.iter().any(|proof| is_shown_wrong(&proof.verdict) && !is_known_bad(proof));
-    Ok(match (interrupt::requested(), wrong, list.results.iter().all(|line| line.good)) {
-        (true, ..) => status::INTERRUPTED,
-        (false, true, _) => status::WRONG,
-        (false, false, false) => status::FAILED,
-        (false, false, true) => 0,
+    let slow =
+        proofs.iter().any(|proof| matches!(proof.verdict, Verdict::TimedOut(_)) && !is_known_bad(proof));
+    Ok(if interrupt::requested() {
+        status::INTERRUPTED
+    } else if wrong {
+        status::WRONG
+    } else if slow {
+        status::UNDECIDED
+    } else if list.results.iter().all(|line| line.good) {
+        0
+    } else {
+        status::FAILED
     })
 }
 
 /// True if a fault was found, and found again.
 fn is_shown_wrong(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_))
+    matches!(verdict, Verdict::Wrong(_) | Verdict::Crashed(_))
 }
 
 /// A verification as a line of the list.

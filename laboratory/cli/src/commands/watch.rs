@@ -8,11 +8,13 @@ use crate::prepared::Prepared;
 use crate::watch::choice::{Choice, Ladder, usual_caches, usual_offsets, usual_sizes};
 use crate::watch::plain;
 use crate::watch::show::{BUDGET, Watching};
-use crate::watch::state::{Live, Sort, State};
+use crate::watch::state::{Live, Sort, State, View};
 use carryline_conditions::Offsets;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::{interrupt, session};
+use carryline_report::advice::advice;
+use carryline_report::roles::Roles;
 use carryline_report::units::Factors;
 use carryline_results::Warning;
 use carryline_variants::Family;
@@ -35,8 +37,10 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
     }
     let state = State {
         choice,
+        column: State::usual_column(&situations),
         live: Live::new(situations),
         sort: Sort::List,
+        view: View::Bars,
         unit: prepared.unit,
         factors: Factors::default(),
         scroll: 0,
@@ -53,7 +57,9 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
         output::note("nothing was measured", common);
         return Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 });
     };
-    conclude(&finished, &plain::block(&state), state.unit, &args.effort, common)
+    let trust = advice(&finished.result, &Roles::of_collection()).trust_line();
+    output::note(&trust, common);
+    conclude(&finished, &plain::block(&state, output::style().width), state.unit, &args.effort, common)
 }
 
 /// What may be watched, from the command line and beyond; and what is to be known of its captures.

@@ -68,6 +68,12 @@ impl Series {
         }
     }
 
+    /// The last so many points' values, the oldest first.
+    pub fn recent(&self, most: usize) -> Vec<f64> {
+        let skipped = self.points.len().saturating_sub(most);
+        self.points.iter().skip(skipped).map(|point| point.value).collect()
+    }
+
     /// The decayed median.
     pub fn median(&self, now_s: f64, half_life_s: f64) -> Option<f64> {
         median(self.points.iter().copied(), now_s, half_life_s)
@@ -122,6 +128,17 @@ mod tests {
             series.settle(f64::from(second), 5.0);
         }
         assert_eq!(series.median(27.0, 5.0), Some(120.0));
+    }
+
+    #[test]
+    fn recent_points_come_in_their_order() {
+        let mut series = Series::default();
+        for second in 0..5 {
+            series.add(f64::from(second));
+            series.settle(f64::from(second), 5.0);
+        }
+        assert_eq!(series.recent(3), [2.0, 3.0, 4.0]);
+        assert_eq!(series.recent(9).len(), 5);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What keys do: a key is an action, and an action changes the state and may ask for more.
 
-use super::state::{Sort, State};
+use super::state::{Sort, State, View};
 use carryline_report::units::Unit;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -10,7 +10,9 @@ pub const HELP: &[(&str, &str)] = &[
     ("z Z", "next, previous size (also + and -)"),
     ("o O", "next, previous pair of addresses"),
     ("c C", "next, previous state of the caches"),
-    ("s S", "sort by: the list, names, each column"),
+    ("s S", "sort by: the list, names, speed (in the table: each column)"),
+    ("t", "the table of all columns, and back to the bars of one"),
+    ("< >", "another column for the bars (also left and right)"),
     ("u U", "next, previous unit"),
     ("p", "pause and go on (also space)"),
     ("r", "restart: discard what was measured"),
@@ -21,7 +23,7 @@ pub const HELP: &[(&str, &str)] = &[
 ];
 
 /// The same in one line.
-pub const LINE: &str = "f family z size o offsets c cache s sort u unit p pause r restart h help q quit";
+pub const LINE: &str = "f family z size o offsets c cache s sort t table u unit p pause h help q quit";
 
 /// What a key stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,10 @@ pub enum Action {
     Cache(isize),
     /// Another order of the rows.
     Sort(isize),
+    /// Bars or the table.
+    View,
+    /// Another column for the bars.
+    Column(isize),
     /// Another unit.
     Unit(isize),
     /// Pause or go on.
@@ -93,6 +99,9 @@ pub fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('C') => Action::Cache(-1),
         KeyCode::Char('s') => Action::Sort(1),
         KeyCode::Char('S') => Action::Sort(-1),
+        KeyCode::Char('t') => Action::View,
+        KeyCode::Char('>') | KeyCode::Right => Action::Column(1),
+        KeyCode::Char('<') | KeyCode::Left => Action::Column(-1),
         KeyCode::Char('u') => Action::Unit(1),
         KeyCode::Char('U') => Action::Unit(-1),
         KeyCode::Char('p' | ' ') => Action::Pause,
@@ -109,6 +118,17 @@ pub fn action(key: KeyEvent) -> Option<Action> {
     })
 }
 
+/// The order after this one, or before it, where one column is shown.
+fn next_of_bars(sort: Sort, by: isize, column: usize) -> Sort {
+    let orders = [Sort::List, Sort::Name, Sort::Column(column)];
+    let at = match sort {
+        Sort::List => 0,
+        Sort::Name => 1,
+        Sort::Column(_) => 2,
+    };
+    orders[(at + by).rem_euclid(orders.len() as isize) as usize]
+}
+
 /// Does what a key stands for.
 pub fn apply(action: Action, state: &mut State) -> Effect {
     let changed = match action {
@@ -118,7 +138,25 @@ pub fn apply(action: Action, state: &mut State) -> Effect {
         Action::Cache(by) => state.choice.cache.step(by),
         Action::Restart => true,
         Action::Sort(by) => {
-            state.sort = next_sort(state.sort, by, state.live.situations.len());
+            state.sort = match state.view {
+                View::Table => next_sort(state.sort, by, state.live.situations.len()),
+                View::Bars => next_of_bars(state.sort, by, state.column),
+            };
+            false
+        }
+        Action::View => {
+            state.view = match state.view {
+                View::Bars => View::Table,
+                View::Table => View::Bars,
+            };
+            false
+        }
+        Action::Column(by) => {
+            let columns = state.live.situations.len().max(1) as isize;
+            state.column = (state.column as isize + by).rem_euclid(columns) as usize;
+            if matches!(state.sort, Sort::Column(_)) {
+                state.sort = Sort::Column(state.column);
+            }
             false
         }
         Action::Unit(by) => {
@@ -176,6 +214,24 @@ mod tests {
 
     fn press(code: KeyCode, state: &mut State) -> Option<Effect> {
         action(KeyEvent::new(code, KeyModifiers::NONE)).map(|action| apply(action, state))
+    }
+
+    #[test]
+    fn bars_go_through_columns_and_orders() {
+        let mut state = State { view: View::Bars, ..state() };
+        assert_eq!(press(KeyCode::Char('s'), &mut state), Some(Effect::Draw));
+        assert_eq!(press(KeyCode::Char('s'), &mut state), Some(Effect::Draw));
+        assert_eq!(state.sort, Sort::Column(2), "by speed");
+        press(KeyCode::Right, &mut state);
+        assert_eq!((state.column, state.sort), (3, Sort::Column(3)));
+        for _ in 0..4 {
+            press(KeyCode::Char('<'), &mut state);
+        }
+        assert_eq!(state.column, 5, "around the end");
+        press(KeyCode::Char('s'), &mut state);
+        assert_eq!(state.sort, Sort::List);
+        press(KeyCode::Char('t'), &mut state);
+        assert_eq!(state.view, View::Table);
     }
 
     #[test]

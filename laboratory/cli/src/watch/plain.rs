@@ -36,12 +36,23 @@ pub fn figure(state: &State, ticks: Option<f64>, width: usize) -> String {
     format!("{}{letter}", number(value / factor))
 }
 
-/// A block: what is watched, how much was measured, a row for each variant, the null call and the noise.
-pub fn block(state: &State) -> String {
+/// A block: what is watched, how much was measured, a row for each variant, the null call and the noise. Heads have two
+/// lines where one does not fit in the width.
+pub fn block(state: &State, width: Option<u16>) -> String {
+    let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let text = lines(state, " ");
+    match width {
+        Some(width) if longest(&text) > usize::from(width) => lines(state, "\n"),
+        _ => text,
+    }
+}
+
+/// A block with that between the two parts of a column's head.
+fn lines(state: &State, between: &str) -> String {
     let mut head = vec![("variant".to_owned(), Kind::Name)];
     head.extend(state.live.situations.iter().map(|situation| {
         let condition = &situation.condition;
-        (format!("{} at {}", condition.dependence, condition.offsets), Kind::Number)
+        (format!("{}{between}at {}", condition.dependence, condition.offsets), Kind::Number)
     }));
     let mut table = Table::new(head.iter().map(|(name, kind)| (name.as_str(), *kind)));
     let width = usize::MAX;
@@ -86,7 +97,10 @@ mod tests {
 
     #[test]
     fn a_block_holds_every_row_and_no_escape() {
-        let text = block(&state());
+        let text = block(&state(), None);
+        assert_eq!(block(&state(), Some(159)), text);
+        let narrow = block(&state(), Some(80));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
         assert!(!text.contains('\u{1b}'), "{text}");
         insta::assert_snapshot!(text);
     }

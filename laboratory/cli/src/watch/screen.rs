@@ -1,13 +1,15 @@
 //! The screen: a pure function of the state.
 //!
-//! Title, what is being done, a block of columns for each dependence with a column for each address, a row for each
-//! variant, then the null call, the noise, the last remark and the keys. It fits 80 x 24; more room gives more rows and
+//! Title, what is being done, a row for each variant, then the null call, the noise, the last remark and the keys. A row
+//! has the figure of one column with the difference to the first row, a bar, and how the figure went; or the figures of
+//! all columns, a block of them for each dependence with a column for each address. It fits 80 x 24; more room gives more rows and
 //! wider columns.
 
 use super::keys::{HELP, LINE};
 use super::plain::{figure, title};
-use super::state::{Row, Sort, State};
-use carryline_report::units::percent_fine;
+use super::state::{Row, Sort, State, View};
+use carryline_report::ranking::blocks;
+use carryline_report::units::{percent_fine, times};
 use ratatui::Frame;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -56,17 +58,25 @@ fn figures(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let faint = Style::default().add_modifier(Modifier::DIM);
     let widths = widths(state, width);
+    let (over, head) = match state.view {
+        View::Table => (groups(state, &widths), heads(state, &widths)),
+        View::Bars => (column_title(state), bar_heads(state, &widths)),
+    };
     let mut lines = vec![
         Line::styled(cut(&format!(" {}", title(state)), width), bold),
         Line::from(cut(&format!(" {}", doing(state)), width)),
-        Line::styled(cut(&groups(state, &widths), width), faint),
-        Line::styled(cut(&heads(state, &widths), width), faint),
+        Line::styled(cut(&over, width), faint),
+        Line::styled(cut(&head, width), faint),
     ];
     let rows = state.rows();
     let room = height.saturating_sub(OTHER_LINES).max(1);
     let first = state.scroll.min(rows.len().saturating_sub(room));
     let shown = &rows[first..(first + room).min(rows.len())];
-    lines.extend(shown.iter().map(|row| line(state, row, &widths, width)));
+    let scale = Bars::of(state, &rows);
+    lines.extend(shown.iter().map(|row| match state.view {
+        View::Table => line(state, row, &widths, width),
+        View::Bars => bar_line(state, row, &scale, &widths, width),
+    }));
     let hidden = rows.len() - shown.len();
     lines.resize_with(OTHER_LINES / 2 + room, Line::default);
 
@@ -77,9 +87,12 @@ fn figures(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
         }
         Line::styled(cut(&text, width), faint)
     };
-    let null = state.null().into_iter().map(|ticks| figure(state, ticks, widths.figure - 1)).collect();
+    let of_view = |column: usize| state.view == View::Table || column == state.column;
+    let null = state.null().into_iter().enumerate().filter(|(column, _)| of_view(*column));
+    let null = null.map(|(_, ticks)| figure(state, ticks, widths.figure - 1)).collect();
     lines.push(of("null call", null));
-    let noise = state.noise().into_iter().map(|noise| noise.map_or("-".to_owned(), percent_fine)).collect();
+    let noise = state.noise().into_iter().enumerate().filter(|(column, _)| of_view(*column));
+    let noise = noise.map(|(_, noise)| noise.map_or("-".to_owned(), percent_fine)).collect();
     lines.push(of("noise (A/A)", noise));
     let more = if hidden > 0 { format!("{hidden} more below or above (up, down). ") } else { String::new() };
     lines.push(Line::from(cut(&format!(" {more}{}", state.remark), width)));
@@ -99,7 +112,10 @@ fn doing(state: &State) -> String {
 }
 
 fn widths(state: &State, width: usize) -> Widths {
-    let columns = state.live.situations.len().max(1);
+    let columns = match state.view {
+        View::Table => state.live.situations.len().max(1),
+        View::Bars => 1,
+    };
     let longest =
         state.live.names().iter().map(|name| name.len()).max().unwrap_or(0).max("noise (A/A)".len());
     let figure = (width.saturating_sub(longest + 3) / columns).clamp(FIGURE.0, FIGURE.1);
@@ -130,6 +146,103 @@ fn heads(state: &State, widths: &Widths) -> String {
         text.push_str(mark(state.sort == Sort::Column(column)));
     }
     text
+}
+
+/// Columns of the difference to the first row, and of how a figure went, at most.
+const DIFFERENCE: usize = 9;
+const SPARKS: usize = 20;
+
+/// What the bars of a screen have in common.
+struct Bars {
+    /// The first row's time in ticks, and its name.
+    first: Option<(String, f64)>,
+    /// The least time in ticks.
+    best: f64,
+}
+
+impl Bars {
+    fn of(state: &State, rows: &[Row]) -> Bars {
+        let ticks = |row: &Row| row.ticks.get(state.column).copied().flatten();
+        Bars {
+            first: rows.iter().find_map(|row| Some((row.name.clone(), ticks(row)?))),
+            best: rows.iter().filter_map(ticks).fold(f64::INFINITY, f64::min),
+        }
+    }
+}
+
+/// Which column the bars are of, and how many there are.
+fn column_title(state: &State) -> String {
+    let Some(situation) = state.live.situations.get(state.column) else { return String::new() };
+    let condition = &situation.condition;
+    let of = format!("column {} of {}", state.column + 1, state.live.situations.len());
+    format!(" {} calls at offset {} ({of}: < >, all: t)", condition.dependence, condition.offsets)
+}
+
+fn bar_heads(state: &State, widths: &Widths) -> String {
+    let mark = |marked: bool| if marked { "v" } else { " " };
+    let name = fit(&format!("variant{}", mark(state.sort == Sort::Name)), widths.name - 1);
+    let by_speed = mark(matches!(state.sort, Sort::Column(_)));
+    let figure = format!("{:>w$}{by_speed}", state.unit.word(), w = widths.figure - 1);
+    format!(" {name}{figure}{:>DIFFERENCE$}  speed", "to first")
+}
+
+/// A row with its bar: as long as it is fast.
+fn bar_line(state: &State, row: &Row, bars: &Bars, widths: &Widths, width: usize) -> Line<'static> {
+    let Some(ticks) = row.ticks.get(state.column).copied().flatten() else {
+        return line(state, row, widths, width);
+    };
+    let leads = row.leads.get(state.column).copied().unwrap_or(false);
+    let mark = if leads { "*" } else { " " };
+    let name = fit(&row.name, widths.name - 1);
+    let own = figure(state, Some(ticks), widths.figure - 1);
+    let difference = match &bars.first {
+        Some((name, _)) if *name == row.name => "first".to_owned(),
+        Some((_, first)) => difference(ticks / first),
+        None => "-".to_owned(),
+    };
+    let text = format!(" {name}{own:>w$}{mark}{difference:>DIFFERENCE$}  ", w = widths.figure - 1);
+    let room = width.saturating_sub(text.chars().count() + 1);
+    let sparks = SPARKS.min(room / 3);
+    let longest = room.saturating_sub(sparks + 2);
+    let bar = format!("{:<longest$}  ", blocks(bars.best / ticks, longest));
+    let mut style = Style::default();
+    if leads {
+        style = style.add_modifier(Modifier::BOLD);
+        if state.colour {
+            style = style.fg(Color::Green);
+        }
+    }
+    let faint = Style::default().add_modifier(Modifier::DIM);
+    Line::from(vec![
+        Span::styled(text, style),
+        Span::styled(bar, style),
+        Span::styled(sparkline(&state.recent(&row.name, sparks)), faint),
+    ])
+}
+
+/// By how much a time is longer: in percent, or as a factor where it is several times as long.
+fn difference(ratio: f64) -> String {
+    match ratio {
+        ratio if !(0.01..3.0).contains(&ratio) => times(ratio),
+        ratio => {
+            let sign = if ratio >= 1.0 { "+" } else { "" };
+            format!("{sign}{}", percent_fine(ratio - 1.0))
+        }
+    }
+}
+
+/// How a figure went, the oldest first: from its least to its greatest, or over a range of two percent if that is wider.
+fn sparkline(values: &[f64]) -> String {
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const LEAST_RANGE: f64 = 0.02;
+    let known = || values.iter().copied().filter(|value| value.is_finite());
+    let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+    let range = (high - low).max(high.abs() * LEAST_RANGE);
+    let level = |value: f64| {
+        let share = if range > 0.0 { (value - low) / range } else { 0.0 };
+        LEVELS[((share * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
+    };
+    values.iter().map(|value| if value.is_finite() { level(*value) } else { ' ' }).collect()
 }
 
 fn line(state: &State, row: &Row, widths: &Widths, width: usize) -> Line<'static> {
@@ -202,6 +315,31 @@ mod tests {
     }
 
     #[test]
+    fn bars_of_one_column() {
+        let bars = State { view: View::Bars, ..state() };
+        insta::assert_snapshot!(drawn(&bars, 80, 14));
+        let fastest_first = State { sort: Sort::Column(2), ..bars };
+        insta::assert_snapshot!(drawn(&fastest_first, 100, 14));
+        insta::assert_snapshot!(drawn(&fastest_first, 160, 14));
+    }
+
+    #[test]
+    fn a_difference_is_a_percentage_or_a_factor() {
+        assert_eq!(
+            [1.0, 1.123, 0.5, 12.0, 0.001].map(difference),
+            ["+0.0 %", "+12 %", "-50 %", "12.00x", "0.00x"]
+        );
+    }
+
+    #[test]
+    fn noise_below_a_percent_draws_no_mountains() {
+        assert_eq!(sparkline(&[100.0, 100.1, 100.0]), "▁▁▁");
+        assert_eq!(sparkline(&[100.0, 150.0, 200.0]), "▁▅█");
+        assert_eq!(sparkline(&[]), "");
+        assert_eq!(sparkline(&[f64::NAN, 1.0]), " ▁");
+    }
+
+    #[test]
     fn the_keys() {
         let state = State { help: true, ..state() };
         insta::assert_snapshot!(drawn(&state, 80, 24));
@@ -225,6 +363,7 @@ mod tests {
         for (width, height) in [(1, 1), (10, 3), (20, 8), (40, 9), (79, 23), (300, 100)] {
             drawn(&state(), width, height);
             drawn(&State { help: true, ..state() }, width, height);
+            drawn(&State { view: View::Bars, ..state() }, width, height);
         }
     }
 }

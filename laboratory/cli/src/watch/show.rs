@@ -293,7 +293,7 @@ impl Show<'_, '_> {
         let rounds: u64 = self.state.live.rounds.iter().sum();
         if self.blocks && rounds != self.printed {
             self.printed = rounds;
-            output::print(&format!("{}\n", plain::block(&self.state)))?;
+            output::print(&format!("{}\n", plain::block(&self.state, output::style().width)))?;
         }
         if let Some(screen) = &mut self.screen {
             screen.draw(&self.state)?;

@@ -2,6 +2,7 @@
 
 use super::choice::Choice;
 use super::decay::Series;
+use carryline_conditions::Dependence;
 use carryline_report::units::{Factors, Unit};
 use carryline_results::gather::Situation;
 use carryline_results::round::Round;
@@ -18,6 +19,15 @@ pub enum Sort {
     Column(usize),
 }
 
+/// How figures are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// One column, with bars, differences to the first row, and how figures went.
+    Bars,
+    /// All columns side by side.
+    Table,
+}
+
 /// What the screen shows.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -27,6 +37,10 @@ pub struct State {
     pub live: Live,
     /// The order of the rows.
     pub sort: Sort,
+    /// How figures are laid out.
+    pub view: View,
+    /// The column that bars are of.
+    pub column: usize,
     /// The unit of the figures.
     pub unit: Unit,
     /// What ticks are worth.
@@ -150,7 +164,21 @@ impl State {
             self.sort = Sort::List;
         }
         self.scroll = 0;
+        self.column = self.column.min(situations.len().saturating_sub(1));
         self.live = Live::new(situations);
+    }
+
+    /// The column that bars are of at first: independent calls, which most programs make.
+    pub fn usual_column(situations: &[Situation]) -> usize {
+        let is_usual = |situation: &Situation| situation.condition.dependence == Dependence::Independent;
+        situations.iter().position(is_usual).unwrap_or(0)
+    }
+
+    /// The last so many points of a subject in the column that bars are of, in ticks.
+    pub fn recent(&self, name: &str, most: usize) -> Vec<f64> {
+        let place = self.live.names().iter().position(|known| known == name);
+        let series = place.and_then(|place| self.live.cells.get(self.column)?.get(place));
+        series.map_or_else(Vec::new, |series| series.recent(most))
     }
 
     /// The decayed time of a subject in a column, in ticks, the call included.
@@ -239,6 +267,8 @@ pub mod tests {
             choice,
             live: Live::new(situations),
             sort: Sort::List,
+            view: View::Table,
+            column: 2,
             unit: Unit::Ticks,
             factors: Factors { ticks_per_cycle: Some(0.8), ticks_per_ns: Some(2.0) },
             scroll: 0,

@@ -39,7 +39,7 @@ fn both_rows_are_verified_and_stand_in_one_ranking() {
     let of_itself = &named(cells, "variant", baseline)["ratio_to_baseline"];
     assert_eq!(of_itself["median"], 1.0, "{of_itself}");
     assert!(ours["ratio_to_baseline"]["median"].as_f64() > Some(0.0), "{ours}");
-    let (table, _) = place.expect(&["history", "--show", "1"], 0);
+    let (table, _) = place.expect(&["history", "--show", "1", "--full"], 0);
     assert!(table.contains("libc_memcpy_no_rep"), "{table}");
 }
 

@@ -41,7 +41,7 @@ fn a_matrix_is_measured_kept_and_shown_again() {
     let id = runs[0]["id"].to_string();
     let again = place.json(&["history", "--show", &id]);
     assert_eq!(again["cells"], run["cells"]);
-    let (table, _) = place.expect(&["history", "--show", &id], 0);
+    let (table, _) = place.expect(&["history", "--show", &id, "--full"], 0);
     assert!(table.contains("adc_1_stream"), "{table}");
 }
 

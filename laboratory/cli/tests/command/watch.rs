@@ -30,7 +30,7 @@ fn redirected_it_prints_blocks_and_keeps_the_run() {
     assert!(err.contains("saved as run 1"), "{err}");
     let (out, _) = place.expect(&["history"], 0);
     assert!(out.contains("measure") && out.contains("complete"), "{out}");
-    let (out, _) = place.expect(&["history", "--show", "1"], 0);
+    let (out, _) = place.expect(&["history", "--show", "1", "--full"], 0);
     assert!(out.contains("words16_c"), "{out}");
 }
 
@@ -136,6 +136,7 @@ fn keys_change_the_screen_and_q_gives_the_terminal_back() {
         ("u", "cycles per"),
         ("z", "checksum of 64"),
         ("c", "64, cold"),
+        ("t", "chained"),
         ("o", "at 13"),
     ] {
         pty.keys(key);

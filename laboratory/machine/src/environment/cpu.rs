@@ -60,6 +60,35 @@ impl Cpu {
     }
 }
 
+/// The names of cores by vendor, family and models: what the vendors' manuals and the kernel's `intel-family.h` call them.
+const CORES: &[(&str, u32, &[std::ops::RangeInclusive<u32>], &str)] = &[
+    ("AuthenticAMD", 0x17, &[0x00..=0x2f], "Zen"),
+    ("AuthenticAMD", 0x17, &[0x30..=0xff], "Zen 2"),
+    ("AuthenticAMD", 0x19, &[0x00..=0x0f, 0x20..=0x5f], "Zen 3"),
+    ("AuthenticAMD", 0x19, &[0x10..=0x1f, 0x60..=0xaf], "Zen 4"),
+    ("AuthenticAMD", 0x1a, &[0x00..=0xff], "Zen 5"),
+    ("GenuineIntel", 6, &[0x3c..=0x3c, 0x3f..=0x3f, 0x45..=0x46], "Haswell"),
+    ("GenuineIntel", 6, &[0x3d..=0x3d, 0x47..=0x47, 0x4f..=0x4f, 0x56..=0x56], "Broadwell"),
+    ("GenuineIntel", 6, &[0x4e..=0x4e, 0x5e..=0x5e, 0x55..=0x55, 0x8e..=0x8e, 0x9e..=0x9e], "Skylake"),
+    ("GenuineIntel", 6, &[0x6a..=0x6a, 0x6c..=0x6c, 0x7e..=0x7e], "Ice Lake"),
+    ("GenuineIntel", 6, &[0x97..=0x97, 0x9a..=0x9a], "Alder Lake"),
+    ("GenuineIntel", 6, &[0x8f..=0x8f], "Sapphire Rapids"),
+    ("GenuineIntel", 6, &[0xcf..=0xcf], "Emerald Rapids"),
+    ("GenuineIntel", 6, &[0xad..=0xae], "Granite Rapids"),
+];
+
+impl Cpu {
+    /// What its cores are called, where the model is known: `Zen 5`.
+    #[must_use]
+    pub fn core(&self) -> Option<&'static str> {
+        let (vendor, family, model) = (self.vendor.as_deref()?, self.family?, self.model?);
+        let is = |core: &&(&str, u32, &[std::ops::RangeInclusive<u32>], &'static str)| {
+            core.0 == vendor && core.1 == family && core.2.iter().any(|models| models.contains(&model))
+        };
+        CORES.iter().find(is).map(|core| core.3)
+    }
+}
+
 #[derive(Default)]
 struct Identity {
     vendor: Option<String>,

@@ -1,170 +1,284 @@
 use super::*;
-use crate::fixture;
+use crate::fixture::{self, cell, rank};
+use crate::table::Style;
+use carryline_conditions::Condition;
+use carryline_statistics::Ratio;
 
 const NARROW: Style = Style { colour: false, width: Some(80) };
-const WIDE: Style = Style { colour: false, width: Some(120) };
 
-fn text(unit: Unit, style: Style, pick: &str) -> String {
+fn text(unit: Unit, width: u16, pick: &str) -> String {
     let all = rankings(&fixture::run(), unit, &fixture::roles()).expect("nothing mixed");
     let picked = all.iter().filter(|ranking| ranking.situation.starts_with(pick));
-    picked.map(|ranking| ranking.to_text(style)).collect::<Vec<_>>().join("\n")
+    let style = Style { colour: false, width: Some(width) };
+    let text = picked.map(|ranking| ranking.to_text(style, Rows::Folded)).collect::<Vec<_>>().join("\n");
+    assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
+    text
+}
+
+/// Fourteen ways of zeroing 4 KiB with names of all lengths: a stair of ties, and a tail of slow ones.
+fn many() -> RunResult {
+    let named = [
+        ("carryline", 70.0),
+        ("avx512", 71.0),
+        ("avx2", 72.2),
+        ("avx512_nontemporal", 90.0),
+        ("libc_memset_no_rep", 91.0),
+        ("libc_memset", 140.0),
+        ("carryline_not_soon", 142.0),
+        ("sse2", 160.0),
+        ("rep_stosb", 190.0),
+        ("clzero", 400.0),
+        ("movntps", 420.0),
+        ("mov32_loop", 900.0),
+        ("mov32_unroll_16_preallocate", 1_300.0),
+        ("x87_fstl", 2_900.0),
+    ];
+    let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(4096), ticks));
+    RunResult { cells: rank(cells.to_vec(), Some("libc_memset")), ..fixture::empty() }
+}
+
+fn only(run: &RunResult) -> Ranking {
+    rankings(run, Unit::Ticks, &fixture::roles()).expect("nothing mixed").remove(0)
 }
 
 #[test]
 fn ticks_in_80_columns() {
-    let text = text(Unit::Ticks, NARROW, "");
-    assert!(text.lines().all(|line| line.chars().count() <= 80));
-    insta::assert_snapshot!(text, @"
+    insta::assert_snapshot!(text(Unit::Ticks, 80, ""), @"
     zero, independent calls: 40 bytes, offset 0, hot (L1)
-     #  variant        net  95 %          gross   as fast as     of
-                     ticks  interval      ticks  libc_memset  limit
-    ───────────────────────────────────────────────────────────────
-    1=  avx512        0.05  [0.05, 0.05]   4.05        2.96x   50 %
-    1=  carryline     0.06  [0.06, 0.06]   4.06        2.96x   50 %
-    3   libc_memset   8.00  [7.92, 8.16]  12.0         1.00x   50 %
-    4   rep_stosb    30.0   [29.7, 30.6]  34.0         0.35x   50 %
-    -   clzero: unsupported: the CPU lacks clzero
-    -   plugin:fill: crashed: signal 11 (SIGSEGV) at length 33
-    -   plugin:slow: timed out: no answer for 10 s
-    -   plugin:short: wrong: length 5, offset 3: byte 4 is 0x55, expected 0x00
-    winner: avx512, ties with carryline; 2.96x as fast as libc_memset; 50 % of the
+    fastest: avx512, tied with carryline; 2.96x as fast as libc_memset; 50 % of the
       limit; noise floor ±0.8 %
+         variant      gross  95 %           as fast as  95 %             of    net
+                      ticks  interval      libc_memset  interval      limit  ticks
+    ──────────────────────────────────────────────────────────────────────────────
+    a    avx512        4.05  [4.01, 4.13]        2.96x  [2.93, 2.99]   50 %   0.05
+    a    carryline     4.06  [4.02, 4.14]        2.96x  [2.93, 2.99]   50 %   0.06
+     b   libc_memset  12.0   [11.9, 12.2]        1.00x  baseline       50 %   8.00
+      c  rep_stosb    34.0   [33.7, 34.7]        0.35x  [0.35, 0.36]   50 %  30.0
+    plugin:fill: crashed: signal 11 (SIGSEGV) at length 33
+    plugin:slow: timed out: no answer for 10 s
+    plugin:short: wrong: length 5, offset 3: byte 4 is 0x55, expected 0x00
+    unsupported here: clzero (the CPU lacks clzero)
 
     zero, independent calls: 1500 bytes, offset 0, hot (L1)
-     #  variant        net  95 %          gross   as fast as     of
-                     ticks  interval      ticks  libc_memset  limit
-    ───────────────────────────────────────────────────────────────
-    1=  carryline     18.0  [17.8, 18.4]   22.0        2.01x   50 %
-    1=  avx512        18.1  [17.9, 18.5]   22.1        2.00x   50 %
-    3   libc_memset   40.2  [39.8, 41.0]   44.2        1.00x   50 %
-    4   rep_stosb     55.0  [54.5, 56.1]   59.0        0.75x   50 %
-    winner: carryline, ties with avx512; 2.01x as fast as libc_memset; 50 % of the
+    fastest: carryline, tied with avx512; 2.01x as fast as libc_memset; 50 % of the
       limit; noise floor ±1.2 %
+         variant      gross  95 %           as fast as  95 %             of    net
+                      ticks  interval      libc_memset  interval      limit  ticks
+    ──────────────────────────────────────────────────────────────────────────────
+    a    carryline     22.0  [21.8, 22.4]        2.01x  [1.99, 2.03]   50 %   18.0
+    a    avx512        22.1  [21.9, 22.5]        2.00x  [1.98, 2.02]   50 %   18.1
+     b   libc_memset   44.2  [43.8, 45.1]        1.00x  baseline       50 %   40.2
+      c  rep_stosb     59.0  [58.4, 60.2]        0.75x  [0.74, 0.76]   50 %   55.0
 
     zero, independent calls: 256 KiB, offset 0, hot (L2)
-     #  variant        net  95 %            gross   as fast as     of
-                     ticks  interval        ticks  libc_memset  limit
-    ─────────────────────────────────────────────────────────────────
-    1   rep_stosb    2 950  [2 920, 3 009]  2 954        1.12x   50 %
-    2=  libc_memset  3 300  [3 267, 3 366]  3 304        1.00x   50 %
-    2=  avx512       3 310  [3 277, 3 376]  3 314        1.00x   50 %
-    4   carryline    3 900  [3 861, 3 978]  3 904        0.85x   50 %
-    winner: rep_stosb; 1.12x as fast as libc_memset; 50 % of the limit; noise floor
+    fastest: rep_stosb; 1.12x as fast as libc_memset; 50 % of the limit; noise floor
       ±1.2 %
+         variant      gross  95 %             as fast as  95 %             of    net
+                      ticks  interval        libc_memset  interval      limit  ticks
+    ────────────────────────────────────────────────────────────────────────────────
+    a    rep_stosb    2 954  [2 924, 3 013]        1.12x  [1.11, 1.13]   50 %  2 950
+     b   libc_memset  3 304  [3 271, 3 370]        1.00x  baseline       50 %  3 300
+     b   avx512       3 314  [3 281, 3 380]        1.00x  [0.99, 1.01]   50 %  3 310
+      c  carryline    3 904  [3 865, 3 982]        0.85x  [0.84, 0.85]   50 %  3 900
 
     checksum, independent calls: 1500 bytes, offset 0, hot (L1)
-     #  variant          net  95 %          gross    as fast as     of
-                       ticks  interval      ticks  adc_1_stream  limit
-    ──────────────────────────────────────────────────────────────────
-    1   carryline       6.20  [6.14, 6.32]   10.2         5.52x   50 %
-    2   avx512_dot      7.10  [7.03, 7.24]   11.1         5.07x   50 %
-    3   adc_1_stream   52.3   [51.8, 53.3]   56.3         1.00x   50 %
-    -   reference     900     [891, 918]    904               -      -
-    winner: carryline; 5.52x as fast as adc_1_stream; 50 % of the limit; noise floor
-      ±1.2 %
+    fastest: carryline; 5.52x as fast as adc_1_stream; 50 % of the limit; noise
+      floor ±1.2 %
+         variant       gross  95 %            as fast as  95 %             of
+                       ticks  interval      adc_1_stream  interval      limit
+    ─────────────────────────────────────────────────────────────────────────
+    a    carryline      10.2  [10.1, 10.4]         5.52x  [5.46, 5.58]   50 %
+     b   avx512_dot     11.1  [11.0, 11.3]         5.07x  [5.02, 5.12]   50 %
+      c  adc_1_stream   56.3  [55.7, 57.4]         1.00x  baseline       50 %
+    -    reference     904    [895, 922]               -                    -
 
     checksum, chained calls: 1500 bytes, offset 0, hot (L1)
-     #  variant         net  95 %          gross    as fast as     of
-                      ticks  interval      ticks  adc_1_stream  limit
-    ─────────────────────────────────────────────────────────────────
-    1   carryline      26.2  [25.9, 26.7]   30.2         2.53x   50 %
-    2   avx512_dot     27.1  [26.8, 27.6]   31.1         2.45x   50 %
-    3   adc_1_stream   72.3  [71.6, 73.7]   76.3         1.00x   50 %
-    -   reference     900    [891, 918]    904               -      -
-    winner: carryline; 2.53x as fast as adc_1_stream; 50 % of the limit; noise floor
-      ±1.2 %
+    fastest: carryline; 2.53x as fast as adc_1_stream; 50 % of the limit; noise
+      floor ±1.2 %
+         variant       gross  95 %            as fast as  95 %             of    net
+                       ticks  interval      adc_1_stream  interval      limit  ticks
+    ────────────────────────────────────────────────────────────────────────────────
+    a    carryline      30.2  [29.9, 30.8]         2.53x  [2.50, 2.55]   50 %   26.2
+     b   avx512_dot     31.1  [30.8, 31.7]         2.45x  [2.43, 2.48]   50 %   27.1
+      c  adc_1_stream   76.3  [75.5, 77.8]         1.00x  baseline       50 %   72.3
+    -    reference     904    [895, 922]               -                    -  900
 
     copy, independent calls: 1..200 (1 to 200 bytes, mean 100, 200 different),
       random offsets, hot (L1, footprint 16 KiB)
-     #  variant    net  95 %          gross
+    fastest: avx512; noise floor ±1.2 %
+        variant  gross  95 %            net
                  ticks  interval      ticks
     ───────────────────────────────────────
-    1   avx512    9.00  [8.91, 9.18]   13.0
-    2   avx2     12.0   [11.9, 12.2]   16.0
-    winner: avx512; noise floor ±1.2 %
+    a   avx512    13.0  [12.9, 13.3]   9.00
+     b  avx2      16.0  [15.8, 16.3]  12.0
     ");
 }
 
 #[test]
-fn a_tie_across_ranks_is_told_in_a_narrow_place_too() {
-    let mut run = fixture::run();
-    run.cells.retain(|cell| cell.situation == "zero 1500 independent");
-    for (index, other) in [(0, "rep_stosb"), (3, "libc_memset")] {
-        run.cells[index].ties_with.push(other.into());
+fn many_rows_at_three_widths_and_in_a_pipe() {
+    let ranking = only(&many());
+    let at = |width: Option<u16>| ranking.to_text(Style { colour: false, width }, Rows::Folded);
+    for width in [80, 100, 160] {
+        assert!(at(Some(width)).lines().all(|line| line.chars().count() <= usize::from(width)));
     }
-    let ranking = rankings(&run, Unit::Ticks, &fixture::roles()).expect("nothing mixed").remove(0);
-    insta::assert_snapshot!(ranking.to_text(NARROW), @"
-    zero, independent calls: 1500 bytes, offset 0, hot (L1)
-     #  variant        net  95 %          gross   as fast as     of
-                     ticks  interval      ticks  libc_memset  limit
-    ───────────────────────────────────────────────────────────────
-    1=  carryline     18.0  [17.8, 18.4]   22.0        2.01x   50 %
-    1=  avx512        18.1  [17.9, 18.5]   22.1        2.00x   50 %
-    3   libc_memset   40.2  [39.8, 41.0]   44.2        1.00x   50 %
-    4   rep_stosb     55.0  [54.5, 56.1]   59.0        0.75x   50 %
-    also tied: libc_memset with rep_stosb
-    winner: carryline, ties with avx512; 2.01x as fast as libc_memset; 50 % of the
+    insta::assert_snapshot!(at(Some(80)), @"
+    zero, independent calls: 4 KiB, offset 0, hot (L1)
+    fastest: carryline, tied with avx512; 1.95x as fast as libc_memset; 50 % of the
       limit; noise floor ±1.2 %
+        variant             gross  95 %           as fast as  95 %             of
+                            ticks  interval      libc_memset  interval      limit
+    ─────────────────────────────────────────────────────────────────────────────
+    a   carryline            74.0  [73.3, 75.5]        1.95x  [1.93, 1.97]   50 %
+    ab  avx512               75.0  [74.2, 76.5]        1.92x  [1.90, 1.94]   50 %
+    b   avx2                 76.2  [75.4, 77.7]        1.89x  [1.87, 1.91]   50 %
+    c   avx512_nontemporal   94.0  [93.1, 95.9]        1.53x  [1.52, 1.55]   50 %
+    c   libc_memset_no_rep   95.0  [94.0, 96.9]        1.52x  [1.50, 1.53]   50 %
+    d   libc_memset         144    [143, 147]          1.00x  baseline       50 %
+    d   carryline_not_soon  146    [145, 149]          0.99x  [0.98, 1.00]   50 %
+    e   sse2                164    [162, 167]          0.88x  [0.87, 0.89]   50 %
+    ...6 slower: rep_stosb 0.74x, clzero 0.36x, movntps 0.34x, mov32_loop 0.16x,
+        mov32_unroll_16_preallocate 0.11x, x87_fstl 0.05x
     ");
-    assert!(!ranking.to_text(WIDE).contains("also tied"));
+    insta::assert_snapshot!(at(Some(100)), @"
+    zero, independent calls: 4 KiB, offset 0, hot (L1)
+    fastest: carryline, tied with avx512; 1.95x as fast as libc_memset; 50 % of the limit; noise floor
+      ±1.2 %
+        variant             gross  95 %           as fast as  95 %             of    net
+                            ticks  interval      libc_memset  interval      limit  ticks
+    ────────────────────────────────────────────────────────────────────────────────────────────────────
+    a   carryline            74.0  [73.3, 75.5]        1.95x  [1.93, 1.97]   50 %   70.0  ██████████████
+    ab  avx512               75.0  [74.2, 76.5]        1.92x  [1.90, 1.94]   50 %   71.0  █████████████▉
+    b   avx2                 76.2  [75.4, 77.7]        1.89x  [1.87, 1.91]   50 %   72.2  █████████████▋
+    c   avx512_nontemporal   94.0  [93.1, 95.9]        1.53x  [1.52, 1.55]   50 %   90.0  ███████████
+    c   libc_memset_no_rep   95.0  [94.0, 96.9]        1.52x  [1.50, 1.53]   50 %   91.0  ██████████▉
+    d   libc_memset         144    [143, 147]          1.00x  baseline       50 %  140    ███████▎
+    d   carryline_not_soon  146    [145, 149]          0.99x  [0.98, 1.00]   50 %  142    ███████▏
+    e   sse2                164    [162, 167]          0.88x  [0.87, 0.89]   50 %  160    ██████▍
+    ...6 slower: rep_stosb 0.74x, clzero 0.36x, movntps 0.34x, mov32_loop 0.16x,
+        mov32_unroll_16_preallocate 0.11x, x87_fstl 0.05x
+    ");
+    insta::assert_snapshot!(at(Some(160)), @"
+    zero, independent calls: 4 KiB, offset 0, hot (L1)
+    fastest: carryline, tied with avx512; 1.95x as fast as libc_memset; 50 % of the limit; noise floor ±1.2 %
+        variant             gross  95 %           as fast as  95 %             of    net
+                            ticks  interval      libc_memset  interval      limit  ticks
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    a   carryline            74.0  [73.3, 75.5]        1.95x  [1.93, 1.97]   50 %   70.0  ████████████████████████
+    ab  avx512               75.0  [74.2, 76.5]        1.92x  [1.90, 1.94]   50 %   71.0  ███████████████████████▋
+    b   avx2                 76.2  [75.4, 77.7]        1.89x  [1.87, 1.91]   50 %   72.2  ███████████████████████▎
+    c   avx512_nontemporal   94.0  [93.1, 95.9]        1.53x  [1.52, 1.55]   50 %   90.0  ██████████████████▉
+    c   libc_memset_no_rep   95.0  [94.0, 96.9]        1.52x  [1.50, 1.53]   50 %   91.0  ██████████████████▊
+    d   libc_memset         144    [143, 147]          1.00x  baseline       50 %  140    ████████████▍
+    d   carryline_not_soon  146    [145, 149]          0.99x  [0.98, 1.00]   50 %  142    ████████████▏
+    e   sse2                164    [162, 167]          0.88x  [0.87, 0.89]   50 %  160    ██████████▉
+    ...6 slower: rep_stosb 0.74x, clzero 0.36x, movntps 0.34x, mov32_loop 0.16x, mov32_unroll_16_preallocate 0.11x, x87_fstl 0.05x
+    ");
+    insta::assert_snapshot!(at(None), @"
+    zero, independent calls: 4 KiB, offset 0, hot (L1)
+    fastest: carryline, tied with avx512; 1.95x as fast as libc_memset; 50 % of the limit; noise floor ±1.2 %
+        variant             gross  95 %           as fast as  95 %             of    net
+                            ticks  interval      libc_memset  interval      limit  ticks
+    ────────────────────────────────────────────────────────────────────────────────────
+    a   carryline            74.0  [73.3, 75.5]        1.95x  [1.93, 1.97]   50 %   70.0
+    ab  avx512               75.0  [74.2, 76.5]        1.92x  [1.90, 1.94]   50 %   71.0
+    b   avx2                 76.2  [75.4, 77.7]        1.89x  [1.87, 1.91]   50 %   72.2
+    c   avx512_nontemporal   94.0  [93.1, 95.9]        1.53x  [1.52, 1.55]   50 %   90.0
+    c   libc_memset_no_rep   95.0  [94.0, 96.9]        1.52x  [1.50, 1.53]   50 %   91.0
+    d   libc_memset         144    [143, 147]          1.00x  baseline       50 %  140
+    d   carryline_not_soon  146    [145, 149]          0.99x  [0.98, 1.00]   50 %  142
+    e   sse2                164    [162, 167]          0.88x  [0.87, 0.89]   50 %  160
+    ...6 slower: rep_stosb 0.74x, clzero 0.36x, movntps 0.34x, mov32_loop 0.16x, mov32_unroll_16_preallocate 0.11x, x87_fstl 0.05x
+    ");
 }
 
 #[test]
-fn wide_enough_to_name_ties() {
-    insta::assert_snapshot!(text(Unit::Cycles, WIDE, "zero"), @"
-    zero, independent calls: 40 bytes, offset 0, hot (L1)
-     #  variant              net  95 %                gross   as fast as     of  ties with
-                     cycles est.  interval      cycles est.  libc_memset  limit
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-    1=  avx512              0.08  [0.08, 0.09]         6.75        2.96x   50 %  carryline
-    1=  carryline           0.10  [0.10, 0.10]         6.77        2.96x   50 %  avx512
-    3   libc_memset        13.3   [13.2, 13.6]        20.0         1.00x   50 %
-    4   rep_stosb          50.0   [49.5, 51.0]        56.7         0.35x   50 %
-    -   clzero: unsupported: the CPU lacks clzero
-    -   plugin:fill: crashed: signal 11 (SIGSEGV) at length 33
-    -   plugin:slow: timed out: no answer for 10 s
-    -   plugin:short: wrong: length 5, offset 3: byte 4 is 0x55, expected 0x00
-    winner: avx512, ties with carryline; 2.96x as fast as libc_memset; 50 % of the limit; noise floor ±0.8 %
-
-    zero, independent calls: 1500 bytes, offset 0, hot (L1)
-     #  variant              net  95 %                gross   as fast as     of  ties with
-                     cycles est.  interval      cycles est.  libc_memset  limit
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-    1=  carryline           30.0  [29.7, 30.6]         36.7        2.01x   50 %  avx512
-    1=  avx512              30.2  [29.9, 30.8]         36.8        2.00x   50 %  carryline
-    3   libc_memset         67.0  [66.3, 68.3]         73.7        1.00x   50 %
-    4   rep_stosb           91.7  [90.8, 93.5]         98.3        0.75x   50 %
-    winner: carryline, ties with avx512; 2.01x as fast as libc_memset; 50 % of the limit; noise floor ±1.2 %
-
-    zero, independent calls: 256 KiB, offset 0, hot (L2)
-     #  variant              net  95 %                  gross   as fast as     of  ties with
-                     cycles est.  interval        cycles est.  libc_memset  limit
-    ───────────────────────────────────────────────────────────────────────────────────────────────
-    1   rep_stosb          4 917  [4 868, 5 015]        4 923        1.12x   50 %
-    2=  libc_memset        5 500  [5 445, 5 610]        5 507        1.00x   50 %  avx512
-    2=  avx512             5 517  [5 462, 5 627]        5 523        1.00x   50 %  libc_memset
-    4   carryline          6 500  [6 435, 6 630]        6 507        0.85x   50 %
-    winner: rep_stosb; 1.12x as fast as libc_memset; 50 % of the limit; noise floor ±1.2 %
+fn all_rows_come_with_their_pairs() {
+    insta::assert_snapshot!(only(&many()).to_text(NARROW, Rows::AllAndPairs), @"
+    zero, independent calls: 4 KiB, offset 0, hot (L1)
+    fastest: carryline, tied with avx512; 1.95x as fast as libc_memset; 50 % of the
+      limit; noise floor ±1.2 %
+        variant                        gross   as fast as  95 %
+                                       ticks  libc_memset  interval
+    ───────────────────────────────────────────────────────────────────
+    a   carryline                       74.0        1.95x  [1.93, 1.97]
+    ab  avx512                          75.0        1.92x  [1.90, 1.94]
+    b   avx2                            76.2        1.89x  [1.87, 1.91]
+    c   avx512_nontemporal              94.0        1.53x  [1.52, 1.55]
+    c   libc_memset_no_rep              95.0        1.52x  [1.50, 1.53]
+    d   libc_memset                    144          1.00x  baseline
+    d   carryline_not_soon             146          0.99x  [0.98, 1.00]
+    e   sse2                           164          0.88x  [0.87, 0.89]
+    f   rep_stosb                      194          0.74x  [0.73, 0.75]
+    g   clzero                         404          0.36x  [0.35, 0.36]
+    h   movntps                        424          0.34x  [0.34, 0.34]
+    i   mov32_loop                     904          0.16x  [0.16, 0.16]
+    j   mov32_unroll_16_preallocate  1 304          0.11x  [0.11, 0.11]
+    k   x87_fstl                     2 904          0.05x  [0.05, 0.05]
+    carryline ties with avx512
+    avx512 ties with carryline, avx2
+    avx2 ties with avx512
+    avx512_nontemporal ties with libc_memset_no_rep
+    libc_memset_no_rep ties with avx512_nontemporal
+    libc_memset ties with carryline_not_soon
+    carryline_not_soon ties with libc_memset
     ");
+}
+
+#[test]
+fn where_most_tie_no_winner_is_named() {
+    let tied = |ticks: [f64; 4]| {
+        let named = ["libc_memset", "carryline", "avx2", "sse2"].into_iter().zip(ticks);
+        let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(4096), ticks));
+        only(&RunResult { cells: rank(cells.collect(), Some("libc_memset")), ..fixture::empty() }).summary()
+    };
+    insta::assert_snapshot!(tied([50.0, 50.1, 50.2, 50.3]), @"no difference found between these 4; noise floor ±1.2 %");
+    insta::assert_snapshot!(tied([50.0, 50.1, 50.2, 90.0]), @"no difference found between the best 3 of 4 (libc_memset, carryline and avx2); noise floor ±1.2 %");
+    insta::assert_snapshot!(tied([50.0, 50.1, 70.0, 90.0]), @"fastest: libc_memset, tied with carryline; the baseline itself; 50 % of the limit; noise floor ±1.2 %");
+    insta::assert_snapshot!(tied([50.0, 90.1, 70.0, 90.0]), @"fastest: libc_memset; the baseline itself; 50 % of the limit; noise floor ±1.2 %");
+}
+
+#[test]
+fn a_ratio_that_contradicts_its_medians_is_marked_and_explained() {
+    let mut run = many();
+    // Slower by the median of all processes, faster in every round.
+    run.cells[7].ratio_to_baseline = Some(Ratio { median: 0.93, low: 0.92, high: 0.94 });
+    let ranking = only(&run);
+    let marked: Vec<&str> =
+        ranking.rows.iter().filter(|row| row.contradicts).map(|row| row.variant.as_str()).collect();
+    assert_eq!(marked, ["sse2"]);
+    let text = ranking.to_text(NARROW, Rows::Folded);
+    assert!(text.contains("1.08x~") && text.contains("\n~ this ratio"), "{text}");
+}
+
+#[test]
+fn more_groups_than_columns_stand_side_by_side() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let cells = names.iter().enumerate().map(|(at, name)| {
+        // Each ties with its neighbours.
+        cell(Family::Zero, name, Condition::plain(4096), 1000.0 * 1.015_f64.powi(at as i32))
+    });
+    let ranking = only(&RunResult { cells: rank(cells.collect(), None), ..fixture::empty() });
+    let letters: Vec<String> = ranking.cells().into_iter().map(|[letters, ..]| letters).collect();
+    assert_eq!(letters, ["a", "ab", "bc", "cd", "de", "ef", "fg", "gh", "h"]);
 }
 
 #[test]
 fn rates_count_the_whole_call() {
-    insta::assert_snapshot!(text(Unit::GbPerS, NARROW, "zero 40"), @"
+    insta::assert_snapshot!(text(Unit::GbPerS, 80, "zero 40"), @"
     zero, independent calls: 40 bytes, offset 0, hot (L1)
-     #  variant      gross  95 %            net   as fast as     of
-                      GB/s  interval       GB/s  libc_memset  limit
-    ───────────────────────────────────────────────────────────────
-    1=  avx512       25.7   [25.2, 25.9]   -           2.96x   50 %
-    1=  carryline    25.6   [25.1, 25.9]   -           2.96x   50 %
-    3   libc_memset   8.67  [8.50, 8.75]  13.0         1.00x   50 %
-    4   rep_stosb     3.06  [3.00, 3.09]   3.47        0.35x   50 %
-    -   clzero: unsupported: the CPU lacks clzero
-    -   plugin:fill: crashed: signal 11 (SIGSEGV) at length 33
-    -   plugin:slow: timed out: no answer for 10 s
-    -   plugin:short: wrong: length 5, offset 3: byte 4 is 0x55, expected 0x00
-    winner: avx512, ties with carryline; 2.96x as fast as libc_memset; 50 % of the
+    fastest: avx512, tied with carryline; 2.96x as fast as libc_memset; 50 % of the
       limit; noise floor ±0.8 %
+         variant      gross  95 %           as fast as  95 %             of    net
+                       GB/s  interval      libc_memset  interval      limit   GB/s
+    ──────────────────────────────────────────────────────────────────────────────
+    a    avx512       25.7   [25.2, 25.9]        2.96x  [2.93, 2.99]   50 %   -
+    a    carryline    25.6   [25.1, 25.9]        2.96x  [2.93, 2.99]   50 %   -
+     b   libc_memset   8.67  [8.50, 8.75]        1.00x  baseline       50 %  13.0
+      c  rep_stosb     3.06  [3.00, 3.09]        0.35x  [0.35, 0.36]   50 %   3.47
+    plugin:fill: crashed: signal 11 (SIGSEGV) at length 33
+    plugin:slow: timed out: no answer for 10 s
+    plugin:short: wrong: length 5, offset 3: byte 4 is 0x55, expected 0x00
+    unsupported here: clzero (the CPU lacks clzero)
     ");
 }
 
@@ -187,17 +301,17 @@ fn without_factor_floor_or_baseline_it_says_so() {
     (run.ticks_per_ns, run.noise_floor) = (None, None);
     run.cells.iter_mut().for_each(|cell| cell.baseline = None);
     let all = rankings(&run, Unit::Ns, &Roles::default()).expect("nothing mixed");
-    insta::assert_snapshot!(all[1].to_text(NARROW), @"
+    insta::assert_snapshot!(all[1].to_text(NARROW, Rows::Folded), @"
     zero, independent calls: 1500 bytes, offset 0, hot (L1)
-     #  variant      net  95 %      gross     of
-                      ns  interval     ns  limit
-    ────────────────────────────────────────────
-    1=  carryline      -                -   50 %
-    1=  avx512         -                -   50 %
-    3   libc_memset    -                -   50 %
-    4   rep_stosb      -                -   50 %
+    fastest: carryline, tied with avx512; 50 % of the limit; noise floor unknown
+         variant      gross  95 %         of
+                         ns  interval  limit
+    ────────────────────────────────────────
+    a    carryline        -             50 %
+    a    avx512           -             50 %
+     b   libc_memset      -             50 %
+      c  rep_stosb        -             50 %
     no figures in seconds: this run has no ticks per nanosecond; try --unit ticks
-    winner: carryline, ties with avx512; 50 % of the limit; noise floor unknown
     ");
 }
 
@@ -222,13 +336,13 @@ fn a_situation_where_all_failed_has_no_winner() {
     let mut run = fixture::run();
     run.cells.retain(|cell| cell.status != Status::Ok);
     let all = rankings(&run, Unit::Ticks, &fixture::roles()).expect("nothing mixed");
-    insta::assert_snapshot!(all[0].to_text(NARROW), @"
+    insta::assert_snapshot!(all[0].to_text(NARROW, Rows::Folded), @"
     zero, independent calls: 40 bytes, offset 0, hot
-    -   clzero: unsupported: the CPU lacks clzero
-    -   plugin:fill: crashed: signal 11 (SIGSEGV) at length 33
-    -   plugin:slow: timed out: no answer for 10 s
-    -   plugin:short: wrong: length 5, offset 3: byte 4 is 0x55, expected 0x00
-    no winner: nothing could be ranked; noise floor ±0.8 %
+    nothing could be ranked; noise floor ±0.8 %
+    plugin:fill: crashed: signal 11 (SIGSEGV) at length 33
+    plugin:slow: timed out: no answer for 10 s
+    plugin:short: wrong: length 5, offset 3: byte 4 is 0x55, expected 0x00
+    unsupported here: clzero (the CPU lacks clzero)
     ");
 }
 
@@ -253,18 +367,19 @@ fn a_hostile_name_cannot_steer_the_terminal() {
     let mut run = fixture::run();
     run.cells[1].variant = "evil\u{1b}[2J\nname".into();
     let all = rankings(&run, Unit::Ticks, &fixture::roles()).expect("nothing mixed");
-    assert!(!all[0].to_text(NARROW).contains('\u{1b}'));
-    assert!(all[0].to_text(NARROW).contains("evil\\u{1b}[2J name"));
+    assert!(!all[0].to_text(NARROW, Rows::Folded).contains('\u{1b}'));
+    assert!(all[0].to_text(NARROW, Rows::Folded).contains("evil\\u{1b}[2J name"));
 }
 
 #[test]
 fn the_legend_fits() {
     insta::assert_snapshot!(legend(Unit::Ticks, NARROW), @"
-    Net excludes the null call, gross includes it; '<null' is within the null call:
-    no slower than a call that does nothing.
-    Ranks and ratios come from gross times, paired within rounds (libc's two rows
-    have none in common); '=' marks a rank shared by a tie. The limit is what the
-    bytes take at the best rate that this run saw, but at least a null call.
+    Gross includes the null call, a call that does nothing; net excludes it; '<null'
+    is no slower than it.
+    No difference was found between rows that share a letter. Letters and ratios
+    come from gross times, paired within rounds (libc's two rows have none in
+    common). The limit is what the bytes take at the best rate that this run saw,
+    but at least a null call.
     ");
     assert!(legend(Unit::GbPerS, NARROW).contains("Rates"));
 }

@@ -1,7 +1,8 @@
 //! Where what wins in plain cells may not: near-aliases, caches that hold some of the data, another core that streams.
 
-use super::{Situation, slower_by};
+use super::{Situation, by_effort, one_of, slower_by};
 use crate::labels;
+use crate::roles::Roles;
 use crate::text::{enumerate, safe};
 use crate::units::{percent_fine, times};
 use carryline_conditions::{Beside, Cache, Condition, Offsets};
@@ -52,11 +53,16 @@ const VARIATIONS: [Variation; 3] = [
 const TRAPPED: f64 = 1.5;
 
 /// A sentence for each place that was measured; `singled` are variants whose loss there is named.
-pub(super) fn sentences(situations: &[Situation], singled: &[&str]) -> Vec<String> {
-    VARIATIONS.iter().filter_map(|variation| sentence(variation, situations, singled)).collect()
+pub(super) fn sentences(situations: &[Situation], singled: &[&str], roles: &Roles) -> Vec<String> {
+    VARIATIONS.iter().filter_map(|variation| sentence(variation, situations, singled, roles)).collect()
 }
 
-fn sentence(variation: &Variation, situations: &[Situation], singled: &[&str]) -> Option<String> {
+fn sentence(
+    variation: &Variation,
+    situations: &[Situation],
+    singled: &[&str],
+    roles: &Roles,
+) -> Option<String> {
     let here: Vec<&Situation> = situations.iter().filter(|s| (variation.is)(&s.first().condition)).collect();
     let plain = |situation: &Situation| {
         let wanted = (variation.plain)(&situation.first().condition);
@@ -65,7 +71,11 @@ fn sentence(variation: &Variation, situations: &[Situation], singled: &[&str]) -
     let mut words: Vec<String> = vec![];
     for situation in &here {
         let size = labels::size_phrase(&situation.first().condition);
-        words.push(format!("{} at {}", situation.winners.join(" = "), safe(&size)));
+        words.push(format!(
+            "{} at {}",
+            one_of(&by_effort(situation.first().family, &situation.winners, roles)),
+            safe(&size)
+        ));
     }
     let mut notes: Vec<String> = vec![];
     for situation in &here {

@@ -24,18 +24,25 @@ pub(super) fn sentences(situations: &[Situation], ours: Option<&str>) -> Vec<Str
             times(1.0 + by)
         ))
     });
-    let of_c_library = most(situations.iter().filter_map(|situation| {
-        let installed = measured(situation, |cell| thresholds(cell) == Some(Thresholds::AsInstalled))?;
-        let raised = measured(situation, |cell| thresholds(cell) == Some(Thresholds::Raised))?;
-        Some((gain(installed, raised)?, place(situation)))
-    }))
-    .map(|(by, words)| {
+    let of_c_library = c_library(situations, place).map(|(by, words)| {
         format!(
             "The C library is {} as fast with other thresholds at {words}: 'carryline tune --libc' looks for the setting.",
             times(1.0 + by)
         )
     });
     of_library.into_iter().chain(of_c_library).collect()
+}
+
+/// By what part the C library takes longer as installed than with raised thresholds, where that is most.
+pub(crate) fn c_library(
+    situations: &[Situation],
+    place: fn(&Situation<'_>) -> String,
+) -> Option<(f64, String)> {
+    most(situations.iter().filter_map(|situation| {
+        let installed = measured(situation, |cell| thresholds(cell) == Some(Thresholds::AsInstalled))?;
+        let raised = measured(situation, |cell| thresholds(cell) == Some(Thresholds::Raised))?;
+        Some((gain(installed, raised)?, place(situation)))
+    }))
 }
 
 /// The largest gain with its place.

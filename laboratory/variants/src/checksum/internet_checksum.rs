@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     summary: "Fuchsia's crate: 128-bit adds with carry from 64 bytes on",
     provenance: "crate internet-checksum 0.2.1",
     known_bad: Some(
-        "drops a carry: 32 bytes of 0xff, a little-endian 128-bit 1 and 16 zero bytes give ff ff where fe ff is \\
+        "drops a carry: 32 bytes of 0xff, a little-endian 128-bit 1 and 16 zero bytes give ff ff where fe ff is \
          right; with overflow checks it panics there",
     ),
     ..Variant::PLAIN

@@ -10,6 +10,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Copy(run),
     summary: "this project's library, with the copy declared not read soon",
     provenance: "library/carryline",
+    call: Some("carryline::copy::bytes_with(.., Next::NotSoon)"),
     ..Variant::PLAIN
 };
 

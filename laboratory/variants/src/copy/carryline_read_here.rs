@@ -11,6 +11,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Copy(run),
     summary: "this project's library, with the copy declared read immediately",
     provenance: "library/carryline",
+    call: Some("carryline::copy::bytes_with(.., Next::ReadHere)"),
     lands: Some(landing),
     ..Variant::PLAIN
 };

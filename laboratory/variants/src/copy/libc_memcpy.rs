@@ -11,6 +11,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Baseline,
     summary: "the C library's memcpy",
     provenance: "ISO C, string.h",
+    call: Some("memcpy"),
     lands: Some(|| Landing::Move(libc::memcpy)),
     c_library: Some(CLibrary::AsInstalled),
     ..Variant::PLAIN

@@ -12,6 +12,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Baseline,
     summary: "the C library's memcpy, its threshold for rep movsb raised",
     provenance: "ISO C, string.h; GLIBC_TUNABLES, glibc.cpu.x86_rep_movsb_threshold (glibc 2.32)",
+    call: Some("memcpy, with GLIBC_TUNABLES"),
     lands: Some(|| Landing::Move(libc::memcpy)),
     c_library: Some(CLibrary::Raised(&super::libc_memcpy::VARIANT)),
     ..Variant::PLAIN

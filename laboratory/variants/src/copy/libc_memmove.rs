@@ -10,6 +10,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Copy(run),
     summary: "the C library's memmove",
     provenance: "ISO C, string.h; evans-2018",
+    call: Some("memmove"),
     lands: Some(|| Landing::Move(libc::memmove)),
     c_library: Some(CLibrary::AsInstalled),
     ..Variant::PLAIN

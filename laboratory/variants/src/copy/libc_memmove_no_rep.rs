@@ -11,6 +11,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Copy(run),
     summary: "the C library's memmove, its threshold for rep movsb raised",
     provenance: "ISO C, string.h; GLIBC_TUNABLES, glibc.cpu.x86_rep_movsb_threshold (glibc 2.32)",
+    call: Some("memmove, with GLIBC_TUNABLES"),
     lands: Some(|| Landing::Move(libc::memmove)),
     c_library: Some(CLibrary::Raised(&super::libc_memmove::VARIANT)),
     ..Variant::PLAIN

@@ -11,6 +11,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Ours,
     summary: "this project's library, through its run-time dispatch",
     provenance: "library/carryline",
+    call: Some("carryline::checksum::copy_and_sum"),
     lands: Some(landing),
     ..Variant::PLAIN
 };

@@ -11,6 +11,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Baseline,
     summary: "the C library's memcpy, then one add-with-carry chain",
     provenance: "vandeven-2021 (Linux csum_partial of 2021) after ISO C's memcpy",
+    call: Some("memcpy, then a sum"),
     c_library: Some(CLibrary::AsInstalled),
     ..Variant::PLAIN
 };

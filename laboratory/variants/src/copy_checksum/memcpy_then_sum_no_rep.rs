@@ -12,6 +12,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Baseline,
     summary: "the C library's memcpy, its threshold for rep movsb raised, then one add-with-carry chain",
     provenance: "as memcpy_then_sum; GLIBC_TUNABLES, glibc.cpu.x86_rep_movsb_threshold (glibc 2.32)",
+    call: Some("memcpy, then a sum, with GLIBC_TUNABLES"),
     c_library: Some(CLibrary::Raised(&memcpy_then_sum::VARIANT)),
     ..Variant::PLAIN
 };

@@ -10,6 +10,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Zero(run),
     summary: "this project's library, with the result declared not read soon",
     provenance: "library/carryline",
+    call: Some("carryline::zero::fill_with(.., Next::NotSoon)"),
     ..Variant::PLAIN
 };
 

@@ -12,6 +12,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Zero(run),
     summary: "this project's library, with the bytes declared read immediately",
     provenance: "library/carryline",
+    call: Some("carryline::zero::fill_with(.., Next::ReadHere)"),
     lands: Some(landing),
     ..Variant::PLAIN
 };

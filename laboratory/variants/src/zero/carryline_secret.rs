@@ -8,6 +8,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Zero(run),
     summary: "this project's library, in the form that no compiler removes",
     provenance: "library/carryline",
+    call: Some("carryline::zero::secret"),
     ..Variant::PLAIN
 };
 

@@ -11,6 +11,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Baseline,
     summary: "the C library's memset",
     provenance: "ISO C, string.h; torvalds-2000 times libc's bzero",
+    call: Some("memset"),
     lands: Some(|| Landing::Set(libc::memset)),
     c_library: Some(CLibrary::AsInstalled),
     ..Variant::PLAIN

@@ -12,6 +12,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Baseline,
     summary: "the C library's memset, its threshold for rep stosb raised",
     provenance: "ISO C, string.h; GLIBC_TUNABLES, glibc.cpu.x86_rep_stosb_threshold (glibc 2.32)",
+    call: Some("memset, with GLIBC_TUNABLES"),
     lands: Some(|| Landing::Set(libc::memset)),
     c_library: Some(CLibrary::Raised(&super::libc_memset::VARIANT)),
     ..Variant::PLAIN

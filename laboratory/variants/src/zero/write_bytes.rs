@@ -12,6 +12,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Zero(run),
     summary: "Rust's ptr::write_bytes, a call of memset at unknown lengths",
     provenance: "Rust's core library",
+    call: Some("ptr::write_bytes"),
     c_library: Some(CLibrary::AsInstalled),
     ..Variant::PLAIN
 };

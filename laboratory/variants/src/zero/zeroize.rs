@@ -10,6 +10,7 @@ pub static VARIANT: Variant = Variant {
     role: Role::Peer,
     summary: "zeroize's zeroing of a slice, which the compiler cannot remove",
     provenance: "crate zeroize 1.9",
+    call: Some("zeroize"),
     ..Variant::PLAIN
 };
 

@@ -1,0 +1,404 @@
+//! The first screen of a run: which machine, how far to trust it, and for each family what to call, where that gains and
+//! where it loses.
+//!
+//! One choice is named for each family: the simplest that could not be told from the best in any situation, or else the
+//! simplest of those that lose least over all of them. Simple is what needs nothing new: first what one has, then a
+//! library's plain call, then a call with an intent or a setting, then a technique to write oneself.
+
+use crate::figure::{baseline, speed};
+use crate::labels;
+use crate::recommend::tuning;
+use crate::recommend::{Situation, situations, slower_by};
+use crate::roles::Roles;
+use crate::table::{Style, bold};
+use crate::text::{enumerate, safe, wrap};
+use crate::units::{percent_fine, times};
+use carryline_conditions::{Condition, Dependence};
+use carryline_machine::environment::Environment;
+use carryline_results::{Cell, RunResult, Status};
+use carryline_variants::c_library::Thresholds;
+use carryline_variants::{Family, Role, find};
+use carryline_warnings::trust::{Trust, condensed, median_floor, trust};
+
+/// The most lines that the screen has.
+pub const MOST_LINES: usize = 24;
+/// The screen's widest line: longer ones are hard to read.
+const MOST_COLUMNS: u16 = 100;
+/// A loss of less is not worth a line, whatever the noise.
+const LEAST_LOSS: f64 = 0.01;
+
+/// The first screen of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// The machine, in words.
+    pub machine: String,
+    /// The run's number in the store.
+    pub run_id: Option<i64>,
+    /// How far to trust the run.
+    pub trust: Trust,
+    /// The noise floor: of the median situation, and the largest with its situation.
+    pub floor: Option<(f64, f64, String)>,
+    /// How many warnings there are to print.
+    pub warnings: usize,
+    /// What to call, by family.
+    pub choices: Vec<Choice>,
+    /// By how much another setting of the C library gains, and where.
+    pub c_library: Option<(f64, String)>,
+    /// How many situations were measured.
+    pub situations: usize,
+}
+
+/// What to call for a family's job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Whose job.
+    pub family: Family,
+    /// The variant.
+    pub variant: String,
+    /// What a program writes to get it, or the variant's name.
+    pub call: String,
+    /// In how many situations it was measured.
+    pub measured: usize,
+    /// What its ratios are to.
+    pub baselines: Vec<String>,
+    /// Where it is faster than what one has, by how much: the largest gain first.
+    pub gains: Vec<(f64, String)>,
+    /// Where no difference to what one has was found.
+    pub same: Vec<String>,
+    /// Where something is faster: by what part it takes longer, than which, where; the largest loss first.
+    pub losses: Vec<(f64, String, String)>,
+}
+
+/// Draws the conclusions from a run.
+#[must_use]
+pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
+    let mut families: Vec<Family> = vec![];
+    for cell in &run.cells {
+        if !families.contains(&cell.family) {
+            families.push(cell.family);
+        }
+    }
+    let by_family: Vec<(Family, Vec<Situation<'_>>)> =
+        families.into_iter().map(|family| (family, situations(run, family))).collect();
+    let largest = run.noise_floor.as_ref().and_then(|floor| {
+        let largest = floor.by_situation.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((median_floor(run)?, largest.1, safe(&largest.0)))
+    });
+    let tolerance = median_floor(run).unwrap_or(LEAST_LOSS);
+    let gains = by_family.iter().filter_map(|(_, situations)| tuning::c_library(situations, place));
+    Advice {
+        machine: machine(run),
+        run_id: run.run_id,
+        trust: trust(run),
+        floor: largest,
+        warnings: condensed(&run.warnings).len(),
+        c_library: gains.max_by(|a, b| a.0.total_cmp(&b.0)),
+        situations: by_family.iter().map(|(_, situations)| situations.len()).sum(),
+        choices: by_family
+            .iter()
+            .filter_map(|(family, situations)| choice(*family, situations, roles, tolerance))
+            .collect(),
+    }
+}
+
+/// The machine in words: `AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36`.
+fn machine(run: &RunResult) -> String {
+    let Ok(here) = serde_json::from_value::<Environment>(run.environment.clone()) else {
+        return "a machine that another version of this program described".to_owned();
+    };
+    let cpu = &here.cpu;
+    let name = cpu.brand.as_deref().unwrap_or("an unnamed CPU");
+    let core = cpu.core().map(|core| format!(" ({core})")).unwrap_or_default();
+    let cpus = if cpu.logical_cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", cpu.logical_cpus) };
+    let mut parts = vec![format!("{name}{core}"), cpus];
+    parts.extend(cpu.hypervisor.as_ref().map(|by| match by.as_str() {
+        "unknown" => "virtual machine".to_owned(),
+        by => format!("virtual machine ({by})"),
+    }));
+    parts.push(here.system.libc);
+    if !cpu.masked_features.is_empty() {
+        parts.push(format!("without {}", cpu.masked_features.join(", ")));
+    }
+    safe(&parts.join(", "))
+}
+
+/// How much a program has to take on to use a variant: less is simpler.
+pub(crate) fn effort(family: Family, name: &str, roles: &Roles) -> u32 {
+    let Some(variant) = find(family, name) else { return 4 };
+    match variant.role {
+        _ if roles.baseline(family) == Some(name) => 0,
+        _ if roles.ours(family) == Some(name) => 1,
+        Role::Baseline if variant.with_other_thresholds().is_some() => 2,
+        _ if variant.is_c_library_function() => 1,
+        _ if variant.call.is_some() => 3,
+        Role::Peer => 3,
+        _ => 5,
+    }
+}
+
+fn choice(family: Family, all: &[Situation<'_>], roles: &Roles, tolerance: f64) -> Option<Choice> {
+    let mut names: Vec<&str> = vec![];
+    for cell in all.iter().flat_map(|situation| &situation.cells).filter(|cell| cell.rank.is_some()) {
+        if !names.contains(&cell.variant.as_str()) {
+            names.push(&cell.variant);
+        }
+    }
+    let count = |name: &str| all.iter().filter(|situation| measured(situation, name).is_some()).count();
+    let most = names.iter().map(|name| count(name)).max()?;
+    // By how much it takes longer than the best, over all situations: the mean of the logarithms.
+    let regret = |name: &str| -> f64 {
+        let losses = all.iter().filter_map(|situation| loss(situation, measured(situation, name)?));
+        losses.map(|(by, _)| by.ln_1p()).sum::<f64>() / most as f64
+    };
+    let entered: Vec<(&str, f64)> =
+        names.into_iter().filter(|name| count(name) == most).map(|name| (name, regret(name))).collect();
+    let least = entered.iter().map(|(_, regret)| *regret).fold(f64::INFINITY, f64::min);
+    // What is never beaten needs no tolerance.
+    let bound = if least == 0.0 { 0.0 } else { least + tolerance };
+    let (name, _) = entered.into_iter().filter(|(_, regret)| *regret <= bound).min_by(|a, b| {
+        effort(family, a.0, roles).cmp(&effort(family, b.0, roles)).then(a.1.total_cmp(&b.1))
+    })?;
+    let mut choice = Choice {
+        family,
+        variant: safe(name),
+        call: find(family, name).and_then(|variant| variant.call).map_or_else(|| safe(name), str::to_owned),
+        measured: most,
+        baselines: vec![],
+        gains: vec![],
+        same: vec![],
+        losses: vec![],
+    };
+    for situation in all {
+        let Some(own) = measured(situation, name) else { continue };
+        let place = place(situation);
+        if let Some(baseline) = baseline(situation.cells.iter().copied(), roles) {
+            if !choice.baselines.iter().any(|known| known == baseline) {
+                choice.baselines.push(safe(baseline));
+            }
+            let ties = own.variant == baseline || own.ties_with.iter().any(|other| other == baseline);
+            match speed(own) {
+                _ if ties => choice.same.push(place.clone()),
+                Some(speed) if speed > 1.0 => choice.gains.push((speed, place.clone())),
+                _ => {}
+            }
+        }
+        if let Some((by, winner)) = loss(situation, own).filter(|(by, _)| *by >= LEAST_LOSS) {
+            choice.losses.push((by, winner, place));
+        }
+    }
+    choice.gains.sort_by(|a, b| b.0.total_cmp(&a.0));
+    choice.losses.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Some(choice)
+}
+
+fn measured<'a>(situation: &Situation<'a>, name: &str) -> Option<&'a Cell> {
+    situation.cells.iter().copied().find(|cell| cell.variant == name && cell.status == Status::Ok)
+}
+
+/// By what part it takes longer than the leader, if it could be told from it, and the leader.
+fn loss(situation: &Situation<'_>, own: &Cell) -> Option<(f64, String)> {
+    let leader = situation.first();
+    if own.rank.is_none_or(|rank| rank == 1) {
+        return None;
+    }
+    slower_by(own, leader).map(|by| (by.max(0.0), safe(&leader.variant)))
+}
+
+/// A condition in as few words as it has fields that are not the plainest: `4 KiB`, `fleet:memcpy-A, random offsets`.
+fn place(situation: &Situation<'_>) -> String {
+    let condition = &situation.first().condition;
+    let plain = labels::fields(&Condition::plain(0));
+    let fields = labels::fields(condition).into_iter().zip(plain);
+    let mut words = vec![labels::size_phrase(condition)];
+    for ((name, word), (_, usual)) in fields {
+        match name {
+            "size" => {}
+            _ if word == usual => {}
+            "offset" => words.push(format!("{word} offset")),
+            _ => words.push(word),
+        }
+    }
+    if condition.dependence != Dependence::Independent {
+        words.push(format!("{} calls", condition.dependence));
+    }
+    safe(&words.join(", "))
+}
+
+/// A line, and how much it matters that it is there: the greater goes first where there is no room.
+type Line = (u32, String);
+
+impl Advice {
+    /// The screen: at most [`MOST_LINES`] lines; with what may be asked for next where the run is stored.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        let width = style.width.unwrap_or(MOST_COLUMNS).clamp(40, MOST_COLUMNS);
+        let mut lines: Vec<Line> = vec![];
+        let run = self.run_id.map(|id| format!(", run {id}")).unwrap_or_default();
+        let mut push = |order: u32, text: &str, indent: usize| {
+            let wrapped = wrap(text, Some(width - indent as u16), 2);
+            lines.extend(wrapped.split('\n').map(|line| (order, format!("{}{line}", " ".repeat(indent)))));
+        };
+        push(0, &format!("{}{run}", self.machine), 0);
+        push(0, &self.trust_line(), 0);
+        push(1, "", 0);
+        if self.choices.is_empty() {
+            push(0, "Nothing could be ranked, so there is no advice.", 0);
+        }
+        for choice in &self.choices {
+            push(0, &choice.headline(), 0);
+            for (order, sentence) in choice.sentences(usize::from(width)) {
+                push(order, &sentence, 2);
+            }
+        }
+        if let Some((by, place)) = &self.c_library {
+            let text = format!(
+                "your libc: {} as fast with other thresholds at {place}: carryline tune --libc",
+                times(1.0 + by)
+            );
+            push(2, &text, 0);
+        }
+        let mut out = String::new();
+        for (_, line) in fitting(lines, MOST_LINES - 2) {
+            let is_headline = self.choices.iter().any(|choice| line == choice.headline());
+            out.push_str(
+                if is_headline { bold(line.trim_end(), style) } else { line.trim_end().to_owned() }.as_str(),
+            );
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The grade with its reason, the noise floor, and how many warnings there are.
+    #[must_use]
+    pub fn trust_line(&self) -> String {
+        let reason = self.trust.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let mut parts = vec![format!("trust: {}{reason}", self.trust.grade)];
+        if let Some((median, largest, place)) = &self.floor {
+            let median = percent_fine(*median);
+            parts.push(match percent_fine(*largest) {
+                largest if self.situations < 2 || largest == median => format!("noise floor {median}"),
+                largest => format!("noise floor {median} (median), {largest} ({place})"),
+            });
+        }
+        parts.push(match self.warnings {
+            0 => "no warnings".to_owned(),
+            1 => "1 warning".to_owned(),
+            count => format!("{count} warnings"),
+        });
+        parts.join("; ")
+    }
+}
+
+/// The lines, without those that matter least until they are few enough.
+fn fitting(mut lines: Vec<Line>, most: usize) -> Vec<Line> {
+    while lines.len() > most {
+        let Some(order) = lines.iter().map(|(order, _)| *order).max().filter(|order| *order > 0) else {
+            break;
+        };
+        let Some(at) = lines.iter().rposition(|(own, _)| *own == order) else { break };
+        lines.remove(at);
+    }
+    lines
+}
+
+impl Choice {
+    /// True for a baseline that needs no setting.
+    fn is_what_one_has(&self) -> bool {
+        let needs_setting = find(self.family, &self.variant)
+            .is_some_and(|variant| variant.thresholds() == Some(Thresholds::Raised));
+        self.baselines.contains(&self.variant) && !needs_setting
+    }
+
+    fn headline(&self) -> String {
+        let own = match find(self.family, &self.variant).and_then(|variant| variant.call) {
+            _ if self.is_what_one_has() => "keep",
+            Some(_) => "call",
+            None => "use",
+        };
+        let name = if self.call == self.variant { String::new() } else { format!(" ({})", self.variant) };
+        format!("{}: {own} {}{name}", self.family, self.call)
+    }
+
+    /// What ratios are to: of a function of the C library, the better of its two rows.
+    fn compared(&self) -> String {
+        let raised = |name: &String| {
+            let variant = find(self.family, name)?;
+            let other = variant.with_other_thresholds()?;
+            (variant.thresholds() == Some(Thresholds::Raised)).then_some(other.name)
+        };
+        match self.baselines.as_slice() {
+            [one, other] if raised(other) == Some(one) => format!("the better {one}"),
+            [one, other] if raised(one) == Some(other) => format!("the better {other}"),
+            several => enumerate(several).replace(" and ", " or "),
+        }
+    }
+
+    /// Where it gains, where it does not, where it loses: a line each, where possible.
+    fn sentences(&self, width: usize) -> Vec<Line> {
+        let mut lines = vec![];
+        let baselines = self.compared();
+        let in_all = |count: usize| match (count, self.measured) {
+            (1, 1) => "in the one situation".to_owned(),
+            (2, 2) => "in both situations".to_owned(),
+            (count, all) if count == all => format!("in all {all} situations"),
+            (count, all) => format!("in {count} of {all} situations"),
+        };
+        match (self.gains.first(), self.gains.last()) {
+            (Some((most, at)), Some((least, _))) => {
+                let range = match times(*least) == times(*most) {
+                    true => times(*most),
+                    false => format!("{} to {}", times(*least), times(*most)),
+                };
+                let same = match self.same.len() {
+                    0 => String::new(),
+                    same => format!(", the same in {same}"),
+                };
+                let place = match self.gains.len() {
+                    1 => format!("at {at}"),
+                    gains => in_all(gains),
+                };
+                lines.push((0, format!("{range} as fast as {baselines} {place}{same}")));
+                if self.gains.len() > 1 {
+                    let words = self.gains.iter().map(|(by, at)| format!("{} at {at}", times(*by)));
+                    lines.push((3, listed("most: ", words.collect(), width)));
+                }
+            }
+            _ if !self.same.is_empty() && !self.baselines.contains(&self.variant) => {
+                lines.push((0, format!("no different from {baselines} {}", in_all(self.same.len()))));
+            }
+            _ => {}
+        }
+        if self.losses.is_empty() {
+            let anywhere = if self.measured > 1 { " anywhere" } else { "" };
+            lines.push((1, format!("nothing measured is faster{anywhere}")));
+        } else {
+            let words = self.losses.iter().map(|(by, to, at)| {
+                let longer = if *by < 1.0 { percent_fine(*by) } else { times(1.0 + by) };
+                format!("{longer} to {to} at {at}")
+            });
+            let prefix = match self.losses.len() {
+                1 => "loses ".to_owned(),
+                count => format!("loses in {count} of {}: ", self.measured),
+            };
+            lines.push((0, listed(&prefix, words.collect(), width)));
+        }
+        lines
+    }
+}
+
+/// As many of the items as fit in a line of that width, at least one.
+fn listed(prefix: &str, items: Vec<String>, width: usize) -> String {
+    let mut line = format!("{prefix}{}", items[0]);
+    for item in &items[1..] {
+        // Two columns of indentation.
+        if line.chars().count() + 2 + item.chars().count() + 2 > width {
+            break;
+        }
+        line.push_str("; ");
+        line.push_str(item);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;

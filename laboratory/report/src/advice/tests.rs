@@ -1,0 +1,126 @@
+use super::*;
+use crate::fixture::{self, cell, rank};
+
+fn text(run: &RunResult, width: u16) -> String {
+    let text = advice(run, &fixture::roles()).to_text(Style { colour: false, width: Some(width) });
+    assert!(text.lines().count() <= MOST_LINES - 2, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
+    text
+}
+
+/// A run on a machine with a name.
+fn run() -> RunResult {
+    let mut run = RunResult { run_id: Some(12), ..fixture::run() };
+    let mut here = Environment::here();
+    here.cpu.brand = Some("AMD EPYC".to_owned());
+    here.cpu.vendor = Some("AuthenticAMD".to_owned());
+    (here.cpu.family, here.cpu.model) = (Some(0x1a), Some(2));
+    (here.cpu.logical_cpus, here.cpu.masked_features) = (2, vec![]);
+    here.cpu.hypervisor = Some("KVM".to_owned());
+    here.system.libc = "glibc 2.36".to_owned();
+    run.environment = serde_json::to_value(here).expect("an object");
+    run
+}
+
+#[test]
+fn the_answer_comes_first_at_80_columns() {
+    insta::assert_snapshot!(text(&run(), 80), @"
+    AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36, run 12
+    trust: fair (too few rounds in one place); noise floor 0.8 %; 2 warnings
+
+    zero: use avx512
+      2.00x to 2.96x as fast as libc_memset in 2 of 3 situations, the same in 1
+      most: 2.96x at 40 bytes; 2.00x at 1500 bytes
+      loses 12 % to rep_stosb at 256 KiB
+    checksum: call carryline::checksum::internet (carryline)
+      2.53x to 5.52x as fast as adc_1_stream in both situations
+      most: 5.52x at 1500 bytes; 2.53x at 1500 bytes, chained calls
+      nothing measured is faster anywhere
+    copy: use avx512
+      nothing measured is faster
+    ");
+}
+
+#[test]
+fn the_answer_comes_first_at_100_columns() {
+    insta::assert_snapshot!(text(&run(), 100), @"
+    AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36, run 12
+    trust: fair (too few rounds in one place); noise floor 0.8 %; 2 warnings
+
+    zero: use avx512
+      2.00x to 2.96x as fast as libc_memset in 2 of 3 situations, the same in 1
+      most: 2.96x at 40 bytes; 2.00x at 1500 bytes
+      loses 12 % to rep_stosb at 256 KiB
+    checksum: call carryline::checksum::internet (carryline)
+      2.53x to 5.52x as fast as adc_1_stream in both situations
+      most: 5.52x at 1500 bytes; 2.53x at 1500 bytes, chained calls
+      nothing measured is faster anywhere
+    copy: use avx512
+      nothing measured is faster
+    ");
+}
+
+#[test]
+fn the_simplest_of_those_that_tie_everywhere_is_named() {
+    let at = |size: u64| {
+        let ticks = [("libc_memset", 20.0), ("avx512", 5.0), ("carryline", 5.02), ("sse2", 9.0)];
+        let cells = ticks.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(size), ticks));
+        rank(cells.to_vec(), Some("libc_memset"))
+    };
+    let run = RunResult { cells: [at(40), at(1500)].concat(), ..fixture::empty() };
+    let choice = advice(&run, &fixture::roles()).choices.remove(0);
+    assert_eq!((choice.variant.as_str(), choice.call.as_str()), ("carryline", "carryline::zero::fill"));
+    assert_eq!((choice.gains.len(), choice.losses.len()), (2, 0));
+}
+
+#[test]
+fn what_one_has_is_kept_where_nothing_is_faster() {
+    let ticks = [("libc_memset", 5.0), ("avx512", 5.01), ("carryline", 5.02)];
+    let cells = ticks.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(4096), ticks));
+    let run = RunResult { cells: rank(cells.to_vec(), Some("libc_memset")), ..run() };
+    assert!(text(&run, 80).contains("zero: keep memset (libc_memset)\n  nothing measured is faster\n"));
+}
+
+#[test]
+fn a_choice_that_loses_least_over_all_is_named_with_its_losses() {
+    let at = |size: u64, ticks: [f64; 3]| {
+        let named = ["libc_memset", "carryline", "rep_stosb"].into_iter().zip(ticks);
+        let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(size), ticks));
+        rank(cells.collect(), Some("libc_memset"))
+    };
+    let cells = [at(64, [20.0, 6.0, 40.0]), at(4096, [80.0, 44.0, 40.0]), at(8192, [180.0, 100.0, 140.0])];
+    let choice = advice(&RunResult { cells: cells.concat(), ..run() }, &fixture::roles()).choices.remove(0);
+    assert_eq!(choice.variant, "carryline");
+    assert_eq!(choice.losses.len(), 1);
+    assert_eq!((choice.losses[0].1.as_str(), choice.losses[0].2.as_str()), ("rep_stosb", "4 KiB"));
+}
+
+#[test]
+fn a_run_of_many_families_and_long_names_still_fits() {
+    let mut run = run();
+    for family in Family::ALL {
+        for size in [3, 40, 1500, 4096, 9000, 65_536] {
+            let mut condition = Condition::plain(size);
+            condition.cache = "cold:clflush:single".parse().expect("a state");
+            condition.dependence = Dependence::Chained;
+            let named = ["libc_memset", "libc_memset_no_rep", "a_variant_with_a_very_long_name_of_its_own"];
+            let cells = named.iter().enumerate().map(|(place, name)| {
+                cell(family, name, condition.clone(), 10.0 * (1.0 + ((size as usize + place) % 3) as f64))
+            });
+            run.cells.extend(rank(cells.collect(), Some("libc_memset")));
+        }
+    }
+    for width in [60, 80, 100, 160] {
+        text(&run, width);
+    }
+}
+
+#[test]
+fn the_run_of_an_unknown_machine_and_an_empty_one_say_so() {
+    insta::assert_snapshot!(text(&fixture::empty(), 80), @"
+    a machine that another version of this program described, run 7
+    trust: fair (too few rounds in one place); noise floor 0.8 %; 2 warnings
+
+    Nothing could be ranked, so there is no advice.
+    ");
+}
