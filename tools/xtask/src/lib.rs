@@ -1,14 +1,16 @@
 //! Jobs around the workspace that cargo has no command for: [`install`], the C library and the interposer in the layout
-//! that C programs expect, [`benchmarks`], the goals of the library held against measurements, and [`deep`], the checks
+//! that C programs expect, [`vendor_c`], the C library as sources for programs built without Rust, [`benchmarks`], the goals of the library held against measurements, and [`deep`], the checks
 //! that take too long for `cargo test`.
 
 mod benchmarks;
 mod deep;
 mod install;
+mod vendor_c;
 
 pub use benchmarks::benchmarks;
 pub use deep::{Deep, deep};
 pub use install::{Install, Installed, install, preload};
+pub use vendor_c::{VendorC, Vendored, vendor_c};
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,6 +19,7 @@ use std::time::Duration;
 /// What the command says when it is asked.
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
+       cargo xtask vendor-c DIR [--prefix P]
        cargo xtask benchmarks run|show|write|goals ...
        cargo xtask deep [--seconds N]
 
@@ -28,6 +31,11 @@ install builds carryline's C library and its interposer for release and installs
 
   --prefix DIR    where the library will be used from; an absolute path
   --destdir DIR   put the files under this folder, for packages: DESTDIR/PREFIX/include ...
+
+vendor-c writes the C library for programs that are built without Rust, as files to take along:
+carryline.h and, for each architecture, carryline-ARCHITECTURE.S, which gcc and clang assemble.
+
+  --prefix P      put P in front of every name, as in P_carryline_zero for --prefix P_
 
 benchmarks measures what the goals of this machine's tier need, judges them, and writes the
 machine's results and docs/benchmarks.md: `cargo xtask benchmarks --help` says more.
@@ -44,6 +52,8 @@ pub enum Job {
     Help,
     /// Install the C library.
     Install(Install),
+    /// Write the C library as assembly sources.
+    VendorC(VendorC),
     /// Hand these arguments to the program that knows the library's goals.
     Benchmarks(Vec<String>),
     /// Run the deep checks for about so long.
@@ -69,10 +79,12 @@ impl std::error::Error for UsageError {}
 ///
 /// ```
 /// use std::path::PathBuf;
-/// use xtask::{Install, Job, parse};
+/// use xtask::{Install, Job, VendorC, parse};
 /// let job = parse(["install", "--prefix", "/usr/local"].map(String::from));
 /// assert_eq!(job, Ok(Job::Install(Install { prefix: PathBuf::from("/usr/local"), destdir: None })));
 /// assert!(parse(["install", "--prefix", "here"].map(String::from)).is_err());
+/// let job = parse(["vendor-c", "third_party", "--prefix", "my_"].map(String::from));
+/// assert_eq!(job, Ok(Job::VendorC(VendorC { folder: "third_party".into(), prefix: "my_".to_owned() })));
 /// let job = parse(["benchmarks", "goals"].map(String::from));
 /// assert_eq!(job, Ok(Job::Benchmarks(vec![String::from("goals")])));
 /// let job = parse(["deep", "--seconds", "60"].map(String::from));
@@ -84,6 +96,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
         Some("install") => {}
         Some("benchmarks") => return Ok(Job::Benchmarks(arguments.collect())),
         Some("deep") => return parse_deep(arguments),
+        Some("vendor-c") => return parse_vendor_c(arguments),
         Some("help" | "--help" | "-h") => return Ok(Job::Help),
         Some(other) => return Err(UsageError(format!("`{other}` is not a command of xtask"))),
         None => return Err(UsageError("no job given".to_owned())),
@@ -109,6 +122,30 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
     }
     let prefix = prefix.ok_or_else(|| UsageError("install needs --prefix DIR".to_owned()))?;
     Ok(Job::Install(Install { prefix, destdir }))
+}
+
+fn parse_vendor_c(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
+    let (mut folder, mut prefix) = (None, String::new());
+    while let Some(argument) = arguments.next() {
+        match argument.split_once('=') {
+            Some(("--prefix", value)) => value.clone_into(&mut prefix),
+            None if argument == "--prefix" => {
+                let value = arguments.next();
+                prefix =
+                    value.ok_or_else(|| UsageError("--prefix needs the beginning of a name".to_owned()))?;
+            }
+            None if argument == "--help" || argument == "-h" => return Ok(Job::Help),
+            _ if argument.starts_with('-') || folder.is_some() => {
+                return Err(UsageError(format!("`{argument}` is not an argument of vendor-c")));
+            }
+            _ => folder = Some(PathBuf::from(argument)),
+        }
+    }
+    if !vendor_c::is_prefix(&prefix) {
+        return Err(UsageError(format!("--prefix {prefix}: no name of C begins like this")));
+    }
+    let folder = folder.ok_or_else(|| UsageError("vendor-c needs a folder".to_owned()))?;
+    Ok(Job::VendorC(VendorC { folder, prefix }))
 }
 
 fn parse_deep(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
