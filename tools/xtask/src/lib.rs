@@ -2,24 +2,32 @@
 //! that C programs expect, [`vendor_c`], the C library as sources for programs built without Rust, [`benchmarks`], the goals of the library held against measurements, and [`deep`], the checks
 //! that take too long for `cargo test`.
 
+mod adopt;
 mod benchmarks;
 mod deep;
 mod install;
+mod python;
 mod vendor_c;
 
+pub use adopt::{Adopted, Comparison, adopt, adoptable};
 pub use benchmarks::benchmarks;
 pub use deep::{Deep, deep};
 pub use install::{Install, Installed, install, preload};
+pub use python::{Python, PythonDone, python};
 pub use vendor_c::{VendorC, Vendored, vendor_c};
 
-use std::fmt;
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::Duration;
+use std::{fmt, io};
 
 /// What the command says when it is asked.
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
        cargo xtask vendor-c DIR [--prefix P]
+       cargo xtask python wheel DIR | test
+       cargo xtask adopt smoltcp|etherparse|pnet_packet
        cargo xtask benchmarks run|show|write|goals ...
        cargo xtask deep [--seconds N]
 
@@ -36,6 +44,12 @@ vendor-c writes the C library for programs that are built without Rust, as files
 carryline.h and, for each architecture, carryline-ARCHITECTURE.S, which gcc and clang assemble.
 
   --prefix P      put P in front of every name, as in P_carryline_zero for --prefix P_
+
+python builds the wheel of the Python package into DIR; or builds it, installs it into a new
+environment and runs its tests there. What a machine lacks for that is named, and is no failure.
+
+adopt puts carryline's sum into a copy of that crate, runs the crate's own tests with its sum and
+with carryline's, and times both. It fails where a test passes no longer.
 
 benchmarks measures what the goals of this machine's tier need, judges them, and writes the
 machine's results and docs/benchmarks.md: `cargo xtask benchmarks --help` says more.
@@ -54,6 +68,10 @@ pub enum Job {
     Install(Install),
     /// Write the C library as assembly sources.
     VendorC(VendorC),
+    /// The Python package.
+    Python(Python),
+    /// Put our sum into another crate.
+    Adopt(&'static Adopted),
     /// Hand these arguments to the program that knows the library's goals.
     Benchmarks(Vec<String>),
     /// Run the deep checks for about so long.
@@ -96,6 +114,8 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
         Some("install") => {}
         Some("benchmarks") => return Ok(Job::Benchmarks(arguments.collect())),
         Some("deep") => return parse_deep(arguments),
+        Some("python") => return parse_python(arguments),
+        Some("adopt") => return parse_adopt(arguments),
         Some("vendor-c") => return parse_vendor_c(arguments),
         Some("help" | "--help" | "-h") => return Ok(Job::Help),
         Some(other) => return Err(UsageError(format!("`{other}` is not a command of xtask"))),
@@ -124,6 +144,38 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
     Ok(Job::Install(Install { prefix, destdir }))
 }
 
+fn parse_python(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
+    let job = match arguments.next().as_deref() {
+        Some("test") => Python::Test,
+        Some("wheel") => {
+            let folder = arguments.next().filter(|folder| !folder.starts_with('-'));
+            let folder = folder.ok_or_else(|| UsageError("python wheel needs a folder".to_owned()))?;
+            Python::Wheel(PathBuf::from(folder))
+        }
+        Some("--help" | "-h") => return Ok(Job::Help),
+        Some(other) => return Err(UsageError(format!("`{other}` is not a job of python: wheel or test"))),
+        None => return Err(UsageError("python needs a job: wheel or test".to_owned())),
+    };
+    match arguments.next() {
+        Some(other) => Err(UsageError(format!("`{other}` is not an argument of python"))),
+        None => Ok(Job::Python(job)),
+    }
+}
+
+fn parse_adopt(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
+    let known = || adopt::adoptable().join(", ");
+    let name = arguments.next().ok_or_else(|| UsageError(format!("adopt needs a crate: {}", known())))?;
+    if name == "--help" || name == "-h" {
+        return Ok(Job::Help);
+    }
+    let adopted = adopt::find(&name)
+        .ok_or_else(|| UsageError(format!("`{name}` is not a crate that adopt knows: {}", known())))?;
+    match arguments.next() {
+        Some(other) => Err(UsageError(format!("`{other}` is not an argument of adopt"))),
+        None => Ok(Job::Adopt(adopted)),
+    }
+}
+
 fn parse_vendor_c(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
     let (mut folder, mut prefix) = (None, String::new());
     while let Some(argument) = arguments.next() {
@@ -146,6 +198,17 @@ fn parse_vendor_c(mut arguments: impl Iterator<Item = String>) -> Result<Job, Us
     }
     let folder = folder.ok_or_else(|| UsageError("vendor-c needs a folder".to_owned()))?;
     Ok(Job::VendorC(VendorC { folder, prefix }))
+}
+
+/// The folder that cargo builds in.
+fn target_folder() -> io::Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut metadata = Command::new(cargo);
+    metadata.args(["metadata", "--no-deps", "--format-version=1", "--locked"]);
+    let metadata = metadata.current_dir(install::workspace()?).stderr(Stdio::inherit()).output()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
+    let folder = metadata["target_directory"].as_str().map(PathBuf::from);
+    folder.ok_or_else(|| io::Error::other("cargo metadata: no target_directory"))
 }
 
 fn parse_deep(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {

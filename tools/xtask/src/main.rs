@@ -40,6 +40,26 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Ok(Job::Python(job)) => match xtask::python(&job) {
+            Ok(done) => {
+                println!("{done}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        Ok(Job::Adopt(adopted)) => match xtask::adopt(adopted) {
+            Ok(comparison) => {
+                println!("{comparison}");
+                if comparison.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
         Ok(Job::Deep(time)) => match xtask::deep(time) {
             Ok(done) => {
                 println!("{done}");

@@ -9,7 +9,6 @@ mod names;
 
 use crate::install::{naming, read, replace, workspace};
 use assembly::Dialect;
-use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -89,7 +88,7 @@ pub fn vendor_c(job: &VendorC) -> io::Result<Vendored> {
     let to = job.folder.join("carryline.h");
     replace(&to, vendored_header(&text, &job.prefix)?.as_bytes(), 0o644)?;
 
-    let build = build_folder(&workspace)?;
+    let build = build_folder()?;
     // The names in it are the same every time. Whoever else writes sources waits.
     let lock = build.join("lock");
     let lock = File::create(&lock).map_err(|error| naming(&lock, &error))?;
@@ -142,13 +141,8 @@ fn cargo(workspace: &Path) -> Command {
 }
 
 /// A folder for building in, apart from other builds, whose flags may differ.
-fn build_folder(workspace: &Path) -> io::Result<PathBuf> {
-    let metadata =
-        cargo(workspace).args(["metadata", "--no-deps", "--format-version=1", "--locked"]).output()?;
-    let metadata: Value = serde_json::from_slice(&metadata.stdout)?;
-    let target = metadata["target_directory"].as_str();
-    let target = target.ok_or_else(|| io::Error::other("cargo metadata: no target_directory"))?;
-    let build = Path::new(target).join("vendor-c");
+fn build_folder() -> io::Result<PathBuf> {
+    let build = crate::target_folder()?.join("vendor-c");
     fs::create_dir_all(&build).map_err(|error| naming(&build, &error))?;
     Ok(build)
 }
