@@ -66,15 +66,15 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (before, after) = (&self.before, &self.after);
         writeln!(f, "{} {}, edited: {}", self.name, self.version, self.places.join(", "))?;
-        writeln!(f, "{:<26}{:>12}{:>12}", "", "its own", "carryline's")?;
+        writeln!(f, "{:<20}{:>14}{:>14}", "", "its own", "carryline's")?;
         let counts = |tests: &Tests| [tests.passed.len(), tests.failed.len(), tests.ignored.len()];
         let rows = ["tests passed", "tests failed", "tests ignored"];
         for (row, (one, other)) in rows.iter().zip(counts(&before.tests).iter().zip(counts(&after.tests))) {
-            writeln!(f, "{row:<26}{one:>12}{other:>12}")?;
+            writeln!(f, "{row:<20}{one:>14}{other:>14}")?;
         }
         for (size, (one, other)) in SIZES.iter().zip(before.nanoseconds.iter().zip(after.nanoseconds)) {
             let row = format!("ns for {size} bytes");
-            writeln!(f, "{row:<26}{one:>12.1}{other:>12.1}")?;
+            writeln!(f, "{row:<20}{one:>14.1}{other:>14.1}")?;
         }
         for (what, tests) in [("as it is", &before.tests), ("with carryline's sum", &after.tests)] {
             for name in &tests.failed {
