@@ -47,7 +47,8 @@ pub(super) const ALL: [Adopted; 3] = [
         edits: &[Edit {
             file: "src/checksum.rs",
             function: "#[cfg(target_pointer_width = \"64\")]\n    pub fn add_slice(self, slice: &[u8]) -> Sum16BitWords",
-            body: "self.add_4bytes(carryline::checksum::partial(slice, 0).to_ne_bytes())",
+            body: "let sum = carryline::checksum::partial(slice, 0).to_ne_bytes();
+            Sum16BitWords { sum: u64_16bit_word::add_4bytes(self.sum, sum) }",
         }],
         test_arguments: &[],
         call: "u64::from(etherparse::checksum::Sum16BitWords::new().add_slice(data).ones_complement())",
