@@ -38,6 +38,11 @@ mod tests;
 mod unrolled;
 pub mod zero;
 
+/// What users of the peers do: its examples are tested where the peers are there.
+#[cfg(all(doctest, feature = "peers"))]
+#[doc = include_str!("../../../docs/adopting.md")]
+struct Adopting;
+
 /// `void zero(void *dst, size_t len)`.
 pub type ZeroFn = unsafe extern "C" fn(dst: *mut u8, len: usize);
 /// `void copy(void *dst, const void *src, size_t len)`.

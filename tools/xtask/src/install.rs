@@ -71,12 +71,12 @@ pub fn install(job: &Install) -> io::Result<Installed> {
     Ok(Installed { files: vec![header, object, link, static_library, preload, package] })
 }
 
-fn naming(path: &Path, error: &io::Error) -> io::Error {
+pub(crate) fn naming(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// The folder above this crate's. The program runs where it was built.
-fn workspace() -> io::Result<PathBuf> {
+pub(crate) fn workspace() -> io::Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(2).filter(|root| root.join("library/capi/Cargo.toml").is_file());
     root.map(Path::to_path_buf).ok_or_else(|| {
@@ -146,7 +146,7 @@ fn library_files(message: &str, target: &str) -> Vec<PathBuf> {
     files.filter_map(Value::as_str).map(PathBuf::from).collect()
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path).map_err(|error| naming(path, &error))
 }
 
@@ -164,7 +164,7 @@ fn replace_by(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Re
 }
 
 #[cfg(unix)]
-fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     replace_by(path, |beside| {
         fs::write(beside, content)?;
@@ -178,7 +178,7 @@ fn replace_link(target: &str, link: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn replace(path: &Path, content: &[u8], _: u32) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8], _: u32) -> io::Result<()> {
     replace_by(path, |beside| fs::write(beside, content))
 }
 

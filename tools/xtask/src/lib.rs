@@ -1,22 +1,34 @@
 //! Jobs around the workspace that cargo has no command for: [`install`], the C library and the interposer in the layout
-//! that C programs expect, [`benchmarks`], the goals of the library held against measurements, [`profiles`], the safe decisions for
-//! CPUs that nobody measured, and [`deep`], the checks that take too long for `cargo test`.
+//! that C programs expect, [`vendor_c`], the C library as sources for programs built without Rust, [`python`], the Python
+//! package, [`adopt`], our sum in other crates, [`benchmarks`], the goals of the library held against measurements,
+//! [`profiles`], the safe decisions for CPUs that nobody measured, and [`deep`], the checks that take too long for `cargo test`.
 
+mod adopt;
 mod benchmarks;
 mod deep;
 mod install;
+mod python;
+mod vendor_c;
 
+pub use adopt::{Adopted, Comparison, adopt, adoptable};
 pub use benchmarks::{benchmarks, profiles};
 pub use deep::{Deep, deep};
 pub use install::{Install, Installed, install, preload};
+pub use python::{Python, PythonDone, python};
+pub use vendor_c::{VendorC, Vendored, vendor_c};
 
-use std::fmt;
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::Duration;
+use std::{fmt, io};
 
 /// What the command says when it is asked.
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
+       cargo xtask vendor-c DIR [--prefix P]
+       cargo xtask python wheel DIR | test
+       cargo xtask adopt smoltcp|etherparse|pnet_packet
        cargo xtask benchmarks run|show|write|goals ...
        cargo xtask profiles
        cargo xtask deep [--seconds N]
@@ -29,6 +41,17 @@ install builds carryline's C library and its interposer for release and installs
 
   --prefix DIR    where the library will be used from; an absolute path
   --destdir DIR   put the files under this folder, for packages: DESTDIR/PREFIX/include ...
+
+vendor-c writes the C library for programs that are built without Rust, as files to take along:
+carryline.h and, for each architecture, carryline-ARCHITECTURE.S, which gcc and clang assemble.
+
+  --prefix P      put P in front of every name, as in P_carryline_zero for --prefix P_
+
+python builds the wheel of the Python package into DIR; or builds it, installs it into a new
+environment and runs its tests there. What a machine lacks for that is named, and is no failure.
+
+adopt puts carryline's sum into a copy of that crate, runs the crate's own tests with its sum and
+with carryline's, and times both. It fails where a test passes no longer.
 
 benchmarks measures what the goals of this machine's tier need, judges them, and writes the
 machine's results and docs/benchmarks.md: `cargo xtask benchmarks --help` says more.
@@ -48,6 +71,12 @@ pub enum Job {
     Help,
     /// Install the C library.
     Install(Install),
+    /// Write the C library as assembly sources.
+    VendorC(VendorC),
+    /// The Python package.
+    Python(Python),
+    /// Put our sum into another crate.
+    Adopt(&'static Adopted),
     /// Hand these arguments to the program that knows the library's goals.
     Benchmarks(Vec<String>),
     /// Compute the profile for CPUs that nobody measured.
@@ -75,10 +104,12 @@ impl std::error::Error for UsageError {}
 ///
 /// ```
 /// use std::path::PathBuf;
-/// use xtask::{Install, Job, parse};
+/// use xtask::{Install, Job, VendorC, parse};
 /// let job = parse(["install", "--prefix", "/usr/local"].map(String::from));
 /// assert_eq!(job, Ok(Job::Install(Install { prefix: PathBuf::from("/usr/local"), destdir: None })));
 /// assert!(parse(["install", "--prefix", "here"].map(String::from)).is_err());
+/// let job = parse(["vendor-c", "third_party", "--prefix", "my_"].map(String::from));
+/// assert_eq!(job, Ok(Job::VendorC(VendorC { folder: "third_party".into(), prefix: "my_".to_owned() })));
 /// let job = parse(["benchmarks", "goals"].map(String::from));
 /// assert_eq!(job, Ok(Job::Benchmarks(vec![String::from("goals")])));
 /// let job = parse(["deep", "--seconds", "60"].map(String::from));
@@ -95,6 +126,9 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
             });
         }
         Some("deep") => return parse_deep(arguments),
+        Some("python") => return parse_python(arguments),
+        Some("adopt") => return parse_adopt(arguments),
+        Some("vendor-c") => return parse_vendor_c(arguments),
         Some("help" | "--help" | "-h") => return Ok(Job::Help),
         Some(other) => return Err(UsageError(format!("`{other}` is not a command of xtask"))),
         None => return Err(UsageError("no job given".to_owned())),
@@ -120,6 +154,73 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
     }
     let prefix = prefix.ok_or_else(|| UsageError("install needs --prefix DIR".to_owned()))?;
     Ok(Job::Install(Install { prefix, destdir }))
+}
+
+fn parse_python(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
+    let job = match arguments.next().as_deref() {
+        Some("test") => Python::Test,
+        Some("wheel") => {
+            let folder = arguments.next().filter(|folder| !folder.starts_with('-'));
+            let folder = folder.ok_or_else(|| UsageError("python wheel needs a folder".to_owned()))?;
+            Python::Wheel(PathBuf::from(folder))
+        }
+        Some("--help" | "-h") => return Ok(Job::Help),
+        Some(other) => return Err(UsageError(format!("`{other}` is not a job of python: wheel or test"))),
+        None => return Err(UsageError("python needs a job: wheel or test".to_owned())),
+    };
+    match arguments.next() {
+        Some(other) => Err(UsageError(format!("`{other}` is not an argument of python"))),
+        None => Ok(Job::Python(job)),
+    }
+}
+
+fn parse_adopt(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
+    let known = || adopt::adoptable().join(", ");
+    let name = arguments.next().ok_or_else(|| UsageError(format!("adopt needs a crate: {}", known())))?;
+    if name == "--help" || name == "-h" {
+        return Ok(Job::Help);
+    }
+    let adopted = adopt::find(&name)
+        .ok_or_else(|| UsageError(format!("`{name}` is not a crate that adopt knows: {}", known())))?;
+    match arguments.next() {
+        Some(other) => Err(UsageError(format!("`{other}` is not an argument of adopt"))),
+        None => Ok(Job::Adopt(adopted)),
+    }
+}
+
+fn parse_vendor_c(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
+    let (mut folder, mut prefix) = (None, String::new());
+    while let Some(argument) = arguments.next() {
+        match argument.split_once('=') {
+            Some(("--prefix", value)) => value.clone_into(&mut prefix),
+            None if argument == "--prefix" => {
+                let value = arguments.next();
+                prefix =
+                    value.ok_or_else(|| UsageError("--prefix needs the beginning of a name".to_owned()))?;
+            }
+            None if argument == "--help" || argument == "-h" => return Ok(Job::Help),
+            _ if argument.starts_with('-') || folder.is_some() => {
+                return Err(UsageError(format!("`{argument}` is not an argument of vendor-c")));
+            }
+            _ => folder = Some(PathBuf::from(argument)),
+        }
+    }
+    if !vendor_c::is_prefix(&prefix) {
+        return Err(UsageError(format!("--prefix {prefix}: no name of C begins like this")));
+    }
+    let folder = folder.ok_or_else(|| UsageError("vendor-c needs a folder".to_owned()))?;
+    Ok(Job::VendorC(VendorC { folder, prefix }))
+}
+
+/// The folder that cargo builds in.
+fn target_folder() -> io::Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut metadata = Command::new(cargo);
+    metadata.args(["metadata", "--no-deps", "--format-version=1", "--locked"]);
+    let metadata = metadata.current_dir(install::workspace()?).stderr(Stdio::inherit()).output()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
+    let folder = metadata["target_directory"].as_str().map(PathBuf::from);
+    folder.ok_or_else(|| io::Error::other("cargo metadata: no target_directory"))
 }
 
 fn parse_deep(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {

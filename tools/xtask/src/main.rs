@@ -26,6 +26,41 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Ok(Job::VendorC(job)) => match xtask::vendor_c(&job) {
+            Ok(vendored) => {
+                for remark in vendored.left_out {
+                    eprintln!("note: {remark}");
+                }
+                for file in &vendored.files {
+                    println!("{}", file.display());
+                }
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        Ok(Job::Python(job)) => match xtask::python(&job) {
+            Ok(done) => {
+                println!("{done}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        Ok(Job::Adopt(adopted)) => match xtask::adopt(adopted) {
+            Ok(comparison) => {
+                println!("{comparison}");
+                if comparison.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
         Ok(Job::Deep(time)) => match xtask::deep(time) {
             Ok(done) => {
                 println!("{done}");

@@ -15,6 +15,18 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
         (&["install", "--prefix"], "--prefix needs a folder"),
         (&["install", "--prefix", "here"], "--prefix here: not an absolute path"),
         (&["install", "--prefix=/x", "--destdir=y"], "--destdir y: not an absolute path"),
+        (&["vendor-c"], "vendor-c needs a folder"),
+        (&["vendor-c", "a", "b"], "`b` is not an argument of vendor-c"),
+        (&["vendor-c", "--prefx", "a"], "`--prefx` is not an argument of vendor-c"),
+        (&["vendor-c", "a", "--prefix"], "--prefix needs the beginning of a name"),
+        (&["vendor-c", "a", "--prefix", "9-"], "--prefix 9-: no name of C begins like this"),
+        (&["python"], "python needs a job: wheel or test"),
+        (&["python", "tests"], "`tests` is not a job of python: wheel or test"),
+        (&["python", "wheel"], "python wheel needs a folder"),
+        (&["python", "test", "x"], "`x` is not an argument of python"),
+        (&["adopt"], "adopt needs a crate: smoltcp, etherparse"),
+        (&["adopt", "smoltpc"], "`smoltpc` is not a crate that adopt knows: smoltcp"),
+        (&["adopt", "smoltcp", "x"], "`x` is not an argument of adopt"),
         (&["deep", "--seconds"], "--seconds needs a number"),
         (&["deep", "--seconds", "0"], "--seconds 0: not a number"),
         (&["deep", "--minutes=2"], "`--minutes=2` is not an argument of deep"),
@@ -33,7 +45,7 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
 
 #[test]
 fn help_is_an_answer() {
-    for arguments in [&["--help"][..], &["help"], &["install", "--help"]] {
+    for arguments in [&["--help"][..], &["help"], &["install", "--help"], &["vendor-c", "--help"]] {
         let output = xtask(arguments);
         assert!(output.status.success());
         assert_eq!(String::from_utf8_lossy(&output.stdout), xtask::HELP);
@@ -51,4 +63,9 @@ fn what_cannot_be_done_ends_with_1_and_names_the_path() {
         assert_eq!(output.status.code(), Some(1), "{message}");
         assert!(message.contains(prefix), "{message}");
     }
+    let folder = format!("{not_a_folder}/vendored");
+    let output = xtask(&["vendor-c", &folder]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(&folder), "{message}");
 }

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod vectors;
+mod vendored;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
