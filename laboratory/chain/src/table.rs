@@ -6,6 +6,7 @@
 use crate::class::{self, Class};
 use crate::form::{Form, Operand};
 use crate::latency::{Key, Latency, Port, Source};
+use crate::window::{Core, Scheduler};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -44,8 +45,11 @@ pub struct Table {
     pub citations: HashMap<String, String>,
     /// The port names, by bit.
     pub port_names: Vec<String>,
+    /// The size of its window.
+    pub core: Core,
     latencies: Vec<Line>,
     classes: HashMap<Class, Vec<Ports>>,
+    shared: HashMap<Class, Vec<Ports>>,
 }
 
 /// A line of latencies.
@@ -130,8 +134,10 @@ impl Table {
             high_bytes: HighBytes::Merged,
             citations: HashMap::new(),
             port_names: Vec::new(),
+            core: Core::default(),
             latencies: Vec::new(),
             classes: HashMap::new(),
+            shared: HashMap::new(),
         };
         for (index, line) in text.lines().enumerate() {
             let line_text = line.split('#').next().unwrap_or_default().trim();
@@ -144,6 +150,9 @@ impl Table {
             _ if table.title.is_empty() => "no title".to_owned(),
             _ if table.issue_width == 0.0 => "no issue width".to_owned(),
             Some(class) => format!("nothing about class '{}'", class.name()),
+            None if table.core.lacks().is_some() => {
+                format!("no '{}'", table.core.lacks().unwrap_or_default())
+            }
             None => return Ok(table),
         };
         Err(TableError { file, line: text.lines().count(), reason })
@@ -158,7 +167,7 @@ impl Table {
         };
         match word {
             "title" => self.title = rest.to_owned(),
-            "issue" => self.issue_width = number(rest)?,
+            "issue" => (self.issue_width, self.core.dispatch) = (number(rest)?, number(rest)?),
             "moves" => self.eliminates_moves = rest == "eliminated",
             "high-bytes" => {
                 self.high_bytes = if rest == "renamed" { HighBytes::Renamed } else { HighBytes::Merged };
@@ -172,7 +181,7 @@ impl Table {
                 let [mnemonics, operands, from, "->", to, cycles, citation] = fields[..] else {
                     return Err(format!("{} fields, not 7", fields.len()));
                 };
-                let citation = self.citations.get(citation).ok_or(format!("no citation '{citation}'"))?;
+                let citation = self.cited(citation)?;
                 let list = |text: &str| text.split(',').map(str::to_owned).collect();
                 self.latencies.push(Line {
                     mnemonics: list(mnemonics),
@@ -180,7 +189,7 @@ impl Table {
                     from: from.to_owned(),
                     to: to.to_owned(),
                     cycles: number(cycles)?,
-                    citation: citation.clone(),
+                    citation,
                 });
             }
             "class" => {
@@ -190,9 +199,44 @@ impl Table {
                 let ports = words.map(|word| self.ports(word)).collect::<Result<Vec<_>, _>>()?;
                 self.classes.insert(class, ports);
             }
+            "core" => {
+                let fields: Vec<&str> = rest.split_whitespace().collect();
+                let [name, value, citation] = fields[..] else {
+                    return Err(format!("{} fields, not 4", fields.len() + 1));
+                };
+                self.core.set(name, number(value)?, self.cited(citation)?.as_str())?;
+            }
+            "scheduler" => {
+                let fields: Vec<&str> = rest.split_whitespace().collect();
+                let [name, entries, ports, how, citation] = fields[..] else {
+                    return Err(format!("{} fields, not 6", fields.len() + 1));
+                };
+                let in_turn = match how {
+                    "first" => false,
+                    "in-turn" => true,
+                    _ => return Err(format!("ports are given out 'first' or 'in-turn', not '{how}'")),
+                };
+                let (ports, entries) = (self.ports(ports)?.ports, number(entries)? as usize);
+                let citation = self.cited(citation)?;
+                self.core.sources.push((format!("{name} scheduler {entries}"), citation));
+                self.core.schedulers.push(Scheduler { name: name.to_owned(), entries, ports, in_turn });
+            }
+            "shared" => {
+                let mut words = rest.split_whitespace();
+                let ports = self.ports(words.next().unwrap_or_default())?;
+                for name in words {
+                    let class = Class::from_name(name).ok_or(format!("no class '{name}'"))?;
+                    self.shared.entry(class).or_default().push(ports);
+                }
+            }
             _ => return Err(format!("'{word}' begins no line")),
         }
         Ok(())
+    }
+
+    /// The text of a citation.
+    fn cited(&self, name: &str) -> Result<String, String> {
+        self.citations.get(name).cloned().ok_or(format!("no citation '{name}'"))
     }
 
     /// Reads `2*a0,a1`: two operations that each of the ports a0 and a1 can start.
@@ -241,7 +285,17 @@ impl Table {
     /// The work that an instruction is to the execution ports.
     #[must_use]
     pub fn work(&self, form: &Form) -> Vec<Ports> {
-        class::classes(form).into_iter().flat_map(|class| self.work_of(class)).copied().collect()
+        class::classes(form)
+            .into_iter()
+            .flat_map(|class| self.work_of(class).iter().chain(self.shared_by(class)))
+            .copied()
+            .collect()
+    }
+
+    /// What a class takes besides its ports: a path that several classes share.
+    #[must_use]
+    pub fn shared_by(&self, class: Class) -> &[Ports] {
+        self.shared.get(&class).map_or(&[], Vec::as_slice)
     }
 
     /// The work that a class is.

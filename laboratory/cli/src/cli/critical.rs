@@ -48,6 +48,9 @@ pub struct Critical {
     /// Name the accumulations that a second stream could take over, and the resulting bound.
     #[arg(long)]
     pub suggest: bool,
+    /// Print and draw every instruction that was executed, address arithmetic and every turn of a loop included.
+    #[arg(long)]
+    pub full: bool,
     /// Draw the dependency graph as an image.
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,

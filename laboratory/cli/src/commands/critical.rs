@@ -2,7 +2,9 @@
 //! measured.
 
 mod calibration;
+mod closing;
 mod json;
+mod listing;
 mod measured;
 mod opinion;
 mod predict;
@@ -44,6 +46,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
             opinion: if args.no_opinion { None } else { opinion::ask(prediction, latencies.table()) },
             suggestions: if args.suggest { prediction.suggest(args, &latencies) } else { Vec::new() },
             is_asked: args.suggest,
+            is_full: args.full,
         })
         .collect();
     match common.format {

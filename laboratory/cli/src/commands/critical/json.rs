@@ -88,6 +88,19 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
             })
         }).collect::<Vec<_>>(),
         "bounds": by_dependence(|dependence| prediction.bound(dependence)),
+        "predicted": by_dependence(|dependence| prediction.predicted(dependence)),
+        "binds": prediction.overlapping.as_ref().map(|found| {
+            let word = |d| found.of(d).and_then(|one| one.binds).map(|(part, without)| {
+                json!({ "part": part, "cycles_without": without })
+            });
+            Dependence::ALL.into_iter().map(|d| (d.word().to_owned(), json!(word(d)))).collect::<Map<_, _>>()
+        }),
+        "ports": prediction.overlapping.as_ref().map(|found| {
+            let names = latencies.table().port_names.iter().cloned();
+            let used = found.independent.simulated.ports.iter().map(|count| json!(count));
+            names.zip(used).collect::<Map<_, _>>()
+        }),
+        "not_modelled": call.not_modelled(),
         "measured": shown.measured.as_ref().map(|measured| {
             let compared = |dependence| measured.of(dependence).map(|cycles| cycles.compared());
             let mut object = by_dependence(|dependence| compared(dependence).filter(|cycles| *cycles >= 0.0));

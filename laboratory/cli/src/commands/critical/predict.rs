@@ -4,6 +4,7 @@ use crate::cli::{Critical, Moves};
 use carryline_chain::analysis::{self, LoopBound};
 use carryline_chain::suggest::{self, Suggestion};
 use carryline_chain::trace::{Trace, TraceStep};
+use carryline_chain::window::{self, Binds, Calls, Ops, Simulated};
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
 use carryline_conditions::Dependence;
 use carryline_engine::failure::{Failure, usage};
@@ -32,8 +33,37 @@ pub struct Prediction {
     pub call: Analysis,
     /// The code, where the call is a trace: its loops.
     pub code: Option<Analysis>,
+    /// Calls that follow each other, where one could be followed and all of it is modelled.
+    pub overlapping: Option<Overlapping>,
     /// What went another way than asked.
     pub notes: Vec<String>,
+}
+
+/// Calls that follow each other, simulated.
+pub struct Overlapping {
+    /// Each waits for the one before.
+    pub chained: Following,
+    /// None waits.
+    pub independent: Following,
+}
+
+/// Calls that follow each other in one way.
+pub struct Following {
+    /// What the simulation found.
+    pub simulated: Simulated,
+    /// What binds them, and the cycles that a call would take without that.
+    pub binds: Option<(Binds, f64)>,
+}
+
+impl Overlapping {
+    /// The calls of that dependence; fenced ones do not overlap.
+    pub fn of(&self, dependence: Dependence) -> Option<&Following> {
+        match dependence {
+            Dependence::Chained => Some(&self.chained),
+            Dependence::Independent => Some(&self.independent),
+            Dependence::Fenced => None,
+        }
+    }
 }
 
 impl Prediction {
@@ -76,6 +106,7 @@ impl Prediction {
             signature,
             call,
             code: None,
+            overlapping: None,
             notes: Vec::new(),
         })
     }
@@ -97,13 +128,17 @@ impl Prediction {
             Ok(code) => code.scope == Scope::Branching || !code.function.stops.is_empty(),
             Err(_) => true,
         };
-        let mut trace = None;
-        if needs_trace {
-            match followed(variant, &id, size)? {
-                Ok(executed) => trace = Some(executed),
-                Err(reason) => notes.push(format!("no call could be followed: {reason}")),
+        // A call is followed in any case: how calls overlap depends on its addresses.
+        let executed = match followed(variant, &id, size)? {
+            Ok(executed) => Some(executed),
+            Err(reason) => {
+                notes.push(format!("no call could be followed: {reason}"));
+                None
             }
-        }
+        };
+        let overlapping =
+            executed.as_ref().and_then(|trace| overlapping(trace, &signature, size, args, latencies));
+        let trace = executed.filter(|_| needs_trace);
         let name = variant.name.to_owned();
         // A dispatcher has no loop of its own; the function that it chose may.
         let code = match (&trace, code) {
@@ -122,7 +157,10 @@ impl Prediction {
             (None, Ok(code)) => (code, None),
             (None, Err(error)) => return Err(usage(format!("{id}: {error}"))),
         };
-        Ok(Prediction { name, variant: Some(variant), size: Some(size), signature, call, code, notes })
+        // A simulation of what is not modelled would be a guess.
+        let overlapping = overlapping.filter(|_| call.not_modelled().is_empty());
+        let size = Some(size);
+        Ok(Prediction { name, variant: Some(variant), size, signature, call, code, overlapping, notes })
     }
 
     /// Every latency that the analysis used.
@@ -148,10 +186,23 @@ impl Prediction {
         &self.code.as_ref().unwrap_or(&self.call).loops
     }
 
+    /// The cycles of a call that depends on the others in this way: simulated, and never below the bound. Fenced calls are
+    /// predicted by their bound.
+    pub fn predicted(&self, dependence: Dependence) -> Option<f64> {
+        let bound = self.bound(dependence)?;
+        match (dependence, &self.overlapping) {
+            (Dependence::Fenced, _) => Some(bound),
+            (_, None) => None,
+            (_, Some(overlapping)) => {
+                overlapping.of(dependence).map(|found| found.simulated.cycles.max(bound))
+            }
+        }
+    }
+
     /// The bound on the cycles of a call that depends on the others in this way; `None` where the size that was
-    /// analysed is not that of one call.
+    /// analysed is not that of one call, or where it executes what is not modelled.
     pub fn bound(&self, dependence: Dependence) -> Option<f64> {
-        if self.call.scope == Scope::Branching {
+        if self.call.scope == Scope::Branching || !self.call.not_modelled().is_empty() {
             return None;
         }
         let throughput = self.call.throughput.cycles;
@@ -174,6 +225,30 @@ impl Prediction {
         }
         found
     }
+}
+
+/// Calls like the one that was followed, one behind the other.
+fn overlapping(
+    trace: &Trace,
+    signature: &Signature,
+    size: usize,
+    args: &Critical,
+    latencies: &Latencies,
+) -> Option<Overlapping> {
+    if trace.is_cut {
+        return None;
+    }
+    let table = latencies.table();
+    let eliminates = args.moves.map_or(table.eliminates_moves, |moves| moves == Moves::Eliminated);
+    let ports = table.port_names.len();
+    let following = |calls: Calls| {
+        let trace = window::called(trace, signature, calls, size).ok()?;
+        let ops = Ops::of_trace(&trace, latencies, eliminates);
+        let simulated = window::simulate(&ops, &table.core, ports, window::Limits::ALL);
+        let binds = window::binds(&ops, &table.core, ports, simulated.cycles);
+        Some(Following { simulated, binds })
+    };
+    Some(Overlapping { chained: following(Calls::Chained)?, independent: following(Calls::Independent)? })
 }
 
 fn options<'a>(args: &Critical, latencies: &'a Latencies) -> Options<'a> {
