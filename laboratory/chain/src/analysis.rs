@@ -178,7 +178,7 @@ impl Analysis {
         };
         for (index, effects) in self.effects.iter().enumerate() {
             if effects.is_not_modelled && !is_call(&self.function.instructions[index]) {
-                let why = "its time depends on data or on the machine's state: not modelled, counted as zero";
+                let why = "its time depends on data or on the machine's state: not modelled";
                 self.notes.push(format!("{} {why}", at(index)));
             }
         }

@@ -26,6 +26,7 @@ mod location;
 pub mod loops;
 pub mod paths;
 pub mod recurrence;
+pub mod remedies;
 mod rewrite;
 pub mod signature;
 pub mod suggest;

@@ -75,10 +75,18 @@ pub struct TableError {
     pub reason: String,
 }
 
+/// What follows the name of a table whose width and ports were measured.
+const CALIBRATED: &str = ", calibrated";
+
 /// The embedded tables; the last is the one for machines of unknown kind.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 10] = [
     ("zen5", include_str!("../latencies/zen5.txt")),
     ("zen4", include_str!("../latencies/zen4.txt")),
+    ("zen3", include_str!("../latencies/zen3.txt")),
+    ("zen2", include_str!("../latencies/zen2.txt")),
+    ("golden_cove", include_str!("../latencies/golden_cove.txt")),
+    ("gracemont", include_str!("../latencies/gracemont.txt")),
+    ("ice_lake", include_str!("../latencies/ice_lake.txt")),
     ("skylake_x", include_str!("../latencies/skylake_x.txt")),
     ("haswell", include_str!("../latencies/haswell.txt")),
     ("generic", include_str!("../latencies/generic.txt")),
@@ -103,17 +111,38 @@ pub fn by_name(name: &str) -> Option<&'static Table> {
     all().iter().find(|table| table.name == name)
 }
 
-/// The table for the CPU with that vendor, family and model (as CPUID gives them, extensions added).
+/// A table for a CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The table.
+    pub table: &'static Table,
+    /// It is of this very microarchitecture, and not of the nearest one that has a table, or of none.
+    pub is_own: bool,
+}
+
+/// The table for the CPU with that vendor, family and model (as CPUID gives them, extensions added): its own, or else that of the
+/// nearest family of the same maker, or else the generic one.
 #[must_use]
-pub fn of_cpu(vendor: &str, family: u32, model: u32) -> &'static Table {
-    let name = match (vendor, family, model) {
-        ("AuthenticAMD", 0x1a, _) => "zen5",
-        ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => "zen4",
-        ("GenuineIntel", 6, 0x4e | 0x5e | 0x55 | 0x8e | 0x9e | 0xa5 | 0xa6) => "skylake_x",
-        ("GenuineIntel", 6, 0x3c | 0x3f | 0x45 | 0x46) => "haswell",
-        _ => "generic",
+pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Found {
+    let (name, is_own) = match (vendor, family, model) {
+        ("AuthenticAMD", 0x1a, _) => ("zen5", true),
+        ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => ("zen4", true),
+        ("AuthenticAMD", 0x19, _) => ("zen3", true),
+        ("AuthenticAMD", 0x17, 0x30..) => ("zen2", true),
+        ("AuthenticAMD", 0x17, _) | ("HygonGenuine", ..) => ("zen2", false),
+        ("AuthenticAMD", 0x1b.., _) => ("zen5", false),
+        ("GenuineIntel", 6, 0x8f | 0xcf | 0x97 | 0x9a | 0xb7 | 0xba | 0xbf) => ("golden_cove", true),
+        ("GenuineIntel", 6, 0xbe) => ("gracemont", true),
+        ("GenuineIntel", 6, 0x6a | 0x6c | 0x7d | 0x7e | 0x8c | 0x8d | 0xa7) => ("ice_lake", true),
+        ("GenuineIntel", 6, 0x4e | 0x5e | 0x55 | 0x8e | 0x9e | 0xa5 | 0xa6) => ("skylake_x", true),
+        ("GenuineIntel", 6, 0x3c | 0x3f | 0x45 | 0x46) => ("haswell", true),
+        // Broadwell; Sierra Forest and its like; what came after Raptor Cove.
+        ("GenuineIntel", 6, 0x3d | 0x47 | 0x4f | 0x56) => ("haswell", false),
+        ("GenuineIntel", 6, 0xaf | 0xb6) => ("gracemont", false),
+        ("GenuineIntel", 6, 0xaa..=0xff) => ("golden_cove", false),
+        _ => ("generic", false),
     };
-    by_name(name).unwrap_or_else(generic)
+    Found { table: by_name(name).unwrap_or_else(generic), is_own }
 }
 
 fn generic() -> &'static Table {
@@ -121,6 +150,12 @@ fn generic() -> &'static Table {
 }
 
 impl Table {
+    /// The table that this one was made from, which is itself unless it was calibrated.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        self.name.strip_suffix(CALIBRATED).unwrap_or(&self.name)
+    }
+
     /// Reads a table.
     ///
     /// # Errors
@@ -391,12 +426,21 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_finds_its_table_and_an_unknown_one_the_generic() {
-        assert_eq!(of_cpu("AuthenticAMD", 0x1a, 0x02).name, "zen5");
-        assert_eq!(of_cpu("AuthenticAMD", 0x19, 0x61).name, "zen4");
-        assert_eq!(of_cpu("AuthenticAMD", 0x19, 0x21).name, "generic", "Zen 3");
-        assert_eq!(of_cpu("GenuineIntel", 6, 0x55).name, "skylake_x");
-        assert_eq!(of_cpu("GenuineIntel", 6, 0x3f).name, "haswell");
-        assert_eq!(of_cpu("", 0, 0).name, "generic");
+    fn a_cpu_finds_its_table_or_the_nearest_one() {
+        let found = |vendor, family, model| {
+            let found = of_cpu(vendor, family, model);
+            (found.table.name.as_str(), found.is_own)
+        };
+        assert_eq!(found("AuthenticAMD", 0x1a, 0x02), ("zen5", true));
+        assert_eq!(found("AuthenticAMD", 0x19, 0x61), ("zen4", true));
+        assert_eq!(found("AuthenticAMD", 0x19, 0x21), ("zen3", true));
+        assert_eq!(found("AuthenticAMD", 0x17, 0x71), ("zen2", true));
+        assert_eq!(found("AuthenticAMD", 0x17, 0x01), ("zen2", false), "the first Zen");
+        assert_eq!(found("GenuineIntel", 6, 0x8f), ("golden_cove", true));
+        assert_eq!(found("GenuineIntel", 6, 0xbe), ("gracemont", true));
+        assert_eq!(found("GenuineIntel", 6, 0x6a), ("ice_lake", true));
+        assert_eq!(found("GenuineIntel", 6, 0x55), ("skylake_x", true));
+        assert_eq!(found("GenuineIntel", 6, 0x4f), ("haswell", false), "Broadwell");
+        assert_eq!(found("", 0, 0), ("generic", false));
     }
 }

@@ -9,10 +9,12 @@ mod measured;
 mod opinion;
 mod predict;
 mod show;
+mod siblings;
 
 use crate::cli::{Common, Critical, Drawing, Format};
 use crate::output;
 use carryline_chain::draw::{self, Picture};
+use carryline_chain::suggest::Suggestion;
 use carryline_chain::text::in_cycles;
 use carryline_chain::{Latencies, Scope, table};
 use carryline_engine::failure::{Failure, usage};
@@ -34,17 +36,35 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
         predictions = self::predictions(args, &latencies)?;
     }
     draw_all(args, &predictions, common)?;
+    let suggestions: Vec<Vec<Suggestion>> = predictions
+        .iter()
+        .map(|prediction| if args.suggest { prediction.suggest(args, &latencies) } else { Vec::new() })
+        .collect();
+    let mut others = Vec::new();
+    for (prediction, suggested) in predictions.iter().zip(&suggestions) {
+        let known = |name: &str| predictions.iter().any(|prediction| prediction.name == name);
+        let found = siblings::predict(prediction, suggested, args, &latencies)?;
+        others.extend(found.into_iter().filter(|other| !known(&other.name)));
+    }
     let measurements = match args.no_measure || predictions.iter().all(|p| p.variant.is_none()) {
         true => measured::Measurements::default(),
-        false => measured::measure(args, &predictions, &here, common)?,
+        false => measured::measure(args, &predictions.iter().chain(&others).collect::<Vec<_>>(), &here, common)?,
     };
     let shown: Vec<show::Shown<'_>> = predictions
         .iter()
-        .map(|prediction| show::Shown {
+        .zip(suggestions)
+        .map(|(prediction, suggestions)| show::Shown {
             prediction,
             measured: measurements.of(prediction),
             opinion: if args.no_opinion { None } else { opinion::ask(prediction, latencies.table()) },
-            suggestions: if args.suggest { prediction.suggest(args, &latencies) } else { Vec::new() },
+            beside: suggestions
+                .iter()
+                .map(|one| {
+                    let all: Vec<&Prediction> = predictions.iter().chain(&others).collect();
+                    siblings::beside(one.kind, prediction, &all, &measurements)
+                })
+                .collect(),
+            suggestions,
             is_asked: args.suggest,
             is_full: args.full,
         })
@@ -75,7 +95,7 @@ fn latencies(args: &Critical, here: &Here) -> Result<Latencies, Failure> {
         None => {
             let cpu = &here.environment.cpu;
             let vendor = cpu.vendor.as_deref().unwrap_or_default();
-            table::of_cpu(vendor, cpu.family.unwrap_or(0), cpu.model.unwrap_or(0))
+            table::of_cpu(vendor, cpu.family.unwrap_or(0), cpu.model.unwrap_or(0)).table
         }
     };
     Ok(Latencies::of_table(table))

@@ -118,11 +118,17 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
         "latencies": sources,
         "latency_keys": keys,
         "suggestions": shown.suggestions,
+        "suggested_by_measured": shown.beside,
         "second_opinion": shown.opinion.as_ref().map(|opinion| json!({
             "tool": "llvm-mca",
             "model": opinion.model,
             "call_cycles": opinion.call_cycles,
             "loop_cycles": opinion.loop_cycles,
+            "asked": format!("{} for {}", opinion.tool, opinion.model),
+            "unknown_model": opinion.unknown,
+            "chained": opinion.chained,
+            "independent": opinion.independent,
+            "misreads": opinion.misreads,
         })),
         "notes": notes,
     })

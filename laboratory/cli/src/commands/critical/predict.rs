@@ -2,7 +2,8 @@
 
 use crate::cli::{Critical, Moves};
 use carryline_chain::analysis::{self, LoopBound};
-use carryline_chain::suggest::{self, Suggestion};
+use carryline_chain::remedies::{self, Followed};
+use carryline_chain::suggest::{self, Change, Suggestion};
 use carryline_chain::trace::{Trace, TraceStep};
 use carryline_chain::window::{self, Binds, Calls, Ops, Simulated};
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
@@ -49,6 +50,8 @@ pub struct Overlapping {
 
 /// Calls that follow each other in one way.
 pub struct Following {
+    /// The instructions of a call and of the loop that calls.
+    pub ops: Ops,
     /// What the simulation found.
     pub simulated: Simulated,
     /// What binds them, and the cycles that a call would take without that.
@@ -216,12 +219,46 @@ impl Prediction {
         Some(path.unwrap_or(0.0).max(throughput))
     }
 
-    /// Splits of the chains that would shorten them.
+    /// What would make the call faster, by what it executed; what gains too little to be measured is left out.
     pub fn suggest(&self, args: &Critical, latencies: &Latencies) -> Vec<Suggestion> {
         let options = options(args, latencies);
         let mut found = suggest::for_call(&self.call, &self.signature, options);
+        let chained = self.predicted(Dependence::Chained);
         if let Some((code, main)) = self.main_loop() {
-            found.extend(suggest::for_loop(code, main, options));
+            let turns = match self.call.scope {
+                Scope::Trace => remedies::turns(&self.call, main.offset),
+                // No call was followed: the loop stands for itself.
+                _ => 1,
+            };
+            for mut split in suggest::for_loop(code, main, options).into_iter().filter(|_| turns > 0) {
+                let saved = split.bounds.iter().filter_map(|change| Some(change.before? - change.after?)).sum::<f64>();
+                let total = chained.map(|cycles| (cycles, cycles - saved * turns as f64));
+                if let Some((before, after)) = total.filter(|_| self.call.scope == Scope::Trace) {
+                    let name = "a chained call".to_owned();
+                    split.bounds.push(Change { name, before: Some(before), after: Some(after) });
+                    if before - after < suggest::WORTH * before {
+                        continue;
+                    }
+                }
+                found.push(split);
+            }
+        }
+        if let (Some(calls), Some(chained), Some(bytes)) = (&self.overlapping, chained, self.size) {
+            let followed = Followed {
+                call: &self.call,
+                independent: &calls.independent.ops,
+                chained_cycles: chained,
+                independent_cycles: calls.independent.simulated.cycles,
+                bytes,
+            };
+            let (code, main) = match self.main_loop() {
+                Some((code, main)) => (code, Some(main)),
+                None => (&self.call, None),
+            };
+            // Only sums can be split, widened and reordered.
+            if self.signature.returns {
+                found.extend(remedies::of(followed, main, code, latencies.table()));
+            }
         }
         found
     }
@@ -246,7 +283,7 @@ fn overlapping(
         let ops = Ops::of_trace(&trace, latencies, eliminates);
         let simulated = window::simulate(&ops, &table.core, ports, window::Limits::ALL);
         let binds = window::binds(&ops, &table.core, ports, simulated.cycles);
-        Some(Following { simulated, binds })
+        Some(Following { ops, simulated, binds })
     };
     Some(Overlapping { chained: following(Calls::Chained)?, independent: following(Calls::Independent)? })
 }

@@ -27,6 +27,8 @@ pub struct Shown<'a> {
     pub opinion: Option<Opinion>,
     /// What would be faster.
     pub suggestions: Vec<Suggestion>,
+    /// For each: a routine of the collection that does it, and its time.
+    pub beside: Vec<Option<String>>,
     /// Suggestions were requested.
     pub is_asked: bool,
     /// Every instruction is to be listed.
@@ -83,22 +85,10 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
     out.push('\n');
     listing::print(out, call, prediction.signature.chained, shown.is_full, style);
     out.push('\n');
-    out.push_str(&paths(call).render(style));
-    let issue = &call.throughput;
-    let least = if call.scope == Scope::Branching { "at least " } else { "" };
-    let text = format!(
-        "throughput: {least}{} cycles ({}; {} issue slots, {} cycles; busiest ports {}, {} cycles)",
-        number(issue.cycles),
-        issue.binding(),
-        number(issue.issued),
-        number(issue.issue_cycles),
-        if issue.ports.is_empty() { "none".to_owned() } else { issue.ports.join(" ") },
-        number(issue.port_cycles),
-    );
-    line(out, &text, style);
-    loops(out, prediction, style);
     let missing = call.not_modelled();
-    if !missing.is_empty() {
+    if missing.is_empty() {
+        figures(out, prediction, style);
+    } else {
         let text = format!("no figure: the time of {} is not modelled", missing.join(", "));
         line(out, &text, style);
     }
@@ -125,14 +115,15 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
     if let Some(opinion) = &shown.opinion {
         line(out, &opinion_line(opinion), style);
     }
-    for suggestion in &shown.suggestions {
+    for (suggestion, beside) in shown.suggestions.iter().zip(&shown.beside) {
         let changes: Vec<String> = suggestion.bounds.iter().filter_map(change).collect();
-        line(out, &format!("suggestion: {}: {}", suggestion.what, changes.join(", ")), style);
+        let beside = beside.as_ref().map_or(String::new(), |beside| format!("; {beside}"));
+        line(out, &format!("suggestion: {}: {}{beside}", suggestion.what, changes.join(", ")), style);
     }
     if shown.is_asked && shown.suggestions.is_empty() {
         line(
             out,
-            "suggestion: none: no accumulation on the critical chain can be split to lower the bound",
+            "suggestion: none that would gain more than 5 %",
             style,
         );
     }
@@ -141,6 +132,25 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
     }
     sources(out, prediction, style);
     out.push('\n');
+}
+
+/// Paths, throughput and loops.
+fn figures(out: &mut String, prediction: &Prediction, style: Style) {
+    let call = &prediction.call;
+    out.push_str(&paths(call).render(style));
+    let issue = &call.throughput;
+    let least = if call.scope == Scope::Branching { "at least " } else { "" };
+    let text = format!(
+        "throughput: {least}{} cycles ({}; {} issue slots, {} cycles; busiest ports {}, {} cycles)",
+        number(issue.cycles),
+        issue.binding(),
+        number(issue.issued),
+        number(issue.issue_cycles),
+        if issue.ports.is_empty() { "none".to_owned() } else { issue.ports.join(" ") },
+        number(issue.port_cycles),
+    );
+    line(out, &text, style);
+    loops(out, prediction, style);
 }
 
 fn line(out: &mut String, text: &str, style: Style) {
@@ -251,7 +261,12 @@ fn opinion_line(opinion: &Opinion) -> String {
     let main =
         opinion.loop_cycles.map(|cycles| format!("an iteration of the main loop {} cycles", number(cycles)));
     let said: Vec<String> = call.into_iter().chain(main).collect();
-    format!("second opinion (llvm-mca for {}, not used here): {}", opinion.model, said.join(", "))
+    let unknown = opinion.unknown.map_or(String::new(), |own| format!(", as it does not know {own}"));
+    let misreads = match opinion.misreads.is_empty() {
+        true => String::new(),
+        false => format!("; known to misread: {}", opinion.misreads.join("; ")),
+    };
+    format!("second opinion, not used here: {} for {}{unknown}: {}{misreads}", opinion.tool, opinion.model, said.join(", "))
 }
 
 fn change(change: &carryline_chain::suggest::Change) -> Option<String> {
