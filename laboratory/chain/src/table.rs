@@ -29,7 +29,7 @@ pub struct Ports {
 }
 
 /// A microarchitecture.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     /// The word on the command line.
     pub name: String,
@@ -53,7 +53,7 @@ pub struct Table {
 }
 
 /// A line of latencies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Line {
     mnemonics: Vec<String>,
     operands: Option<Vec<String>>,
@@ -150,6 +150,36 @@ fn generic() -> &'static Table {
 }
 
 impl Table {
+    /// This table with other ports and another width, from lines as a table has them.
+    pub(crate) fn with_ports(&self, lines: &str) -> Result<Table, TableError> {
+        let mut table = self.clone();
+        (table.port_names, table.classes, table.shared) = (Vec::new(), HashMap::new(), HashMap::new());
+        table.name.push_str(CALIBRATED);
+        table.title = format!("{}, width and ports measured here", self.title);
+        for (index, line) in lines.lines().enumerate() {
+            let error = |reason| TableError { file: "measured ports", line: index + 1, reason };
+            table.read(line).map_err(error)?;
+        }
+        // One scheduler for what is not memory, one for memory, of the sizes that the nearest has.
+        let entries = |is_wanted: &dyn Fn(&str) -> bool| {
+            let of = self.core.schedulers.iter().filter(|scheduler| is_wanted(&scheduler.name));
+            of.map(|scheduler| scheduler.entries).sum::<usize>().max(1)
+        };
+        let ports = |is_wanted: &dyn Fn(&str) -> bool| {
+            let named = table.port_names.iter().enumerate().filter(|(_, name)| is_wanted(name));
+            named.fold(0, |ports, (bit, _)| ports | 1 << bit)
+        };
+        let is_memory = |name: &str| name.starts_with(['l', 's', 'g', 'm']);
+        let schedulers = [
+            ("operations", ports(&|name| !is_memory(name)), entries(&|name| name != "memory")),
+            ("memory", ports(&is_memory), entries(&|name| name == "memory").max(32)),
+        ];
+        table.core.schedulers = schedulers
+            .map(|(name, ports, entries)| Scheduler { name: name.to_owned(), entries, ports, in_turn: false })
+            .to_vec();
+        Ok(table)
+    }
+
     /// The table that this one was made from, which is itself unless it was calibrated.
     #[must_use]
     pub fn family(&self) -> &str {

@@ -13,14 +13,16 @@ mod siblings;
 
 use crate::cli::{Common, Critical, Drawing, Format};
 use crate::output;
-use carryline_chain::draw::{self, Picture};
+use carryline_chain::draw::{self, Hot, Picture, View};
 use carryline_chain::suggest::Suggestion;
 use carryline_chain::text::in_cycles;
+use carryline_chain::window::Binds;
 use carryline_chain::{Latencies, Scope, table};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::select;
 use carryline_machine::nearest::{did_you_mean, nearest};
+use measured::{Measured, Measurements};
 use predict::Prediction;
 use std::path::Path;
 
@@ -35,7 +37,6 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
         calibration = calibration::overlay(&mut latencies, keys, here.cpu(args.cpu)?, common);
         predictions = self::predictions(args, &latencies)?;
     }
-    draw_all(args, &predictions, common)?;
     let suggestions: Vec<Vec<Suggestion>> = predictions
         .iter()
         .map(|prediction| if args.suggest { prediction.suggest(args, &latencies) } else { Vec::new() })
@@ -47,9 +48,10 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
         others.extend(found.into_iter().filter(|other| !known(&other.name)));
     }
     let measurements = match args.no_measure || predictions.iter().all(|p| p.variant.is_none()) {
-        true => measured::Measurements::default(),
+        true => Measurements::default(),
         false => measured::measure(args, &predictions.iter().chain(&others).collect::<Vec<_>>(), &here, common)?,
     };
+    draw_all(args, &predictions, &measurements, &latencies, common)?;
     let shown: Vec<show::Shown<'_>> = predictions
         .iter()
         .zip(suggestions)
@@ -124,12 +126,19 @@ fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>
 }
 
 /// Writes the drawings that were requested; one file for each routine, where there are several.
-fn draw_all(args: &Critical, predictions: &[Prediction], common: &Common) -> Result<(), Failure> {
+fn draw_all(
+    args: &Critical,
+    predictions: &[Prediction],
+    measurements: &Measurements,
+    latencies: &Latencies,
+    common: &Common,
+) -> Result<(), Failure> {
     if args.svg.is_none() && args.dot.is_none() {
         return Ok(());
     }
     for prediction in predictions {
-        let picture = picture(prediction, args.draw)?;
+        let measured = measurements.of(prediction);
+        let picture = picture(prediction, args, measured.as_ref(), latencies)?;
         if picture.nodes.len() > draw::MOST_BOXES {
             return Err(usage(format!(
                 "{}: {} instructions are too many to draw (at most {}); choose a smaller --size",
@@ -157,9 +166,14 @@ fn beside(path: &Path, name: &str) -> std::path::PathBuf {
     path.with_file_name(format!("{stem}-{name}{extension}"))
 }
 
-fn picture(prediction: &Prediction, drawing: Drawing) -> Result<Picture, Failure> {
+fn picture(
+    prediction: &Prediction,
+    args: &Critical,
+    measured: Option<&Measured>,
+    latencies: &Latencies,
+) -> Result<Picture, Failure> {
     let title = prediction.title();
-    match drawing {
+    match args.draw {
         Drawing::Call => {
             let at_most = if prediction.call.scope == Scope::Branching { "at most " } else { "" };
             let inputs = prediction.call.inputs.iter();
@@ -169,7 +183,16 @@ fn picture(prediction: &Prediction, drawing: Drawing) -> Result<Picture, Failure
             });
             let paths: Vec<String> = paths.collect();
             let what = if paths.is_empty() { title } else { format!("{title}: {}", paths.join(", ")) };
-            Ok(draw::of_analysis(&prediction.call, &what, prediction.signature.chained))
+            let busy = closing::busy(prediction, latencies.table());
+            let hot = match prediction.overlapping.as_ref().map(closing::main_binding) {
+                None | Some(None | Some(Binds::Chain | Binds::Window)) => Hot::Chain,
+                Some(Some(Binds::Ports)) => Hot::Instructions(&busy),
+                Some(Some(Binds::Issue | Binds::FrontEnd)) => Hot::Nothing,
+            };
+            let view = View { full: args.full, hot };
+            let mut picture = draw::of_analysis(&prediction.call, &what, prediction.signature.chained, view);
+            picture.remark = closing::sentence(prediction, measured).unwrap_or_default();
+            Ok(picture)
         }
         Drawing::Loop => {
             let (code, found) = prediction

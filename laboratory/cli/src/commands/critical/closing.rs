@@ -1,7 +1,7 @@
 //! What it comes to: predicted beside measured, the ports, and one sentence that says what binds.
 
 use super::measured::Measured;
-use super::predict::Prediction;
+use super::predict::{Overlapping, Prediction};
 use carryline_chain::table::Table as Microarchitecture;
 use carryline_chain::window::Binds;
 use carryline_conditions::Dependence;
@@ -71,14 +71,37 @@ pub fn ports(prediction: &Prediction, microarchitecture: &Microarchitecture) -> 
     Some(table)
 }
 
+/// The calls that have the most to tell, and the others: chained ones, where their chain binds; with whether it does.
+fn main_calls(found: &Overlapping) -> (bool, Dependence, Dependence) {
+    match found.chained.binds.is_some_and(|(part, _)| part == Binds::Chain) {
+        true => (true, Dependence::Chained, Dependence::Independent),
+        false => (false, Dependence::Independent, Dependence::Chained),
+    }
+}
+
+/// What binds them.
+pub fn main_binding(found: &Overlapping) -> Option<Binds> {
+    let (_, dependence, _) = main_calls(found);
+    found.of(dependence).and_then(|calls| calls.binds).map(|(part, _)| part)
+}
+
+/// Which instructions the busiest ports start, by their place in the function.
+pub fn busy(prediction: &Prediction, microarchitecture: &Microarchitecture) -> Vec<bool> {
+    let counts = prediction.overlapping.as_ref().map(|found| found.independent.simulated.ports.as_slice());
+    let counts = counts.unwrap_or_default();
+    let most = counts.iter().copied().fold(0.0, f64::max);
+    let is_busiest = |bit: usize| counts.get(bit).is_some_and(|count| most > 0.0 && *count >= most * 0.98);
+    let busiest = (0..counts.len()).filter(|bit| is_busiest(*bit)).fold(0_u32, |ports, bit| ports | 1 << bit);
+    let starts = |effects: &carryline_chain::effects::Effects| {
+        !effects.is_idiom && microarchitecture.work(&effects.form).iter().any(|work| work.ports & busiest != 0)
+    };
+    prediction.call.effects.iter().map(starts).collect()
+}
+
 /// The sentence at the end: of the dependence that has the most to tell, chained calls where their chain binds.
 pub fn sentence(prediction: &Prediction, measured: Option<&Measured>) -> Option<String> {
     let found = prediction.overlapping.as_ref()?;
-    let is_chain = found.chained.binds.is_some_and(|(part, _)| part == Binds::Chain);
-    let (dependence, other) = match is_chain {
-        true => (Dependence::Chained, Dependence::Independent),
-        false => (Dependence::Independent, Dependence::Chained),
-    };
+    let (is_chain, dependence, other) = main_calls(found);
     let main = found.of(dependence)?;
     let predicted = prediction.predicted(dependence)?;
     let what = match (main.binds.map(|(part, _)| part), prediction.signature.chained) {
