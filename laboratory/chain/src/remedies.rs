@@ -33,7 +33,12 @@ const FOLD: f64 = 3.0;
 
 /// Every change that gains enough, but for those of [`suggest`](crate::suggest).
 #[must_use]
-pub fn of(followed: Followed<'_>, main: Option<&LoopBound>, code: &Analysis, table: &Table) -> Vec<Suggestion> {
+pub fn of(
+    followed: Followed<'_>,
+    main: Option<&LoopBound>,
+    code: &Analysis,
+    table: &Table,
+) -> Vec<Suggestion> {
     let bodies = fold::bodies(&followed.call.order);
     let turns: Vec<Body> = bodies.into_iter().filter(|body| body.times > 1).collect();
     let found = [
@@ -54,12 +59,21 @@ pub fn turns(call: &Analysis, offset: i64) -> usize {
 }
 
 /// A suggestion, if what it changes gains enough.
-fn worthwhile(kind: Remedy, what: String, moved: Vec<String>, changes: Vec<(&str, f64, f64)>) -> Option<Suggestion> {
+fn worthwhile(
+    kind: Remedy,
+    what: String,
+    moved: Vec<String>,
+    changes: Vec<(&str, f64, f64)>,
+) -> Option<Suggestion> {
     let gains = |(_, before, after): &(&str, f64, f64)| before - after > WORTH * before && *after > 0.0;
     let bounds: Vec<Change> = changes
         .into_iter()
         .filter(gains)
-        .map(|(name, before, after)| Change { name: name.to_owned(), before: Some(before), after: Some(after) })
+        .map(|(name, before, after)| Change {
+            name: name.to_owned(),
+            before: Some(before),
+            after: Some(after),
+        })
         .collect();
     (!bounds.is_empty()).then_some(Suggestion { kind, what, moved, bounds })
 }
@@ -140,13 +154,15 @@ fn vectors(followed: Followed<'_>, turns: &[Body], table: &Table) -> Option<Sugg
     let is_vector = |form: Form| form.operands.iter().any(|operand| matches!(operand, Operand::Vector(_)));
     let has_vectors =
         followed.call.order.iter().any(|index| is_vector(followed.call.effects[*index].form.clone()));
-    let adds = turn(followed.call, turns)
-        .any(|(i, _)| matches!(i.mnemonic(), Mnemonic::Add | Mnemonic::Adc | Mnemonic::Adcx | Mnemonic::Adox));
+    let adds = turn(followed.call, turns).any(|(i, _)| {
+        matches!(i.mnemonic(), Mnemonic::Add | Mnemonic::Adc | Mnemonic::Adcx | Mnemonic::Adox)
+    });
     if has_vectors || !adds || followed.bytes < LEAST_FOR_VECTORS {
         return None;
     }
     // Three operations for 32 bytes: a load with an exclusive or, products summed in pairs, an addition.
-    let ports = table.work_of(crate::class::Class::Vector).first().map_or(1, |ports| ports.ports.count_ones());
+    let ports =
+        table.work_of(crate::class::Class::Vector).first().map_or(1, |ports| ports.ports.count_ones());
     let loop_cycles = followed.bytes as f64 / 32.0 * 3.0 / f64::from(ports.max(1));
     let rest = 1.0 - share(followed.call, turns);
     let changes = vec![

@@ -102,9 +102,10 @@ impl Rates {
         for class in [C::Multiply, C::BitCount, C::Branch] {
             let _ = writeln!(out, "class {} {}", class.name(), integer(class, is_high(class)));
         }
-        for (letter, classes) in
-            [('l', [C::Load, C::VectorLoad, C::VectorLoad512]), ('s', [C::Store, C::VectorStore, C::VectorStore512])]
-        {
+        for (letter, classes) in [
+            ('l', [C::Load, C::VectorLoad, C::VectorLoad512]),
+            ('s', [C::Store, C::VectorStore, C::VectorStore512]),
+        ] {
             for class in classes {
                 let _ = writeln!(out, "class {} {}", class.name(), numbered(letter, 0, self.count(class)));
             }
@@ -127,9 +128,8 @@ impl Rates {
         let count = self.count(C::Vector);
         let common = (alu + count).saturating_sub(self.union(C::Alu, C::Vector)).min(count).min(alu);
         let name = |port: usize| if port < common { format!("i{port}") } else { format!("v{port}") };
-        let ports = |first: usize, many: usize| {
-            (first..first + many).map(&name).collect::<Vec<_>>().join(",")
-        };
+        let ports =
+            |first: usize, many: usize| (first..first + many).map(&name).collect::<Vec<_>>().join(",");
         let multiply = self.count(C::VectorMultiply).min(count);
         let shuffle = self.count(C::Shuffle).min(count);
         let is_apart = self.union(C::VectorMultiply, C::Shuffle) >= multiply + shuffle;
@@ -210,7 +210,10 @@ mod tests {
         let lines = small().lines();
         let of = |class: &str| {
             let start = format!("class {class} ");
-            lines.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| panic!("{class}: {lines}"))
+            lines
+                .lines()
+                .find_map(|line| line.strip_prefix(&start))
+                .unwrap_or_else(|| panic!("{class}: {lines}"))
         };
         assert_eq!(lines.lines().next(), Some("issue 6"));
         assert_eq!((of("alu"), of("shift"), of("branch")), ("i0,i1,i2,i3", "i0,i1", "i2,i3"));

@@ -6,8 +6,8 @@ use super::program::{self, LINKS, Width};
 use super::rates::{PAIRS, Rates};
 use super::samples::{self, Sample};
 use super::units;
-use crate::class::Class;
 use super::{CalibrateError, Calibration, Clock, Measured, features};
+use crate::class::Class;
 use crate::form::{Form, Masking, Operand};
 use crate::latency::{Key, Port};
 use iced_x86::{Instruction, Mnemonic};
@@ -155,13 +155,12 @@ pub(super) fn rates(clock: Clock, tell: &mut dyn FnMut(usize, usize)) -> Result<
         let rate = rate.map(|rate| if *class == Class::Carry { rate * 0.8 } else { rate });
         found.alone.extend(rate.map(|rate| (class.name().to_owned(), rate)));
     }
-    let rate = |class: Class| found.alone.iter().find(|(name, _)| name == class.name()).map(|(_, rate)| *rate);
+    let rate =
+        |class: Class| found.alone.iter().find(|(name, _)| name == class.name()).map(|(_, rate)| *rate);
     let pairs: Vec<(Class, Class, f64, f64)> =
         PAIRS.iter().filter_map(|(a, b)| Some((*a, *b, rate(*a)?, rate(*b)?))).collect();
-    let mixes: Vec<Vec<(Sample, f64)>> = pairs
-        .iter()
-        .map(|(a, b, x, y)| vec![(Sample::Class(*a), *x), (Sample::Class(*b), *y)])
-        .collect();
+    let mixes: Vec<Vec<(Sample, f64)>> =
+        pairs.iter().map(|(a, b, x, y)| vec![(Sample::Class(*a), *x), (Sample::Class(*b), *y)]).collect();
     let together = timed(&mixes, clock)?;
     tell(count, count);
     let fastest = together.iter().flatten().copied().fold(found.width, f64::max);

@@ -52,10 +52,12 @@ pub(super) fn instruction(sample: Sample, nth: usize) -> Result<Instruction, Ice
                 0 => a.cmp(r10d, r10d)?,
                 _ => a.adc(general, r10d)?,
             },
-            Class::Shift => a.shl(general, 3)?,
+            // Without touching flags: branches among them must not be taken.
+            Class::Shift => a.shlx(general, r10d, r10d)?,
             Class::Lea => a.lea(general, r10 + r10)?,
             Class::Multiply => a.imul_3(general, r10d, 3)?,
             Class::BitCount => a.popcnt(general, r10d)?,
+            // Never taken: no sample that it is mixed with sets the carry.
             Class::Branch => a.jb(0)?,
             Class::Load => a.mov(general, dword_ptr(r14))?,
             Class::VectorLoad => a.vmovdqu(y, ymmword_ptr(r14))?,

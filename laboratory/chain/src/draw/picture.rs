@@ -109,7 +109,8 @@ fn folded(order: &[usize]) -> Vec<(usize, String)> {
         let shown = body.first + body.length * (body.times / 2);
         for place in 0..body.length * body.times {
             let place = place % body.length;
-            let times = if place == 0 && body.times > 1 { format!("x {}  ", body.times) } else { String::new() };
+            let times =
+                if place == 0 && body.times > 1 { format!("x {}  ", body.times) } else { String::new() };
             drawn.push((shown + place, times));
         }
     }
@@ -389,15 +390,14 @@ impl<'a> Maker<'a> {
             self.nodes[arrow.from].is_critical = true;
             self.nodes[arrow.to].is_critical = true;
         }
-        let mut picture =
-            Picture {
-                title: title.to_owned(),
-                nodes: self.nodes,
-                arrows,
-                groups: Vec::new(),
-                remark: String::new(),
-                left_out,
-            };
+        let mut picture = Picture {
+            title: title.to_owned(),
+            nodes: self.nodes,
+            arrows,
+            groups: Vec::new(),
+            remark: String::new(),
+            left_out,
+        };
         steps::group(&mut picture, self.function, effects);
         picture
     }

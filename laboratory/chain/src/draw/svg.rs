@@ -38,6 +38,9 @@ marker#hot-tip path { fill: var(--hot); }
 const LEGEND: &str = "red: what binds, the critical chain or the work of the busiest ports; at a box's right: the cycle in which it is ready if all arguments come at \
                       0; dashed: to the next iteration or turn";
 
+/// The larger side of an image at most, in pixels.
+const LARGEST: f64 = 1990.0;
+
 /// The picture as an SVG document.
 #[must_use]
 pub fn to_svg(picture: &Picture) -> String {
@@ -48,11 +51,14 @@ pub fn to_svg(picture: &Picture) -> String {
     let width = width.max(picture.remark.chars().count() as f64 * 7.0 + 48.0);
     let legend = layout.height + 8.0;
     let height = layout.height + if picture.remark.is_empty() { 24.0 } else { 46.0 };
+    // What is larger is shown smaller; it can still be zoomed into.
+    let scale = (LARGEST / width.max(height)).min(1.0);
+    let (shown_width, shown_height) = (width * scale, height * scale);
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-         height=\"{height:.0}\" role=\"img\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{shown_width:.0}\" \
+         height=\"{shown_height:.0}\" role=\"img\">"
     );
     let _ = writeln!(out, "<title>{}</title>", escaped(&title));
     let _ = writeln!(out, "<style>{STYLE}</style>");

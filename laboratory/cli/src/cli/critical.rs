@@ -36,7 +36,8 @@ pub struct Critical {
     /// Size in bytes of the call to follow and to measure [default: 40, or the variant's own size].
     #[arg(long, value_name = "BYTES")]
     pub size: Option<usize>,
-    /// Latencies to use: zen5, zen4, zen3, zen2, golden_cove, gracemont, ice_lake, skylake_x, haswell, generic [default: this CPU's].
+    /// Latencies to use: zen5, zen4, zen3, zen2, golden_cove, gracemont, ice_lake, skylake_x, haswell, generic, or measured: width, ports and latencies of this
+    /// machine, measured once and kept [default: this CPU's, or measured where it has none].
     #[arg(long, value_name = "NAME")]
     pub microarchitecture: Option<String>,
     /// Measure the latencies on this machine first; measured latencies take precedence over tables.

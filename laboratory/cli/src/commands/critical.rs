@@ -7,6 +7,7 @@ mod json;
 mod listing;
 mod measured;
 mod opinion;
+mod own;
 mod predict;
 mod show;
 mod siblings;
@@ -15,9 +16,10 @@ use crate::cli::{Common, Critical, Drawing, Format};
 use crate::output;
 use carryline_chain::draw::{self, Hot, Picture, View};
 use carryline_chain::suggest::Suggestion;
+use carryline_chain::table::{self, Table};
 use carryline_chain::text::in_cycles;
 use carryline_chain::window::Binds;
-use carryline_chain::{Latencies, Scope, table};
+use carryline_chain::{Latencies, Scope};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::select;
@@ -29,12 +31,24 @@ use std::path::Path;
 /// Predicts, draws, measures and prints.
 pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
-    let mut latencies = latencies(args, &here)?;
+    let (table, is_own) = table(args, &here)?;
+    // Without a table nothing is known of this CPU but what can be measured.
+    let measures = args.microarchitecture.as_deref() == Some(MEASURED) || !is_own && !args.no_measure;
+    let mut own = match measures {
+        true => own::measured(table, &here, here.cpu(args.cpu)?, common),
+        false => None,
+    };
+    let is_guess = own.is_none() && !is_own;
+    let mut latencies = Latencies::of_table(own.as_ref().map_or(table, |own| own.table));
     let mut predictions = predictions(args, &latencies)?;
     let mut calibration = None;
-    if args.calibrate {
+    if args.calibrate || own.is_some() {
         let keys = predictions.iter().flat_map(Prediction::keys).cloned().collect();
-        calibration = calibration::overlay(&mut latencies, keys, here.cpu(args.cpu)?, common);
+        let cpu = here.cpu(args.cpu)?;
+        calibration = match &mut own {
+            Some(own) => own.overlay(&mut latencies, keys, cpu, common),
+            None => calibration::overlay(&mut latencies, keys, cpu, common),
+        };
         predictions = self::predictions(args, &latencies)?;
     }
     let suggestions: Vec<Vec<Suggestion>> = predictions
@@ -49,7 +63,9 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     }
     let measurements = match args.no_measure || predictions.iter().all(|p| p.variant.is_none()) {
         true => Measurements::default(),
-        false => measured::measure(args, &predictions.iter().chain(&others).collect::<Vec<_>>(), &here, common)?,
+        false => {
+            measured::measure(args, &predictions.iter().chain(&others).collect::<Vec<_>>(), &here, common)?
+        }
     };
     draw_all(args, &predictions, &measurements, &latencies, common)?;
     let shown: Vec<show::Shown<'_>> = predictions
@@ -69,6 +85,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
             suggestions,
             is_asked: args.suggest,
             is_full: args.full,
+            is_guess,
         })
         .collect();
     match common.format {
@@ -84,23 +101,30 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// The latencies of the microarchitecture requested, or of this machine's.
-///
-/// [`calibration::overlay`] lays measured ones over them.
-fn latencies(args: &Critical, here: &Here) -> Result<Latencies, Failure> {
-    let table = match &args.microarchitecture {
-        Some(name) => table::by_name(name).ok_or_else(|| {
-            let known: Vec<&str> = table::all().iter().map(|table| table.name.as_str()).collect();
-            let near = did_you_mean(&nearest(name, known.iter().copied()));
-            usage(format!("unknown microarchitecture '{name}'{near} (known: {})", known.join(", ")))
-        })?,
-        None => {
-            let cpu = &here.environment.cpu;
-            let vendor = cpu.vendor.as_deref().unwrap_or_default();
-            table::of_cpu(vendor, cpu.family.unwrap_or(0), cpu.model.unwrap_or(0)).table
+/// The word for a table that is measured on this machine.
+const MEASURED: &str = "measured";
+
+/// The table of the microarchitecture requested, or the one for this machine; with whether it is what was requested, or the
+/// machine's own, and not only the nearest.
+fn table(args: &Critical, here: &Here) -> Result<(&'static Table, bool), Failure> {
+    let cpu = &here.environment.cpu;
+    let vendor = cpu.vendor.as_deref().unwrap_or_default();
+    let found = table::of_cpu(vendor, cpu.family.unwrap_or(0), cpu.model.unwrap_or(0));
+    match args.microarchitecture.as_deref() {
+        None => Ok((found.table, found.is_own)),
+        Some(MEASURED) => Ok((found.table, false)),
+        Some(name) => {
+            let unknown = || {
+                let known: Vec<&str> = table::all().iter().map(|table| table.name.as_str()).collect();
+                let near = did_you_mean(&nearest(name, known.iter().copied()));
+                usage(format!(
+                    "unknown microarchitecture '{name}'{near} (known: {}, {MEASURED})",
+                    known.join(", ")
+                ))
+            };
+            table::by_name(name).map(|table| (table, true)).ok_or_else(unknown)
         }
-    };
-    Ok(Latencies::of_table(table))
+    }
 }
 
 fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>, Failure> {

@@ -163,7 +163,9 @@ fn add(scores: &mut Scores, measured: &Value, calibrated: &Value) {
     let by_name: BTreeMap<&str, &Value> =
         routines(calibrated).into_iter().filter_map(|one| Some((one["variant"].as_str()?, one))).collect();
     for one in routines(measured) {
-        let (Some(family), Some(variant)) = (one["family"].as_str(), one["variant"].as_str()) else { continue };
+        let (Some(family), Some(variant)) = (one["family"].as_str(), one["variant"].as_str()) else {
+            continue;
+        };
         scores.table = one["microarchitecture"].as_str().unwrap_or_default().to_owned();
         if let Some(model) = one["second_opinion"]["asked"].as_str() {
             scores.llvm_mca = Some(model.to_owned());

@@ -6,6 +6,9 @@ use crate::markdown;
 use carryline_report::units::{number, percent};
 use std::fmt::Write;
 
+/// What somebody predicts for a cell.
+type Column = fn(&Score) -> Option<f64>;
+
 /// Cells that are listed with the reason.
 const WORST: usize = 10;
 
@@ -39,8 +42,8 @@ half of the routines (those whose names have an even sum of bytes); the other ha
 
 fn machine(out: &mut String, scores: &Scores) {
     let _ = writeln!(out, "## {}\n", scores.machine);
-    let predicted: fn(&Score) -> Option<f64> = |cell| cell.predicted;
-    let mut columns: Vec<(String, fn(&Score) -> Option<f64>)> =
+    let predicted: Column = |cell| cell.predicted;
+    let mut columns: Vec<(String, Column)> =
         vec![("tables".to_owned(), predicted), ("with `--calibrate`".to_owned(), |cell| cell.calibrated)];
     if let Some(model) = &scores.llvm_mca {
         columns.push((model.clone(), |cell| cell.llvm_mca));
@@ -55,7 +58,11 @@ fn machine(out: &mut String, scores: &Scores) {
     }
     for (words, of_the_fit) in [("independent, fitted to", true), ("independent, judging the fit", false)] {
         let half = scores.cells.iter().filter(|cell| cell.kind == Kind::Independent);
-        rows.extend(row(words, "tables", Summary::of(half.filter(|c| c.is_of_the_fit() == of_the_fit), predicted)));
+        rows.extend(row(
+            words,
+            "tables",
+            Summary::of(half.filter(|c| c.is_of_the_fit() == of_the_fit), predicted),
+        ));
     }
     let header = ["cells", "by", "count", "median error", "within 10 %", "within 20 %"];
     out.push_str(&markdown::table(&header, &[false, false, true, true, true, true], &rows));
@@ -99,7 +106,11 @@ fn goals(out: &mut String, scores: &Scores) {
     let names: Vec<String> = above.iter().map(|cell| name(cell)).collect();
     let which = if names.is_empty() { String::new() } else { format!(": {}", names.join("; ")) };
     let (is_reached, limit) = (reached(names.is_empty()), percent(ABOVE));
-    let _ = writeln!(out, "- bounds: {is_reached}: {} lie more than {limit} above the measurement{which}", names.len());
+    let _ = writeln!(
+        out,
+        "- bounds: {is_reached}: {} lie more than {limit} above the measurement{which}",
+        names.len()
+    );
     let null = |cell: &Score| cell.null_call;
     let (low, high) = scores
         .cells
@@ -140,26 +151,32 @@ fn worst(out: &mut String, scores: &Scores) {
     out.push_str(&markdown::table(&header, &[false, true, true, true, false], &rows));
 }
 
-/// Why a prediction is that far off, as far as experiments have told.
+/// Why a prediction is that far off, as far as it is known.
 fn reason(cell: &Score, error: f64) -> &'static str {
-    let chained = cell.kind != Kind::Independent;
+    let is_chained = cell.kind != Kind::Independent;
     match (cell.family.as_str(), cell.variant.as_str()) {
-        ("copy", _) if chained && error < 0.0 => {
-            "loads of the source wait for stores of the call before whose addresses are alike in their low 12 bits"
+        ("copy", _) if is_chained && error < 0.0 => {
+            "not known; the buffers have the same offset in their pages, which can make loads wait for stores"
         }
-        ("zero", _) if chained && error < 0.0 => "a byte read back from the last wide store takes longer than a whole one",
-        ("copy" | "zero", _) if error < 0.0 => "stores to one line that are written to the cache together, or not, are not modelled",
+        ("zero", _) if is_chained && error < 0.0 => {
+            "a byte read back from a wide store takes longer than what is read back whole"
+        }
+        ("copy" | "zero", _) if error < 0.0 => {
+            "which stores are written to the cache together is not modelled"
+        }
         (_, "reference" | "pnet" | "words16_c") => {
-            "16-bit halves: why `movzx` from a 16-bit register costs more here than its one cycle is not known"
+            "not known; all loops that extend 16-bit registers take longer than their instructions"
         }
-        _ if cell.size <= 64 && error > 0.0 => "the front end follows these branches faster than the fitted figures",
-        _ if error < 0.0 => "calls overlap less than in the simulation: a loop's end that is mispredicted now and then",
-        _ => "calls overlap more than in the simulation",
+        _ if cell.binds.as_deref() == Some("front_end") => "the front end, whose figures are fitted",
+        _ if error < 0.0 => "not known; calls overlap less than in the simulation",
+        _ => "not known; calls overlap more than in the simulation",
     }
 }
 
 fn every(out: &mut String, scores: &Scores) {
-    out.push_str("\n### Every cell\n\nCore cycles of a call. A dash: not modelled, so nothing is predicted.\n\n");
+    out.push_str(
+        "\n### Every cell\n\nCore cycles of a call. A dash: not modelled, so nothing is predicted.\n\n",
+    );
     let figure = |cycles: Option<f64>| cycles.map_or("-".to_owned(), number);
     let rows: Vec<Vec<String>> = scores
         .cells
@@ -185,4 +202,19 @@ fn every(out: &mut String, scores: &Scores) {
     let right = [false, true, true, true, true, true, true, false];
     out.push_str(&markdown::table(&header, &right, &rows));
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::critical::read_all;
+    use std::path::Path;
+
+    #[test]
+    fn the_document_is_what_is_written_from_its_files() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let scores = read_all(&docs.join("critical")).expect("files that can be read");
+        let kept = std::fs::read_to_string(docs.join("critical.md")).expect("a document");
+        assert!(kept == document(&scores), "run `cargo xtask benchmarks critical --write`");
+    }
 }

@@ -23,9 +23,8 @@ impl Summary {
         column: impl Fn(&Score) -> Option<f64>,
     ) -> Option<Summary> {
         let errors: Vec<f64> = cells.filter_map(|cell| error(column(cell)?, cell)).map(f64::abs).collect();
-        let within = |limit: f64| {
-            errors.iter().filter(|error| **error <= limit).count() as f64 / errors.len() as f64
-        };
+        let within =
+            |limit: f64| errors.iter().filter(|error| **error <= limit).count() as f64 / errors.len() as f64;
         let median = median(&errors)?;
         Some(Summary { cells: errors.len(), median, within_10: within(0.1), within_20: within(0.2) })
     }

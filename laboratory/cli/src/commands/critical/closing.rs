@@ -9,10 +9,10 @@ use carryline_report::table::{Emphasis, Kind, Table};
 use carryline_report::units::{number, percent};
 
 /// Bounds, predictions and measurements by dependence.
-pub fn calls(prediction: &Prediction, measured: Option<&Measured>) -> Table {
+pub fn calls(prediction: &Prediction, measured: Option<&Measured>, is_guess: bool) -> Table {
     let mut table = Table::new([
         ("calls", Kind::Name),
-        ("bound", Kind::Number),
+        (if is_guess { "estimate" } else { "bound" }, Kind::Number),
         ("predicted", Kind::Number),
         ("measured", Kind::Number),
         ("off", Kind::Number),
@@ -93,7 +93,8 @@ pub fn busy(prediction: &Prediction, microarchitecture: &Microarchitecture) -> V
     let is_busiest = |bit: usize| counts.get(bit).is_some_and(|count| most > 0.0 && *count >= most * 0.98);
     let busiest = (0..counts.len()).filter(|bit| is_busiest(*bit)).fold(0_u32, |ports, bit| ports | 1 << bit);
     let starts = |effects: &carryline_chain::effects::Effects| {
-        !effects.is_idiom && microarchitecture.work(&effects.form).iter().any(|work| work.ports & busiest != 0)
+        !effects.is_idiom
+            && microarchitecture.work(&effects.form).iter().any(|work| work.ports & busiest != 0)
     };
     prediction.call.effects.iter().map(starts).collect()
 }

@@ -87,6 +87,7 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
                 "binding": found.binding(),
             })
         }).collect::<Vec<_>>(),
+        "bounds_are_estimates": shown.is_guess,
         "bounds": by_dependence(|dependence| prediction.bound(dependence)),
         "predicted": by_dependence(|dependence| prediction.predicted(dependence)),
         "binds": prediction.overlapping.as_ref().map(|found| {

@@ -129,7 +129,10 @@ fn misreads(call: &Analysis) -> Vec<&'static str> {
     let carries = |i: &&iced_x86::Instruction| {
         matches!(i.mnemonic(), Mnemonic::Adc | Mnemonic::Sbb | Mnemonic::Adcx | Mnemonic::Adox)
     };
-    if executed().filter(carries).any(|i| (0..i.op_count()).any(|operand| i.op_kind(operand) == OpKind::Memory)) {
+    if executed()
+        .filter(carries)
+        .any(|i| (0..i.op_count()).any(|operand| i.op_kind(operand) == OpKind::Memory))
+    {
         found.push("an adc of memory begins its load when the carry is there, not when the address is");
     }
     if executed().any(text::is_branch) {

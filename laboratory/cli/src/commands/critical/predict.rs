@@ -231,7 +231,11 @@ impl Prediction {
                 _ => 1,
             };
             for mut split in suggest::for_loop(code, main, options).into_iter().filter(|_| turns > 0) {
-                let saved = split.bounds.iter().filter_map(|change| Some(change.before? - change.after?)).sum::<f64>();
+                let saved = split
+                    .bounds
+                    .iter()
+                    .filter_map(|change| Some(change.before? - change.after?))
+                    .sum::<f64>();
                 let total = chained.map(|cycles| (cycles, cycles - saved * turns as f64));
                 if let Some((before, after)) = total.filter(|_| self.call.scope == Scope::Trace) {
                     let name = "a chained call".to_owned();

@@ -33,6 +33,8 @@ pub struct Shown<'a> {
     pub is_asked: bool,
     /// Every instruction is to be listed.
     pub is_full: bool,
+    /// The table is only the nearest one, or of no CPU: no figure of it is a bound.
+    pub is_guess: bool,
 }
 
 /// What is compared.
@@ -48,7 +50,11 @@ pub fn render(
 ) -> String {
     let mut out = String::new();
     let assumed = latencies.table();
-    out.push_str(&bold(&format!("{}; latencies in core cycles", assumed.title), style));
+    let guess = match shown.iter().any(|one| one.is_guess) {
+        true => "; no table for this CPU, so that all figures are estimates",
+        false => "",
+    };
+    out.push_str(&bold(&format!("{}; latencies in core cycles{guess}", assumed.title), style));
     out.push('\n');
     if let Some(calibration) = calibration {
         let checks = calibration.checks.iter().map(|(name, cycles)| format!("{name} {cycles:.2}"));
@@ -98,7 +104,7 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
     }
     if prediction.variant.is_some() && call.scope != Scope::Branching {
         out.push('\n');
-        out.push_str(&closing::calls(prediction, shown.measured.as_ref()).render(style));
+        out.push_str(&closing::calls(prediction, shown.measured.as_ref(), shown.is_guess).render(style));
         if let Some(measured) = &shown.measured {
             if let Some(missing) = &measured.missing {
                 line(out, &format!("not measured: {missing}"), style);
@@ -121,11 +127,7 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
         line(out, &format!("suggestion: {}: {}{beside}", suggestion.what, changes.join(", ")), style);
     }
     if shown.is_asked && shown.suggestions.is_empty() {
-        line(
-            out,
-            "suggestion: none that would gain more than 5 %",
-            style,
-        );
+        line(out, "suggestion: none that would gain more than 5 %", style);
     }
     for note in prediction.notes.iter().chain(notes(prediction)) {
         line(out, &format!("note: {note}"), style);
@@ -266,11 +268,20 @@ fn opinion_line(opinion: &Opinion) -> String {
         true => String::new(),
         false => format!("; known to misread: {}", opinion.misreads.join("; ")),
     };
-    format!("second opinion, not used here: {} for {}{unknown}: {}{misreads}", opinion.tool, opinion.model, said.join(", "))
+    format!(
+        "second opinion, not used here: {} for {}{unknown}: {}{misreads}",
+        opinion.tool,
+        opinion.model,
+        said.join(", ")
+    )
 }
 
 fn change(change: &carryline_chain::suggest::Change) -> Option<String> {
-    let cycles = |value: Option<f64>| value.map_or("-".to_owned(), cycles);
+    let cycles = |value: Option<f64>| match value {
+        Some(value) if (value - value.round()).abs() < 1e-9 => cycles(value),
+        Some(value) => number(value),
+        None => "-".to_owned(),
+    };
     change
         .before
         .map(|_| format!("{} {} -> {} cycles", change.name, cycles(change.before), cycles(change.after)))
