@@ -36,7 +36,7 @@ branches are not in it either; branches are taken to be predicted, which tells i
 comes after more turns than a predictor remembers.
 
 The front end and the scheduler of a table cannot be read in a manual to the cycle. They were fitted to the independent calls of \
-half of the routines (those whose names have an even sum of bytes); the other half judges the fit, in lines of its own.
+half of the routines (those whose names have an even sum of bytes); the other half judges the fit, in lines of its own. How ports are given out, the size of the integer scheduler, the cost of a jump back and of a load that is not forwarded were then chosen with every cell in view: of these the halves are no test.
 
 ";
 
