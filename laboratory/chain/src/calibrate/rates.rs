@@ -40,6 +40,9 @@ pub(super) const PAIRS: [(Class, Class); 14] = [
 /// How far a rate may be below a number of ports to be taken for it: the timed loop's own instructions.
 const NEAR: f64 = 0.15;
 
+/// Carries a cycle from which the samples' own chains are the limit, and not the ports.
+const CARRIES: f64 = 2.4;
+
 /// Times them all; `tell` hears how many of how many are timed.
 ///
 /// # Errors
@@ -96,7 +99,12 @@ impl Rates {
             (first..first + count).map(|port| format!("{letter}{port}")).collect::<Vec<_>>().join(",")
         };
         let _ = writeln!(out, "class alu {}", numbered('i', 0, alu));
-        for class in [C::Carry, C::Shift, C::Lea] {
+        let carry = match self.alone(C::Carry) {
+            Some(rate) if rate > CARRIES => numbered('i', 0, alu),
+            _ => integer(C::Carry, false),
+        };
+        let _ = writeln!(out, "class carry {carry}");
+        for class in [C::Shift, C::Lea] {
             let _ = writeln!(out, "class {} {}", class.name(), integer(class, false));
         }
         for class in [C::Multiply, C::BitCount, C::Branch] {

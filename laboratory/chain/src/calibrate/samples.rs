@@ -46,7 +46,8 @@ pub(super) fn instruction(sample: Sample, nth: usize) -> Result<Instruction, Ice
     match sample {
         Sample::Nop => a.nop()?,
         Sample::Class(class) => match class {
-            Class::Alu => a.or(general, r10d)?,
+            // Its destination is not read, and it clears the carry.
+            Class::Alu => a.andn(general, r10d, r10d)?,
             Class::Carry => match nth % 5 {
                 // An instruction in five writes the carry anew, so that chains through it are short and many.
                 0 => a.cmp(r10d, r10d)?,
