@@ -178,7 +178,7 @@ impl Analysis {
         };
         for (index, effects) in self.effects.iter().enumerate() {
             if effects.is_not_modelled && !is_call(&self.function.instructions[index]) {
-                let why = "its time depends on data or on the machine's state: not modelled, counted as zero";
+                let why = "its time depends on data or on the machine's state: not modelled";
                 self.notes.push(format!("{} {why}", at(index)));
             }
         }
@@ -242,6 +242,19 @@ impl Analysis {
     pub fn main_loop(&self) -> Option<&LoopBound> {
         let innermost = self.loops.iter().filter(|found| found.is_innermost);
         innermost.max_by_key(|found| (found.bytes_per_iteration, std::cmp::Reverse(found.offset)))
+    }
+
+    /// Executed instructions whose time is not modelled, each once, as text: no figure holds for code with them.
+    #[must_use]
+    pub fn not_modelled(&self) -> Vec<String> {
+        let executed: BTreeSet<usize> = self.order.iter().copied().collect();
+        let is_open = |index: &usize| {
+            self.effects[*index].is_not_modelled && !is_call(&self.function.instructions[*index])
+        };
+        let mut found: Vec<String> =
+            executed.into_iter().filter(is_open).map(|index| self.function.text(index)).collect();
+        found.dedup();
+        found
     }
 
     /// What binds: `recurrence` or `throughput` of the main loop, or else `latency` or `throughput` of the whole.

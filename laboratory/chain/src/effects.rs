@@ -10,7 +10,9 @@ use crate::latency::Port;
 use crate::location::FLAGS;
 pub use crate::location::Location;
 use crate::table::HighBytes;
-use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
+use iced_x86::{
+    CpuidFeature, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+};
 
 /// A memory operand, its address in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -350,7 +352,8 @@ fn is_renaming(instruction: &Instruction) -> bool {
         }
 }
 
-/// True where the time depends on data: repeated string instructions, division, system instructions, calls.
+/// True where the time depends on data or on the state of the machine: repeated string instructions, division, system and x87
+/// instructions, stores that bypass the caches, calls.
 fn is_not_modelled(instruction: &Instruction) -> bool {
     use Mnemonic as M;
     let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
@@ -366,6 +369,10 @@ fn is_not_modelled(instruction: &Instruction) -> bool {
                 | M::Xgetbv
                 | M::Mfence
                 | M::Lfence
+                | M::Sfence
+                | M::Clzero
         )
+        || form::is_non_temporal(instruction.mnemonic())
+        || instruction.cpuid_features().contains(&CpuidFeature::FPU)
         || matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
 }

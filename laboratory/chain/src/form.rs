@@ -128,6 +128,24 @@ pub enum Masking {
     Zeroing,
 }
 
+/// True for stores that bypass the caches.
+pub(crate) fn is_non_temporal(mnemonic: Mnemonic) -> bool {
+    use Mnemonic as M;
+    matches!(
+        mnemonic,
+        M::Movnti
+            | M::Movntq
+            | M::Movntdq
+            | M::Movntps
+            | M::Movntpd
+            | M::Vmovntdq
+            | M::Vmovntps
+            | M::Vmovntpd
+            | M::Maskmovdqu
+            | M::Vmaskmovdqu
+    )
+}
+
 /// Mnemonic and operand kinds.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Form {

@@ -356,7 +356,7 @@ fn add(edges: &mut Vec<Edge>, edge: Edge) {
 }
 
 /// What the stack engine does to the stack pointer is apart from what a push or pop moves.
-fn goes_through(from: Port, to: Port) -> bool {
+pub(crate) fn goes_through(from: Port, to: Port) -> bool {
     let is_stack = |port| port == Port::Implicit(iced_x86::Register::RSP);
     is_stack(from) == is_stack(to)
 }

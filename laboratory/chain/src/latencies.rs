@@ -112,6 +112,11 @@ fn loaded_into(form: &Form, memory: usize) -> Operand {
     }
 }
 
+/// The plain load that an instruction with that memory operand begins with.
+pub(crate) fn plain_load(form: &Form, memory: usize) -> Key {
+    load_key(loaded_into(form, memory), form.operands[memory])
+}
+
 /// The plain load into such a register.
 fn load_key(register: Operand, memory: Operand) -> Key {
     let mnemonic = match (register, memory) {

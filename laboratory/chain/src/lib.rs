@@ -4,9 +4,9 @@
 //! [`graph`] (which value waits for which, by [`latency`]) → [`analysis`] (longest paths, what loops carry,
 //! throughput).
 //!
-//! It answers why a routine cannot be faster than it is, and what would have to be cut. It is not a simulator: caches,
-//! branch predictors and the order in which a scheduler picks instructions are not in it, so a measurement above
-//! the bound is not yet explained, and one below it says that a number in the tables is wrong.
+//! It answers why a routine cannot be faster than it is, and what would have to be cut: a measurement below the bound says
+//! that a number in the tables is wrong. How calls overlap is simulated over what they execute ([`window`]); cache misses and
+//! mispredicted branches are in neither.
 
 pub mod analysis;
 pub mod blocks;
@@ -16,6 +16,7 @@ pub mod decode;
 pub mod draw;
 pub mod effects;
 pub mod error;
+pub mod fold;
 pub mod form;
 pub mod graph;
 pub mod image;
@@ -25,6 +26,7 @@ mod location;
 pub mod loops;
 pub mod paths;
 pub mod recurrence;
+pub mod remedies;
 mod rewrite;
 pub mod signature;
 pub mod suggest;
@@ -33,6 +35,7 @@ pub mod table;
 pub mod text;
 pub mod throughput;
 pub mod trace;
+pub mod window;
 
 pub use analysis::{Analysis, Options, Scope};
 pub use error::ChainError;

@@ -12,9 +12,32 @@ use crate::signature::Signature;
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 use serde::Serialize;
 
-/// A split and what it gives.
+/// The kinds of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remedy {
+    /// Two chains in place of one.
+    SplitTheChain,
+    /// A carry that goes on to the next turn in place of an addition of nothing.
+    KeepTheCarry,
+    /// Eight bytes a load in place of one or two.
+    WidenTheLoad,
+    /// Vector instructions.
+    UseVectors,
+    /// Code that falls through.
+    DropABranch,
+    /// Fewer additions behind the loop.
+    AddLessAfterTheLoop,
+}
+
+/// A gain below this share of what a call takes is in the noise.
+pub const WORTH: f64 = 0.05;
+
+/// A change and what it gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suggestion {
+    /// Its kind.
+    pub kind: Remedy,
     /// What to do, in a sentence.
     pub what: String,
     /// The instructions that become a second stream.
@@ -63,7 +86,7 @@ pub fn for_call(found: &Analysis, signature: &Signature, options: Options<'_>) -
         }
     }
     let Some((cycles, moved, after)) = best else { return Vec::new() };
-    if chained.path_cycles.is_none_or(|known| cycles >= known) {
+    if chained.path_cycles.is_none_or(|known| known - cycles < WORTH * known) {
         return Vec::new();
     }
     let words = run.steps.len() - 1;
@@ -74,6 +97,7 @@ pub fn for_call(found: &Analysis, signature: &Signature, options: Options<'_>) -
         after: after.input(&input.name).and_then(|input| input.path_cycles),
     });
     vec![Suggestion {
+        kind: Remedy::SplitTheChain,
         what: format!(
             "sum {moved} of the {words} addends of {sum} in a second stream ({}) that does not wait for {}, and add it \
              to {sum} once",
@@ -129,6 +153,7 @@ pub fn for_loop(found: &Analysis, bound: &LoopBound, options: Options<'_>) -> Ve
     }
     let bytes = bound.bytes_per_iteration.map(|bytes| format!(" ({bytes} bytes)")).unwrap_or_default();
     vec![Suggestion {
+        kind: Remedy::SplitTheChain,
         what,
         moved: on_path.iter().map(|place| crate::text::instruction(&code[*place])).collect(),
         bounds: vec![Change {

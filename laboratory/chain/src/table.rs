@@ -6,6 +6,7 @@
 use crate::class::{self, Class};
 use crate::form::{Form, Operand};
 use crate::latency::{Key, Latency, Port, Source};
+use crate::window::{Core, Scheduler};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -28,7 +29,7 @@ pub struct Ports {
 }
 
 /// A microarchitecture.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     /// The word on the command line.
     pub name: String,
@@ -44,12 +45,15 @@ pub struct Table {
     pub citations: HashMap<String, String>,
     /// The port names, by bit.
     pub port_names: Vec<String>,
+    /// The size of its window.
+    pub core: Core,
     latencies: Vec<Line>,
     classes: HashMap<Class, Vec<Ports>>,
+    shared: HashMap<Class, Vec<Ports>>,
 }
 
 /// A line of latencies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Line {
     mnemonics: Vec<String>,
     operands: Option<Vec<String>>,
@@ -71,10 +75,18 @@ pub struct TableError {
     pub reason: String,
 }
 
+/// What follows the name of a table whose width and ports were measured.
+const CALIBRATED: &str = ", calibrated";
+
 /// The embedded tables; the last is the one for machines of unknown kind.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 10] = [
     ("zen5", include_str!("../latencies/zen5.txt")),
     ("zen4", include_str!("../latencies/zen4.txt")),
+    ("zen3", include_str!("../latencies/zen3.txt")),
+    ("zen2", include_str!("../latencies/zen2.txt")),
+    ("golden_cove", include_str!("../latencies/golden_cove.txt")),
+    ("gracemont", include_str!("../latencies/gracemont.txt")),
+    ("ice_lake", include_str!("../latencies/ice_lake.txt")),
     ("skylake_x", include_str!("../latencies/skylake_x.txt")),
     ("haswell", include_str!("../latencies/haswell.txt")),
     ("generic", include_str!("../latencies/generic.txt")),
@@ -99,17 +111,38 @@ pub fn by_name(name: &str) -> Option<&'static Table> {
     all().iter().find(|table| table.name == name)
 }
 
-/// The table for the CPU with that vendor, family and model (as CPUID gives them, extensions added).
+/// A table for a CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The table.
+    pub table: &'static Table,
+    /// It is of this very microarchitecture, and not of the nearest one that has a table, or of none.
+    pub is_own: bool,
+}
+
+/// The table for the CPU with that vendor, family and model (as CPUID gives them, extensions added): its own, or else that of the
+/// nearest family of the same maker, or else the generic one.
 #[must_use]
-pub fn of_cpu(vendor: &str, family: u32, model: u32) -> &'static Table {
-    let name = match (vendor, family, model) {
-        ("AuthenticAMD", 0x1a, _) => "zen5",
-        ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => "zen4",
-        ("GenuineIntel", 6, 0x4e | 0x5e | 0x55 | 0x8e | 0x9e | 0xa5 | 0xa6) => "skylake_x",
-        ("GenuineIntel", 6, 0x3c | 0x3f | 0x45 | 0x46) => "haswell",
-        _ => "generic",
+pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Found {
+    let (name, is_own) = match (vendor, family, model) {
+        ("AuthenticAMD", 0x1a, _) => ("zen5", true),
+        ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => ("zen4", true),
+        ("AuthenticAMD", 0x19, _) => ("zen3", true),
+        ("AuthenticAMD", 0x17, 0x30..) => ("zen2", true),
+        ("AuthenticAMD", 0x17, _) | ("HygonGenuine", ..) => ("zen2", false),
+        ("AuthenticAMD", 0x1b.., _) => ("zen5", false),
+        ("GenuineIntel", 6, 0x8f | 0xcf | 0x97 | 0x9a | 0xb7 | 0xba | 0xbf) => ("golden_cove", true),
+        ("GenuineIntel", 6, 0xbe) => ("gracemont", true),
+        ("GenuineIntel", 6, 0x6a | 0x6c | 0x7d | 0x7e | 0x8c | 0x8d | 0xa7) => ("ice_lake", true),
+        ("GenuineIntel", 6, 0x4e | 0x5e | 0x55 | 0x8e | 0x9e | 0xa5 | 0xa6) => ("skylake_x", true),
+        ("GenuineIntel", 6, 0x3c | 0x3f | 0x45 | 0x46) => ("haswell", true),
+        // Broadwell; Sierra Forest and its like; what came after Raptor Cove.
+        ("GenuineIntel", 6, 0x3d | 0x47 | 0x4f | 0x56) => ("haswell", false),
+        ("GenuineIntel", 6, 0xaf | 0xb6) => ("gracemont", false),
+        ("GenuineIntel", 6, 0xaa..=0xff) => ("golden_cove", false),
+        _ => ("generic", false),
     };
-    by_name(name).unwrap_or_else(generic)
+    Found { table: by_name(name).unwrap_or_else(generic), is_own }
 }
 
 fn generic() -> &'static Table {
@@ -117,6 +150,42 @@ fn generic() -> &'static Table {
 }
 
 impl Table {
+    /// This table with other ports and another width, from lines as a table has them.
+    pub(crate) fn with_ports(&self, lines: &str) -> Result<Table, TableError> {
+        let mut table = self.clone();
+        (table.port_names, table.classes, table.shared) = (Vec::new(), HashMap::new(), HashMap::new());
+        table.name.push_str(CALIBRATED);
+        table.title = format!("{}, width and ports measured here", self.title);
+        for (index, line) in lines.lines().enumerate() {
+            let error = |reason| TableError { file: "measured ports", line: index + 1, reason };
+            table.read(line).map_err(error)?;
+        }
+        // One scheduler for what is not memory, one for memory, of the sizes that the nearest has.
+        let entries = |is_wanted: &dyn Fn(&str) -> bool| {
+            let of = self.core.schedulers.iter().filter(|scheduler| is_wanted(&scheduler.name));
+            of.map(|scheduler| scheduler.entries).sum::<usize>().max(1)
+        };
+        let ports = |is_wanted: &dyn Fn(&str) -> bool| {
+            let named = table.port_names.iter().enumerate().filter(|(_, name)| is_wanted(name));
+            named.fold(0, |ports, (bit, _)| ports | 1 << bit)
+        };
+        let is_memory = |name: &str| name.starts_with(['l', 's', 'g', 'm']);
+        let schedulers = [
+            ("operations", ports(&|name| !is_memory(name)), entries(&|name| name != "memory")),
+            ("memory", ports(&is_memory), entries(&|name| name == "memory").max(32)),
+        ];
+        table.core.schedulers = schedulers
+            .map(|(name, ports, entries)| Scheduler { name: name.to_owned(), entries, ports, in_turn: false })
+            .to_vec();
+        Ok(table)
+    }
+
+    /// The table that this one was made from, which is itself unless it was calibrated.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        self.name.strip_suffix(CALIBRATED).unwrap_or(&self.name)
+    }
+
     /// Reads a table.
     ///
     /// # Errors
@@ -130,8 +199,10 @@ impl Table {
             high_bytes: HighBytes::Merged,
             citations: HashMap::new(),
             port_names: Vec::new(),
+            core: Core::default(),
             latencies: Vec::new(),
             classes: HashMap::new(),
+            shared: HashMap::new(),
         };
         for (index, line) in text.lines().enumerate() {
             let line_text = line.split('#').next().unwrap_or_default().trim();
@@ -144,6 +215,9 @@ impl Table {
             _ if table.title.is_empty() => "no title".to_owned(),
             _ if table.issue_width == 0.0 => "no issue width".to_owned(),
             Some(class) => format!("nothing about class '{}'", class.name()),
+            None if table.core.lacks().is_some() => {
+                format!("no '{}'", table.core.lacks().unwrap_or_default())
+            }
             None => return Ok(table),
         };
         Err(TableError { file, line: text.lines().count(), reason })
@@ -158,7 +232,7 @@ impl Table {
         };
         match word {
             "title" => self.title = rest.to_owned(),
-            "issue" => self.issue_width = number(rest)?,
+            "issue" => (self.issue_width, self.core.dispatch) = (number(rest)?, number(rest)?),
             "moves" => self.eliminates_moves = rest == "eliminated",
             "high-bytes" => {
                 self.high_bytes = if rest == "renamed" { HighBytes::Renamed } else { HighBytes::Merged };
@@ -172,7 +246,7 @@ impl Table {
                 let [mnemonics, operands, from, "->", to, cycles, citation] = fields[..] else {
                     return Err(format!("{} fields, not 7", fields.len()));
                 };
-                let citation = self.citations.get(citation).ok_or(format!("no citation '{citation}'"))?;
+                let citation = self.cited(citation)?;
                 let list = |text: &str| text.split(',').map(str::to_owned).collect();
                 self.latencies.push(Line {
                     mnemonics: list(mnemonics),
@@ -180,7 +254,7 @@ impl Table {
                     from: from.to_owned(),
                     to: to.to_owned(),
                     cycles: number(cycles)?,
-                    citation: citation.clone(),
+                    citation,
                 });
             }
             "class" => {
@@ -190,9 +264,44 @@ impl Table {
                 let ports = words.map(|word| self.ports(word)).collect::<Result<Vec<_>, _>>()?;
                 self.classes.insert(class, ports);
             }
+            "core" => {
+                let fields: Vec<&str> = rest.split_whitespace().collect();
+                let [name, value, citation] = fields[..] else {
+                    return Err(format!("{} fields, not 4", fields.len() + 1));
+                };
+                self.core.set(name, number(value)?, self.cited(citation)?.as_str())?;
+            }
+            "scheduler" => {
+                let fields: Vec<&str> = rest.split_whitespace().collect();
+                let [name, entries, ports, how, citation] = fields[..] else {
+                    return Err(format!("{} fields, not 6", fields.len() + 1));
+                };
+                let in_turn = match how {
+                    "first" => false,
+                    "in-turn" => true,
+                    _ => return Err(format!("ports are given out 'first' or 'in-turn', not '{how}'")),
+                };
+                let (ports, entries) = (self.ports(ports)?.ports, number(entries)? as usize);
+                let citation = self.cited(citation)?;
+                self.core.sources.push((format!("{name} scheduler {entries}"), citation));
+                self.core.schedulers.push(Scheduler { name: name.to_owned(), entries, ports, in_turn });
+            }
+            "shared" => {
+                let mut words = rest.split_whitespace();
+                let ports = self.ports(words.next().unwrap_or_default())?;
+                for name in words {
+                    let class = Class::from_name(name).ok_or(format!("no class '{name}'"))?;
+                    self.shared.entry(class).or_default().push(ports);
+                }
+            }
             _ => return Err(format!("'{word}' begins no line")),
         }
         Ok(())
+    }
+
+    /// The text of a citation.
+    fn cited(&self, name: &str) -> Result<String, String> {
+        self.citations.get(name).cloned().ok_or(format!("no citation '{name}'"))
     }
 
     /// Reads `2*a0,a1`: two operations that each of the ports a0 and a1 can start.
@@ -241,7 +350,17 @@ impl Table {
     /// The work that an instruction is to the execution ports.
     #[must_use]
     pub fn work(&self, form: &Form) -> Vec<Ports> {
-        class::classes(form).into_iter().flat_map(|class| self.work_of(class)).copied().collect()
+        class::classes(form)
+            .into_iter()
+            .flat_map(|class| self.work_of(class).iter().chain(self.shared_by(class)))
+            .copied()
+            .collect()
+    }
+
+    /// What a class takes besides its ports: a path that several classes share.
+    #[must_use]
+    pub fn shared_by(&self, class: Class) -> &[Ports] {
+        self.shared.get(&class).map_or(&[], Vec::as_slice)
     }
 
     /// The work that a class is.
@@ -337,12 +456,21 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_finds_its_table_and_an_unknown_one_the_generic() {
-        assert_eq!(of_cpu("AuthenticAMD", 0x1a, 0x02).name, "zen5");
-        assert_eq!(of_cpu("AuthenticAMD", 0x19, 0x61).name, "zen4");
-        assert_eq!(of_cpu("AuthenticAMD", 0x19, 0x21).name, "generic", "Zen 3");
-        assert_eq!(of_cpu("GenuineIntel", 6, 0x55).name, "skylake_x");
-        assert_eq!(of_cpu("GenuineIntel", 6, 0x3f).name, "haswell");
-        assert_eq!(of_cpu("", 0, 0).name, "generic");
+    fn a_cpu_finds_its_table_or_the_nearest_one() {
+        let found = |vendor, family, model| {
+            let found = of_cpu(vendor, family, model);
+            (found.table.name.as_str(), found.is_own)
+        };
+        assert_eq!(found("AuthenticAMD", 0x1a, 0x02), ("zen5", true));
+        assert_eq!(found("AuthenticAMD", 0x19, 0x61), ("zen4", true));
+        assert_eq!(found("AuthenticAMD", 0x19, 0x21), ("zen3", true));
+        assert_eq!(found("AuthenticAMD", 0x17, 0x71), ("zen2", true));
+        assert_eq!(found("AuthenticAMD", 0x17, 0x01), ("zen2", false), "the first Zen");
+        assert_eq!(found("GenuineIntel", 6, 0x8f), ("golden_cove", true));
+        assert_eq!(found("GenuineIntel", 6, 0xbe), ("gracemont", true));
+        assert_eq!(found("GenuineIntel", 6, 0x6a), ("ice_lake", true));
+        assert_eq!(found("GenuineIntel", 6, 0x55), ("skylake_x", true));
+        assert_eq!(found("GenuineIntel", 6, 0x4f), ("haswell", false), "Broadwell");
+        assert_eq!(found("", 0, 0), ("generic", false));
     }
 }

@@ -133,7 +133,7 @@ fn busiest(work: &BTreeMap<u32, f64>) -> (f64, u32) {
 }
 
 /// True for what decoders join with a conditional branch right behind it, on every CPU with a table here.
-fn fuses_with_branch(instruction: &Instruction) -> bool {
+pub(crate) fn fuses_with_branch(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
         && class::classes(&crate::form::Form::of(instruction)) == [Class::Alu]
 }

@@ -9,6 +9,7 @@
 //! Not a part of the command: the goals are this project's own, of no use to those who measure their own routines. And
 //! not of `xtask`, which the C library's packagers build and which therefore must not need a database.
 
+pub mod critical;
 pub mod document;
 pub mod drive;
 pub mod goal;

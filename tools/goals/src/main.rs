@@ -7,7 +7,7 @@ use carryline_goals::goal::{Cells, Goal};
 use carryline_goals::results::{self, Results};
 use carryline_goals::stored::{Group, Stored};
 use carryline_goals::tier::{Measured, Tier, to_measure};
-use carryline_goals::{document, drive, goals, judge, table};
+use carryline_goals::{critical, document, drive, goals, judge, table};
 use carryline_machine::environment::Environment;
 use carryline_report::table::Style;
 use clap::{Args, Parser, Subcommand};
@@ -26,6 +26,7 @@ Examples:
   cargo xtask benchmarks run                            everything, in under eight minutes a tier
   cargo xtask benchmarks run --tier avx2                one tier; on a stronger machine by CARRYLINE_MASK
   cargo xtask benchmarks show --only memory             the goals again, from stored results
+  cargo xtask benchmarks critical                       how well `carryline critical` predicts, in three minutes
   cargo xtask benchmarks write                          this machine's results, and docs/benchmarks.md from all")]
 struct Cli {
     #[command(subcommand)]
@@ -40,8 +41,24 @@ enum Job {
     Show(Which),
     /// Write this machine's results to a file that can be committed, and the document from all such files
     Write(WriteArgs),
+    /// Predict and measure what `carryline critical` predicts, and write docs/critical.md
+    Critical(CriticalArgs),
     /// List the goals
     Goals(Which),
+}
+
+#[derive(Args)]
+struct CriticalArgs {
+    /// The command to predict and measure with, instead of a fresh release build.
+    #[arg(long, value_name = "PATH")]
+    carryline: Option<PathBuf>,
+    /// Write the document from the stored files alone.
+    #[arg(long, conflicts_with = "carryline")]
+    write: bool,
+    /// The document [default: docs/critical.md of the workspace]. The scores lie in a folder of the same name without its
+    /// ending.
+    #[arg(long, value_name = "FILE.md")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -101,6 +118,7 @@ fn main() -> ExitCode {
         Job::Run(args) => run(&args),
         Job::Show(args) => show(&args),
         Job::Write(args) => write(&args),
+        Job::Critical(args) => critical(&args),
         Job::Goals(args) => list(&args),
     };
     done.unwrap_or_else(|error| {
@@ -259,10 +277,7 @@ fn measure(args: &Run, one: &Measured, goals: &[Goal], program: &Path, db: &Path
 
 fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
     let out = args.out.clone().unwrap_or_else(|| workspace().join("docs/benchmarks.md"));
-    let folder = out.with_extension("");
-    if folder == out {
-        unusable("--out", &format!("{}: the document's name needs an ending, such as .md", out.display()));
-    }
+    let folder = folder_of(&out);
     let db = database(args.db.as_deref());
     if args.db.is_some() || db.exists() {
         for group in Stored::load(&db)? {
@@ -279,6 +294,31 @@ fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
     std::fs::write(&out, text).with_context(|| out.display().to_string())?;
     print(&format!("{}\n", out.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn critical(args: &CriticalArgs) -> anyhow::Result<ExitCode> {
+    let out = args.out.clone().unwrap_or_else(|| workspace().join("docs/critical.md"));
+    let folder = folder_of(&out);
+    if !args.write {
+        let program = critical::program(args.carryline.as_deref(), &workspace())?;
+        let cpu = Environment::here().cpu;
+        let machine = cpu.brand.unwrap_or_else(|| "a machine without a name".to_owned());
+        let scores = critical::measure(&program, machine)?;
+        print(&format!("{}\n", critical::write(&scores, &folder)?.display()))?;
+    }
+    let text = critical::page::document(&critical::read_all(&folder)?);
+    std::fs::write(&out, text).with_context(|| out.display().to_string())?;
+    print(&format!("{}\n", out.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folder of a document's results: its name without its ending.
+fn folder_of(out: &Path) -> PathBuf {
+    let folder = out.with_extension("");
+    if folder == out {
+        unusable("--out", &format!("{}: the document's name needs an ending, such as .md", out.display()));
+    }
+    folder
 }
 
 fn print(text: &str) -> anyhow::Result<()> {

@@ -15,6 +15,7 @@
 //! left out, each with the reason.
 
 pub mod keys;
+pub mod rates;
 
 #[cfg(all(target_arch = "x86_64", unix))]
 mod closers;
@@ -28,6 +29,8 @@ mod mapping;
 mod program;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod run;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod samples;
 #[cfg(all(test, target_arch = "x86_64", unix))]
 mod tests;
 #[cfg(all(target_arch = "x86_64", unix))]

@@ -3,8 +3,11 @@
 use super::closers::{self, Closer};
 use super::mapping::Mapping;
 use super::program::{self, LINKS, Width};
+use super::rates::{PAIRS, Rates};
+use super::samples::{self, Sample};
 use super::units;
 use super::{CalibrateError, Calibration, Clock, Measured, features};
+use crate::class::Class;
 use crate::form::{Form, Masking, Operand};
 use crate::latency::{Key, Port};
 use iced_x86::{Instruction, Mnemonic};
@@ -114,6 +117,83 @@ pub(super) fn calibrate(
     }
     calibration.measured.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(calibration)
+}
+
+/// Instructions of a turn of the loop for a rate.
+const INSTRUCTIONS: usize = 240;
+
+/// Instructions of two samples in the ratio of their rates, as evenly mixed as they can be.
+fn mixed(samples: &[(Sample, f64)]) -> Result<Vec<Instruction>, String> {
+    let total: f64 = samples.iter().map(|(_, rate)| rate).sum();
+    let mut owed = vec![0.0; samples.len()];
+    let mut given = vec![0_usize; samples.len()];
+    (0..INSTRUCTIONS)
+        .map(|_| {
+            for (owed, (_, rate)) in owed.iter_mut().zip(samples) {
+                *owed += rate / total;
+            }
+            let most = (0..owed.len()).max_by(|a, b| owed[*a].total_cmp(&owed[*b])).unwrap_or(0);
+            owed[most] -= 1.0;
+            given[most] += 1;
+            samples::instruction(samples[most].0, given[most]).map_err(|error| error.to_string())
+        })
+        .collect()
+}
+
+/// Times the classes alone, then those pairs together that decide how ports are shared.
+pub(super) fn rates(clock: Clock, tell: &mut dyn FnMut(usize, usize)) -> Result<Rates, CalibrateError> {
+    let alone: Vec<Vec<(Sample, f64)>> =
+        samples::CLASSES.iter().map(|class| vec![(Sample::Class(*class), 1.0)]).collect();
+    let count = samples::CLASSES.len() + PAIRS.len() + 1;
+    let nops = timed(&[vec![(Sample::Nop, 1.0)]], clock)?[0].unwrap_or(f64::NAN);
+    tell(1, count);
+    let alone = timed(&alone, clock)?;
+    tell(1 + alone.len(), count);
+    let mut found = Rates { width: nops, ..Rates::default() };
+    for (class, rate) in samples::CLASSES.iter().zip(alone) {
+        // A carry's samples have an instruction in five that only breaks the chain.
+        let rate = rate.map(|rate| if *class == Class::Carry { rate * 0.8 } else { rate });
+        found.alone.extend(rate.map(|rate| (class.name().to_owned(), rate)));
+    }
+    let rate =
+        |class: Class| found.alone.iter().find(|(name, _)| name == class.name()).map(|(_, rate)| *rate);
+    let pairs: Vec<(Class, Class, f64, f64)> =
+        PAIRS.iter().filter_map(|(a, b)| Some((*a, *b, rate(*a)?, rate(*b)?))).collect();
+    let mixes: Vec<Vec<(Sample, f64)>> =
+        pairs.iter().map(|(a, b, x, y)| vec![(Sample::Class(*a), *x), (Sample::Class(*b), *y)]).collect();
+    let together = timed(&mixes, clock)?;
+    tell(count, count);
+    let fastest = together.iter().flatten().copied().fold(found.width, f64::max);
+    found.width = if found.width.is_nan() { fastest } else { found.width.max(fastest) };
+    for ((a, b, ..), rate) in pairs.iter().zip(together) {
+        found.together.extend(rate.map(|rate| (a.name().to_owned(), b.name().to_owned(), rate)));
+    }
+    Ok(found)
+}
+
+/// Instructions a cycle of each mix; `None` where the machine lacks some.
+fn timed(mixes: &[Vec<(Sample, f64)>], clock: Clock) -> Result<Vec<Option<f64>>, CalibrateError> {
+    let mut code = of_key(&checks()[0]).map_err(|_| CalibrateError::NoReference)?.0;
+    let places: Vec<Option<usize>> = mixes
+        .iter()
+        .map(|mix| {
+            let bytes = mixed(mix).and_then(|instructions| assemble(&instructions, true)).ok()?;
+            code.resize(code.len().next_multiple_of(64), 0xcc);
+            let place = code.len();
+            code.extend(bytes);
+            Some(place)
+        })
+        .collect();
+    let mapping = Mapping::new(&code).map_err(|errno| CalibrateError::Forbidden(errno.to_string()))?;
+    let mut bench = Bench::new(&mapping, clock);
+    let reference = bench.load(0).ok_or(CalibrateError::NoReference)?;
+    let rate = |place: usize, bench: &mut Bench<'_>| {
+        let mut loaded = bench.load(place)?;
+        bench.rounds(&mut loaded, &reference);
+        // A turn of the reference is its links, a cycle each.
+        Some(INSTRUCTIONS as f64 / (median(&loaded.rounds) * LINKS as f64))
+    };
+    Ok(places.into_iter().map(|place| rate(place?, &mut bench)).collect())
 }
 
 /// `add r64, r64` and `lea r64, [b+i]`, from register to register.

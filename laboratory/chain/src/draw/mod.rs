@@ -9,7 +9,7 @@ pub mod svg;
 
 pub use dot::to_dot;
 pub use parts::Picture;
-pub use picture::{of_analysis, of_loop};
+pub use picture::{Hot, View, of_analysis, of_loop};
 pub use svg::to_svg;
 
 /// Boxes that can be drawn so that a person can read them.

@@ -56,6 +56,8 @@ pub struct Picture {
     pub arrows: Vec<Arrow>,
     /// The names of groups.
     pub groups: Vec<String>,
+    /// What is written below it: the prediction, what was measured, what binds.
+    pub remark: String,
     /// How many instructions are not drawn, because no result waits for them.
     pub left_out: usize,
 }

@@ -9,6 +9,7 @@ use crate::decode::Function;
 use crate::draw::parts::{Arrow, Kind, Node, Picture};
 use crate::draw::steps;
 use crate::effects::{Effects, Location};
+use crate::fold;
 use crate::graph::{Edge, Graph, Vertex, VertexId, Via};
 use crate::latency::Port;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,11 +24,33 @@ struct Maker<'a> {
     of_input: BTreeMap<Location, usize>,
     arrows: BTreeMap<(usize, usize, bool), Arrow>,
     ready: Vec<f64>,
+    /// By step: the step that is drawn for it, and what is written before its text.
+    drawn: Vec<(usize, String)>,
+}
+
+/// What is shown in red.
+#[derive(Clone, Copy, Debug)]
+pub enum Hot<'a> {
+    /// The critical chain.
+    Chain,
+    /// These instructions, by their place in the function: those that the busiest ports start.
+    Instructions(&'a [bool]),
+    /// Nothing: all instructions take their share of what binds.
+    Nothing,
+}
+
+/// How a picture is made.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Every turn of a loop is drawn, and not one for all.
+    pub full: bool,
+    /// What is in red.
+    pub hot: Hot<'a>,
 }
 
 /// The picture of straight code, of every path, or of a trace; `title` is what it shows.
 #[must_use]
-pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>) -> Picture {
+pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view: View<'_>) -> Picture {
     let graph = &analysis.graph;
     let main = chained
         .and_then(|name| analysis.input(name))
@@ -42,6 +65,9 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>) -> P
         .unwrap_or_default();
     let wanted = reaching(graph, analysis.outputs.iter().map(|(vertex, _)| *vertex));
     let mut maker = Maker::new(&analysis.function, graph, 0);
+    if !view.full {
+        maker.drawn = folded(&analysis.order);
+    }
     let named: HashMap<&str, &str> =
         analysis.inputs.iter().map(|input| (input.register.as_str(), input.name.as_str())).collect();
     for vertex in (0..graph.vertices.len()).filter(|vertex| wanted[*vertex]) {
@@ -67,7 +93,42 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>) -> P
     let order_len = analysis.order.len();
     maker.outputs(&analysis.outputs, &critical, main.and_then(|input| input.vertices.last().copied()));
     let drawn = maker.nodes.iter().filter(|node| node.kind == Kind::Instruction).count();
-    maker.finish(title, order_len - drawn, &analysis.effects)
+    let folded = maker.drawn.iter().enumerate().filter(|(step, (shown, _))| step != shown).count();
+    let left_out = order_len.saturating_sub(drawn + folded);
+    let mut picture = maker.finish(title, left_out, &analysis.effects);
+    if !matches!(view.hot, Hot::Chain) {
+        recolour(&mut picture, view.hot);
+    }
+    picture
+}
+
+/// For each step the one that is drawn: of a loop's turns the one in the middle, with how many there are.
+fn folded(order: &[usize]) -> Vec<(usize, String)> {
+    let mut drawn = Vec::with_capacity(order.len());
+    for body in fold::bodies(order) {
+        let shown = body.first + body.length * (body.times / 2);
+        for place in 0..body.length * body.times {
+            let place = place % body.length;
+            let times =
+                if place == 0 && body.times > 1 { format!("x {}  ", body.times) } else { String::new() };
+            drawn.push((shown + place, times));
+        }
+    }
+    drawn
+}
+
+/// Shows something else in red than the chain.
+fn recolour(picture: &mut Picture, hot: Hot<'_>) {
+    for arrow in &mut picture.arrows {
+        arrow.is_critical = false;
+    }
+    for node in &mut picture.nodes {
+        let is_hot = |index: usize| match hot {
+            Hot::Instructions(hot) => hot.get(index).copied().unwrap_or(false),
+            Hot::Chain | Hot::Nothing => false,
+        };
+        node.is_critical = node.instruction.is_some_and(is_hot);
+    }
 }
 
 /// The picture of one iteration of a loop; what it carries leads from the bottom back to the top.
@@ -194,6 +255,22 @@ impl<'a> Maker<'a> {
             of_input: BTreeMap::new(),
             arrows: BTreeMap::new(),
             ready,
+            drawn: Vec::new(),
+        }
+    }
+
+    /// The step that is drawn for a step.
+    fn shown(&self, step: usize) -> usize {
+        self.drawn.get(step).map_or(step, |(shown, _)| *shown)
+    }
+
+    /// True if what goes from one value to another goes from a turn of a folded loop to the next.
+    fn is_around(&self, from: VertexId, to: VertexId) -> bool {
+        match (self.graph.vertices[from], self.graph.vertices[to]) {
+            (Vertex::Value { step: from, .. }, Vertex::Value { step: to, .. }) => {
+                from < to && self.shown(from) >= self.shown(to)
+            }
+            _ => false,
         }
     }
 
@@ -204,13 +281,16 @@ impl<'a> Maker<'a> {
 
     fn value(&mut self, vertex: VertexId) {
         let Vertex::Value { step, instruction, .. } = self.graph.vertices[vertex] else { return };
-        let ready = self.ready[vertex];
+        let (own, step) = (step, self.shown(step));
+        // A folded turn is ready when the one that is drawn is.
+        let ready = if own == step { self.ready[vertex] } else { 0.0 };
         if let Some(node) = self.of_step.get(&step) {
             let known = &mut self.nodes[*node].ready;
             *known = known.map(|known| known.max(ready));
             return;
         }
-        let text = self.function.text(instruction);
+        let times = self.drawn.get(step).map_or("", |(_, times)| times.as_str());
+        let text = format!("{times}{}", self.function.text(instruction));
         let node = self.push(text, Kind::Instruction, Some(ready), Some(instruction));
         self.of_step.insert(step, node);
     }
@@ -224,7 +304,7 @@ impl<'a> Maker<'a> {
 
     fn node(&self, vertex: VertexId) -> Option<usize> {
         match self.graph.vertices[vertex] {
-            Vertex::Value { step, .. } => self.of_step.get(&step).copied(),
+            Vertex::Value { step, .. } => self.of_step.get(&self.shown(step)).copied(),
             Vertex::Input(location) => self.of_input.get(&location).copied(),
             Vertex::Choice { .. } => None,
         }
@@ -259,6 +339,7 @@ impl<'a> Maker<'a> {
     }
 
     fn arrow(&mut self, from: VertexId, to: VertexId, edge: &Edge, is_critical: bool, is_carried: bool) {
+        let is_carried = is_carried || self.is_around(from, to);
         let (Some(from), Some(to)) = (self.node(from), self.node(to)) else { return };
         if from == to && !is_carried {
             return;
@@ -309,8 +390,14 @@ impl<'a> Maker<'a> {
             self.nodes[arrow.from].is_critical = true;
             self.nodes[arrow.to].is_critical = true;
         }
-        let mut picture =
-            Picture { title: title.to_owned(), nodes: self.nodes, arrows, groups: Vec::new(), left_out };
+        let mut picture = Picture {
+            title: title.to_owned(),
+            nodes: self.nodes,
+            arrows,
+            groups: Vec::new(),
+            remark: String::new(),
+            left_out,
+        };
         steps::group(&mut picture, self.function, effects);
         picture
     }

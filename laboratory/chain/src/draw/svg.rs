@@ -15,6 +15,7 @@ const STYLE: &str = "
 svg { background: var(--ground); }
 text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: var(--ink); }
 text.title { font: 600 14px system-ui, sans-serif; }
+text.remark { font: 600 12px system-ui, sans-serif; }
 text.small, text.ready { font: 10px system-ui, sans-serif; fill: var(--dim); }
 text.group { font: italic 10px system-ui, sans-serif; fill: var(--dim); stroke: var(--ground); stroke-width: 3px; paint-order: stroke; }
 text.label { font: 10px system-ui, sans-serif; fill: var(--dim); stroke: var(--ground); stroke-width: 4px; paint-order: stroke; }
@@ -34,8 +35,11 @@ marker path { fill: var(--line); }
 marker#hot-tip path { fill: var(--hot); }
 ";
 
-const LEGEND: &str = "red: the critical chain; at a box's right: the cycle in which it is ready if all arguments come at \
-                      0; dashed: to the next iteration";
+const LEGEND: &str = "red: what binds, the critical chain or the work of the busiest ports; at a box's right: the cycle in which it is ready if all arguments come at \
+                      0; dashed: to the next iteration or turn";
+
+/// The larger side of an image at most, in pixels.
+const LARGEST: f64 = 1990.0;
 
 /// The picture as an SVG document.
 #[must_use]
@@ -44,13 +48,17 @@ pub fn to_svg(picture: &Picture) -> String {
     let title = format!("{}{}", picture.title, left_out(picture.left_out));
     let width =
         layout.width.max(title.chars().count() as f64 * 8.3 + 48.0).max(LEGEND.len() as f64 * 5.4 + 48.0);
+    let width = width.max(picture.remark.chars().count() as f64 * 7.0 + 48.0);
     let legend = layout.height + 8.0;
-    let height = layout.height + 24.0;
+    let height = layout.height + if picture.remark.is_empty() { 24.0 } else { 46.0 };
+    // What is larger is shown smaller; it can still be zoomed into.
+    let scale = (LARGEST / width.max(height)).min(1.0);
+    let (shown_width, shown_height) = (width * scale, height * scale);
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-         height=\"{height:.0}\" role=\"img\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{shown_width:.0}\" \
+         height=\"{shown_height:.0}\" role=\"img\">"
     );
     let _ = writeln!(out, "<title>{}</title>", escaped(&title));
     let _ = writeln!(out, "<style>{STYLE}</style>");
@@ -78,6 +86,10 @@ pub fn to_svg(picture: &Picture) -> String {
         label(&mut out, arrow, points);
     }
     let _ = writeln!(out, "<text class=\"small\" x=\"24\" y=\"{legend:.0}\">{LEGEND}</text>");
+    if !picture.remark.is_empty() {
+        let (y, text) = (legend + 22.0, escaped(&picture.remark));
+        let _ = writeln!(out, "<text class=\"remark\" x=\"24\" y=\"{y:.0}\">{text}</text>");
+    }
     let _ = writeln!(out, "</svg>");
     out
 }

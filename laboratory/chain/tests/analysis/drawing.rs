@@ -5,9 +5,11 @@ use carryline_chain::draw::{self, Picture};
 use carryline_chain::{Signature, analysis::Analysis};
 use iced_x86::code_asm::*;
 
+const FOLDED: draw::View<'_> = draw::View { full: false, hot: draw::Hot::Chain };
+
 fn picture(code: Vec<u8>) -> (Analysis, Picture) {
     let found = analyse(code, "skylake_x", &Signature::checksum());
-    let picture = draw::of_analysis(&found, "a routine", Some("sum"));
+    let picture = draw::of_analysis(&found, "a routine", Some("sum"), FOLDED);
     (found, picture)
 }
 

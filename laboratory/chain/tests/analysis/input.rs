@@ -5,6 +5,8 @@ use carryline_chain::latencies::Latencies;
 use carryline_chain::{ChainError, Image, Signature, decode, draw, suggest, table};
 use std::time::{Duration, Instant};
 
+const FOLDED: draw::View<'_> = draw::View { full: false, hot: draw::Hot::Chain };
+
 fn refused(hex: &str) -> ChainError {
     match Image::from_hex(hex).and_then(|image| decode::follow(&image)) {
         Ok(function) => panic!("{hex} is accepted: {} instructions", function.instructions.len()),
@@ -67,7 +69,7 @@ fn survives(bytes: Vec<u8>, latencies: &Latencies) -> bool {
     for suggestion in suggest::for_call(&found, &signature, options) {
         assert!(!suggestion.what.is_empty());
     }
-    let mut pictures = vec![draw::of_analysis(&found, "code", None)];
+    let mut pictures = vec![draw::of_analysis(&found, "code", None, FOLDED)];
     for bound in found.loops.iter().take(3) {
         pictures.push(draw::of_loop(&found, bound, "loop"));
         assert!(suggest::for_loop(&found, bound, options).len() < 2);

@@ -36,7 +36,8 @@ pub struct Critical {
     /// Size in bytes of the call to follow and to measure [default: 40, or the variant's own size].
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub size: Option<usize>,
-    /// Latencies to use: zen5, zen4, skylake_x, haswell, generic [default: this CPU's].
+    /// Latencies to use: zen5, zen4, zen3, zen2, golden_cove, gracemont, ice_lake, skylake_x, haswell, generic, or measured: width, ports and latencies of this
+    /// machine, measured once and kept [default: this CPU's, or measured where it has none].
     #[arg(long, value_name = "NAME")]
     pub microarchitecture: Option<String>,
     /// Measure the latencies on this machine first; measured latencies take precedence over tables.
@@ -45,9 +46,12 @@ pub struct Critical {
     /// Whether moves between registers take time [default: as on this CPU].
     #[arg(long, value_enum, value_name = "HOW")]
     pub moves: Option<Moves>,
-    /// Name the accumulations that a second stream could take over, and the resulting bound.
+    /// Say what would make the call faster, by how much, and what a routine of the collection that does it measures.
     #[arg(long)]
     pub suggest: bool,
+    /// Print and draw every instruction that was executed, address arithmetic and every turn of a loop included.
+    #[arg(long)]
+    pub full: bool,
     /// Draw the dependency graph as an image.
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,

@@ -2,49 +2,91 @@
 //! measured.
 
 mod calibration;
+mod closing;
 mod json;
+mod listing;
 mod measured;
 mod opinion;
+mod own;
 mod predict;
 mod show;
+mod siblings;
 
 use crate::cli::{Common, Critical, Drawing, Format};
 use crate::output;
-use carryline_chain::draw::{self, Picture};
+use carryline_chain::draw::{self, Hot, Picture, View};
+use carryline_chain::suggest::Suggestion;
+use carryline_chain::table::{self, Table};
 use carryline_chain::text::in_cycles;
-use carryline_chain::{Latencies, Scope, table};
+use carryline_chain::window::Binds;
+use carryline_chain::{Latencies, Scope};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::select;
 use carryline_machine::nearest::{did_you_mean, nearest};
+use measured::{Measured, Measurements};
 use predict::Prediction;
 use std::path::Path;
 
 /// Predicts, draws, measures and prints.
 pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
-    let mut latencies = latencies(args, &here)?;
+    let (table, is_own) = table(args, &here)?;
+    // Without a table nothing is known of this CPU but what can be measured.
+    let measures = args.microarchitecture.as_deref() == Some(MEASURED) || !is_own && !args.no_measure;
+    let mut own = match measures {
+        true => own::measured(table, &here, here.cpu(args.cpu)?, common),
+        false => None,
+    };
+    let is_guess = own.is_none() && !is_own;
+    let mut latencies = Latencies::of_table(own.as_ref().map_or(table, |own| own.table));
     let mut predictions = predictions(args, &latencies)?;
     say_families(args, &predictions, common);
     let mut calibration = None;
-    if args.calibrate {
+    if args.calibrate || own.is_some() {
         let keys = predictions.iter().flat_map(Prediction::keys).cloned().collect();
-        calibration = calibration::overlay(&mut latencies, keys, here.cpu(args.cpu)?, common);
+        let cpu = here.cpu(args.cpu)?;
+        calibration = match &mut own {
+            Some(own) => own.overlay(&mut latencies, keys, cpu, common),
+            None => calibration::overlay(&mut latencies, keys, cpu, common),
+        };
         predictions = self::predictions(args, &latencies)?;
     }
-    draw_all(args, &predictions, common)?;
+    let suggestions: Vec<Vec<Suggestion>> = predictions
+        .iter()
+        .map(|prediction| if args.suggest { prediction.suggest(args, &latencies) } else { Vec::new() })
+        .collect();
+    let mut others = Vec::new();
+    for (prediction, suggested) in predictions.iter().zip(&suggestions) {
+        let known = |name: &str| predictions.iter().any(|prediction| prediction.name == name);
+        let found = siblings::predict(prediction, suggested, args, &latencies)?;
+        others.extend(found.into_iter().filter(|other| !known(&other.name)));
+    }
     let measurements = match args.no_measure || predictions.iter().all(|p| p.variant.is_none()) {
-        true => measured::Measurements::default(),
-        false => measured::measure(args, &predictions, &here, common)?,
+        true => Measurements::default(),
+        false => {
+            measured::measure(args, &predictions.iter().chain(&others).collect::<Vec<_>>(), &here, common)?
+        }
     };
+    draw_all(args, &predictions, &measurements, &latencies, common)?;
     let shown: Vec<show::Shown<'_>> = predictions
         .iter()
-        .map(|prediction| show::Shown {
+        .zip(suggestions)
+        .map(|(prediction, suggestions)| show::Shown {
             prediction,
             measured: measurements.of(prediction),
             opinion: if args.no_opinion { None } else { opinion::ask(prediction, latencies.table()) },
-            suggestions: if args.suggest { prediction.suggest(args, &latencies) } else { Vec::new() },
+            beside: suggestions
+                .iter()
+                .map(|one| {
+                    let all: Vec<&Prediction> = predictions.iter().chain(&others).collect();
+                    siblings::beside(one.kind, prediction, &all, &measurements)
+                })
+                .collect(),
+            suggestions,
             is_asked: args.suggest,
+            is_full: args.full,
+            is_guess,
         })
         .collect();
     match common.format {
@@ -60,23 +102,30 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// The latencies of the microarchitecture requested, or of this machine's.
-///
-/// [`calibration::overlay`] lays measured ones over them.
-fn latencies(args: &Critical, here: &Here) -> Result<Latencies, Failure> {
-    let table = match &args.microarchitecture {
-        Some(name) => table::by_name(name).ok_or_else(|| {
-            let known: Vec<&str> = table::all().iter().map(|table| table.name.as_str()).collect();
-            let near = did_you_mean(&nearest(name, known.iter().copied()));
-            usage(format!("unknown microarchitecture '{name}'{near} (known: {})", known.join(", ")))
-        })?,
-        None => {
-            let cpu = &here.environment.cpu;
-            let vendor = cpu.vendor.as_deref().unwrap_or_default();
-            table::of_cpu(vendor, cpu.family.unwrap_or(0), cpu.model.unwrap_or(0))
+/// The word for a table that is measured on this machine.
+const MEASURED: &str = "measured";
+
+/// The table of the microarchitecture requested, or the one for this machine; with whether it is what was requested, or the
+/// machine's own, and not only the nearest.
+fn table(args: &Critical, here: &Here) -> Result<(&'static Table, bool), Failure> {
+    let cpu = &here.environment.cpu;
+    let vendor = cpu.vendor.as_deref().unwrap_or_default();
+    let found = table::of_cpu(vendor, cpu.family.unwrap_or(0), cpu.model.unwrap_or(0));
+    match args.microarchitecture.as_deref() {
+        None => Ok((found.table, found.is_own)),
+        Some(MEASURED) => Ok((found.table, false)),
+        Some(name) => {
+            let unknown = || {
+                let known: Vec<&str> = table::all().iter().map(|table| table.name.as_str()).collect();
+                let near = did_you_mean(&nearest(name, known.iter().copied()));
+                usage(format!(
+                    "unknown microarchitecture '{name}'{near} (known: {}, {MEASURED})",
+                    known.join(", ")
+                ))
+            };
+            table::by_name(name).map(|table| (table, true)).ok_or_else(unknown)
         }
-    };
-    Ok(Latencies::of_table(table))
+    }
 }
 
 fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>, Failure> {
@@ -121,12 +170,19 @@ fn say_families(args: &Critical, predictions: &[Prediction], common: &Common) {
 }
 
 /// Writes the drawings that were requested; one file for each routine, where there are several.
-fn draw_all(args: &Critical, predictions: &[Prediction], common: &Common) -> Result<(), Failure> {
+fn draw_all(
+    args: &Critical,
+    predictions: &[Prediction],
+    measurements: &Measurements,
+    latencies: &Latencies,
+    common: &Common,
+) -> Result<(), Failure> {
     if args.svg.is_none() && args.dot.is_none() {
         return Ok(());
     }
     for prediction in predictions {
-        let picture = picture(prediction, args.draw)?;
+        let measured = measurements.of(prediction);
+        let picture = picture(prediction, args, measured.as_ref(), latencies)?;
         if picture.nodes.len() > draw::MOST_BOXES {
             return Err(usage(format!(
                 "{}: {} instructions are too many to draw (at most {}); choose a smaller --size",
@@ -154,9 +210,14 @@ fn beside(path: &Path, name: &str) -> std::path::PathBuf {
     path.with_file_name(format!("{stem}-{name}{extension}"))
 }
 
-fn picture(prediction: &Prediction, drawing: Drawing) -> Result<Picture, Failure> {
+fn picture(
+    prediction: &Prediction,
+    args: &Critical,
+    measured: Option<&Measured>,
+    latencies: &Latencies,
+) -> Result<Picture, Failure> {
     let title = prediction.title();
-    match drawing {
+    match args.draw {
         Drawing::Call => {
             let at_most = if prediction.call.scope == Scope::Branching { "at most " } else { "" };
             let inputs = prediction.call.inputs.iter();
@@ -166,7 +227,16 @@ fn picture(prediction: &Prediction, drawing: Drawing) -> Result<Picture, Failure
             });
             let paths: Vec<String> = paths.collect();
             let what = if paths.is_empty() { title } else { format!("{title}: {}", paths.join(", ")) };
-            Ok(draw::of_analysis(&prediction.call, &what, prediction.signature.chained))
+            let busy = closing::busy(prediction, latencies.table());
+            let hot = match prediction.overlapping.as_ref().map(closing::main_binding) {
+                None | Some(None | Some(Binds::Chain | Binds::Window)) => Hot::Chain,
+                Some(Some(Binds::Ports)) => Hot::Instructions(&busy),
+                Some(Some(Binds::Issue | Binds::FrontEnd)) => Hot::Nothing,
+            };
+            let view = View { full: args.full, hot };
+            let mut picture = draw::of_analysis(&prediction.call, &what, prediction.signature.chained, view);
+            picture.remark = closing::sentence(prediction, measured).unwrap_or_default();
+            Ok(picture)
         }
         Drawing::Loop => {
             let (code, found) = prediction

@@ -32,10 +32,15 @@ pub struct Cache {
 /// `carryline/inlining` in the user's cache folder: `XDG_CACHE_HOME`, or `.cache` in `HOME`. Relative values are
 /// ignored, as the XDG specification has it.
 pub fn default_folder() -> Option<PathBuf> {
+    user_folder("inlining")
+}
+
+/// `carryline/NAME` in the user's cache folder, as above.
+pub fn user_folder(name: &str) -> Option<PathBuf> {
     let absolute =
         |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
-    Some(base.join("carryline/inlining"))
+    Some(base.join("carryline").join(name))
 }
 
 impl Cache {

@@ -87,7 +87,21 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
                 "binding": found.binding(),
             })
         }).collect::<Vec<_>>(),
+        "bounds_are_estimates": shown.is_guess,
         "bounds": by_dependence(|dependence| prediction.bound(dependence)),
+        "predicted": by_dependence(|dependence| prediction.predicted(dependence)),
+        "binds": prediction.overlapping.as_ref().map(|found| {
+            let word = |d| found.of(d).and_then(|one| one.binds).map(|(part, without)| {
+                json!({ "part": part, "cycles_without": without })
+            });
+            Dependence::ALL.into_iter().map(|d| (d.word().to_owned(), json!(word(d)))).collect::<Map<_, _>>()
+        }),
+        "ports": prediction.overlapping.as_ref().map(|found| {
+            let names = latencies.table().port_names.iter().cloned();
+            let used = found.independent.simulated.ports.iter().map(|count| json!(count));
+            names.zip(used).collect::<Map<_, _>>()
+        }),
+        "not_modelled": call.not_modelled(),
         "measured": shown.measured.as_ref().map(|measured| {
             let compared = |dependence| measured.of(dependence).map(|cycles| cycles.compared());
             let mut object = by_dependence(|dependence| compared(dependence).filter(|cycles| *cycles >= 0.0));
@@ -105,11 +119,17 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
         "latencies": sources,
         "latency_keys": keys,
         "suggestions": shown.suggestions,
+        "suggested_by_measured": shown.beside,
         "second_opinion": shown.opinion.as_ref().map(|opinion| json!({
             "tool": "llvm-mca",
             "model": opinion.model,
             "call_cycles": opinion.call_cycles,
             "loop_cycles": opinion.loop_cycles,
+            "asked": format!("{} for {}", opinion.tool, opinion.model),
+            "unknown_model": opinion.unknown,
+            "chained": opinion.chained,
+            "independent": opinion.independent,
+            "misreads": opinion.misreads,
         })),
         "notes": notes,
     })

@@ -106,12 +106,14 @@ fn gross_and_null(cell: &Cell) -> Option<(f64, f64)> {
 /// Measures every routine of the collection at its size.
 pub fn measure(
     args: &Critical,
-    predictions: &[Prediction],
+    predictions: &[&Prediction],
     here: &Here,
     common: &Common,
 ) -> Result<Measurements, Failure> {
     let names = predictions.iter().filter_map(|prediction| prediction.variant);
-    let names: Vec<String> = names.map(|v| format!("{}/{}", v.family(), v.name)).collect();
+    let mut names: Vec<String> = names.map(|v| format!("{}/{}", v.family(), v.name)).collect();
+    names.sort_unstable();
+    names.dedup();
     let subjects = Subjects { family: Vec::new(), variants: names, plugin: Vec::new() };
     let prepared = Prepared::new(&subjects, &args.effort(), here)?;
     let mut situations: Vec<Situation> = Vec::new();
@@ -121,6 +123,7 @@ pub fn measure(
             let condition = Condition { dependence, ..Condition::plain(size as u64) };
             let name = standard::name(variant.family(), &condition);
             match situations.iter_mut().find(|known| known.name == name) {
+                Some(known) if known.subjects.iter().any(|name| name == variant.name) => {}
                 Some(known) => known.subjects.push(variant.name.to_owned()),
                 None => situations.push(Situation {
                     name,

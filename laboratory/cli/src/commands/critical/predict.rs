@@ -2,8 +2,10 @@
 
 use crate::cli::{Critical, Moves};
 use carryline_chain::analysis::{self, LoopBound};
-use carryline_chain::suggest::{self, Suggestion};
+use carryline_chain::remedies::{self, Followed};
+use carryline_chain::suggest::{self, Change, Suggestion};
 use carryline_chain::trace::{Trace, TraceStep};
+use carryline_chain::window::{self, Binds, Calls, Ops, Simulated};
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
 use carryline_conditions::Dependence;
 use carryline_engine::failure::{Failure, usage};
@@ -32,8 +34,39 @@ pub struct Prediction {
     pub call: Analysis,
     /// The code, where the call is a trace: its loops.
     pub code: Option<Analysis>,
+    /// Calls that follow each other, where one could be followed and all of it is modelled.
+    pub overlapping: Option<Overlapping>,
     /// What went another way than asked.
     pub notes: Vec<String>,
+}
+
+/// Calls that follow each other, simulated.
+pub struct Overlapping {
+    /// Each waits for the one before.
+    pub chained: Following,
+    /// None waits.
+    pub independent: Following,
+}
+
+/// Calls that follow each other in one way.
+pub struct Following {
+    /// The instructions of a call and of the loop that calls.
+    pub ops: Ops,
+    /// What the simulation found.
+    pub simulated: Simulated,
+    /// What binds them, and the cycles that a call would take without that.
+    pub binds: Option<(Binds, f64)>,
+}
+
+impl Overlapping {
+    /// The calls of that dependence; fenced ones do not overlap.
+    pub fn of(&self, dependence: Dependence) -> Option<&Following> {
+        match dependence {
+            Dependence::Chained => Some(&self.chained),
+            Dependence::Independent => Some(&self.independent),
+            Dependence::Fenced => None,
+        }
+    }
 }
 
 impl Prediction {
@@ -76,6 +109,7 @@ impl Prediction {
             signature,
             call,
             code: None,
+            overlapping: None,
             notes: Vec::new(),
         })
     }
@@ -97,13 +131,17 @@ impl Prediction {
             Ok(code) => code.scope == Scope::Branching || !code.function.stops.is_empty(),
             Err(_) => true,
         };
-        let mut trace = None;
-        if needs_trace {
-            match followed(variant, &id, size)? {
-                Ok(executed) => trace = Some(executed),
-                Err(reason) => notes.push(format!("no call could be followed: {reason}")),
+        // A call is followed in any case: how calls overlap depends on its addresses.
+        let executed = match followed(variant, &id, size)? {
+            Ok(executed) => Some(executed),
+            Err(reason) => {
+                notes.push(format!("no call could be followed: {reason}"));
+                None
             }
-        }
+        };
+        let overlapping =
+            executed.as_ref().and_then(|trace| overlapping(trace, &signature, size, args, latencies));
+        let trace = executed.filter(|_| needs_trace);
         let name = variant.name.to_owned();
         // A dispatcher has no loop of its own; the function that it chose may.
         let code = match (&trace, code) {
@@ -122,7 +160,10 @@ impl Prediction {
             (None, Ok(code)) => (code, None),
             (None, Err(error)) => return Err(usage(format!("{id}: {error}"))),
         };
-        Ok(Prediction { name, variant: Some(variant), size: Some(size), signature, call, code, notes })
+        // A simulation of what is not modelled would be a guess.
+        let overlapping = overlapping.filter(|_| call.not_modelled().is_empty());
+        let size = Some(size);
+        Ok(Prediction { name, variant: Some(variant), size, signature, call, code, overlapping, notes })
     }
 
     /// Every latency that the analysis used.
@@ -148,10 +189,23 @@ impl Prediction {
         &self.code.as_ref().unwrap_or(&self.call).loops
     }
 
+    /// The cycles of a call that depends on the others in this way: simulated, and never below the bound. Fenced calls are
+    /// predicted by their bound.
+    pub fn predicted(&self, dependence: Dependence) -> Option<f64> {
+        let bound = self.bound(dependence)?;
+        match (dependence, &self.overlapping) {
+            (Dependence::Fenced, _) => Some(bound),
+            (_, None) => None,
+            (_, Some(overlapping)) => {
+                overlapping.of(dependence).map(|found| found.simulated.cycles.max(bound))
+            }
+        }
+    }
+
     /// The bound on the cycles of a call that depends on the others in this way; `None` where the size that was
-    /// analysed is not that of one call.
+    /// analysed is not that of one call, or where it executes what is not modelled.
     pub fn bound(&self, dependence: Dependence) -> Option<f64> {
-        if self.call.scope == Scope::Branching {
+        if self.call.scope == Scope::Branching || !self.call.not_modelled().is_empty() {
             return None;
         }
         let throughput = self.call.throughput.cycles;
@@ -165,15 +219,77 @@ impl Prediction {
         Some(path.unwrap_or(0.0).max(throughput))
     }
 
-    /// Splits of the chains that would shorten them.
+    /// What would make the call faster, by what it executed; what gains too little to be measured is left out.
     pub fn suggest(&self, args: &Critical, latencies: &Latencies) -> Vec<Suggestion> {
         let options = options(args, latencies);
         let mut found = suggest::for_call(&self.call, &self.signature, options);
+        let chained = self.predicted(Dependence::Chained);
         if let Some((code, main)) = self.main_loop() {
-            found.extend(suggest::for_loop(code, main, options));
+            let turns = match self.call.scope {
+                Scope::Trace => remedies::turns(&self.call, main.offset),
+                // No call was followed: the loop stands for itself.
+                _ => 1,
+            };
+            for mut split in suggest::for_loop(code, main, options).into_iter().filter(|_| turns > 0) {
+                let saved = split
+                    .bounds
+                    .iter()
+                    .filter_map(|change| Some(change.before? - change.after?))
+                    .sum::<f64>();
+                let total = chained.map(|cycles| (cycles, cycles - saved * turns as f64));
+                if let Some((before, after)) = total.filter(|_| self.call.scope == Scope::Trace) {
+                    let name = "a chained call".to_owned();
+                    split.bounds.push(Change { name, before: Some(before), after: Some(after) });
+                    if before - after < suggest::WORTH * before {
+                        continue;
+                    }
+                }
+                found.push(split);
+            }
+        }
+        if let (Some(calls), Some(chained), Some(bytes)) = (&self.overlapping, chained, self.size) {
+            let followed = Followed {
+                call: &self.call,
+                independent: &calls.independent.ops,
+                chained_cycles: chained,
+                independent_cycles: calls.independent.simulated.cycles,
+                bytes,
+            };
+            let (code, main) = match self.main_loop() {
+                Some((code, main)) => (code, Some(main)),
+                None => (&self.call, None),
+            };
+            // Only sums can be split, widened and reordered.
+            if self.signature.returns {
+                found.extend(remedies::of(followed, main, code, latencies.table()));
+            }
         }
         found
     }
+}
+
+/// Calls like the one that was followed, one behind the other.
+fn overlapping(
+    trace: &Trace,
+    signature: &Signature,
+    size: usize,
+    args: &Critical,
+    latencies: &Latencies,
+) -> Option<Overlapping> {
+    if trace.is_cut {
+        return None;
+    }
+    let table = latencies.table();
+    let eliminates = args.moves.map_or(table.eliminates_moves, |moves| moves == Moves::Eliminated);
+    let ports = table.port_names.len();
+    let following = |calls: Calls| {
+        let trace = window::called(trace, signature, calls, size).ok()?;
+        let ops = Ops::of_trace(&trace, latencies, eliminates);
+        let simulated = window::simulate(&ops, &table.core, ports, window::Limits::ALL);
+        let binds = window::binds(&ops, &table.core, ports, simulated.cycles);
+        Some(Following { ops, simulated, binds })
+    };
+    Some(Overlapping { chained: following(Calls::Chained)?, independent: following(Calls::Independent)? })
 }
 
 fn options<'a>(args: &Critical, latencies: &'a Latencies) -> Options<'a> {

@@ -4,16 +4,17 @@
 use super::measured::Measured;
 use super::opinion::Opinion;
 use super::predict::Prediction;
-use carryline_chain::analysis::InputPath;
+use super::{closing, listing};
 use carryline_chain::calibrate::Calibration;
 use carryline_chain::suggest::Suggestion;
+use carryline_chain::table::Table as Microarchitecture;
 use carryline_chain::text::cycles;
 use carryline_chain::{Analysis, Latencies, Scope};
 use carryline_conditions::Dependence;
 use carryline_report::figure::WITHIN_NULL;
-use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
+use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;
-use carryline_report::units::{number, percent};
+use carryline_report::units::number;
 use std::collections::BTreeMap;
 
 /// Everything about a routine.
@@ -26,18 +27,19 @@ pub struct Shown<'a> {
     pub opinion: Option<Opinion>,
     /// What would be faster.
     pub suggestions: Vec<Suggestion>,
+    /// For each: a routine of the collection that does it, and its time.
+    pub beside: Vec<Option<String>>,
     /// Suggestions were requested.
     pub is_asked: bool,
+    /// Every instruction is to be listed.
+    pub is_full: bool,
+    /// The table is only the nearest one, or of no CPU: no figure of it is a bound.
+    pub is_guess: bool,
 }
 
-/// What the last column means.
-const UNEXPLAINED: &str = "Unexplained: chained and independent, above the bound and the null call (a \
-                           chain overlaps call and return); fenced, net of the null call and above the \
-                           bound: the null call's own call and return overlap with the chain, so the \
-                           rest may be negative";
-
-/// Lines of a listing that are printed.
-const MOST_LINES: usize = 160;
+/// What is compared.
+const COMPARED: &str = "Chained and independent calls are compared gross: a chain goes past call and return, and calls that overlap \
+                        share the front end with theirs. Fenced ones are compared net of the null call";
 
 /// All routines, and a table of them if there are several.
 pub fn render(
@@ -48,7 +50,11 @@ pub fn render(
 ) -> String {
     let mut out = String::new();
     let assumed = latencies.table();
-    out.push_str(&bold(&format!("{}; latencies in core cycles", assumed.title), style));
+    let guess = match shown.iter().any(|one| one.is_guess) {
+        true => "; no table for this CPU, so that all figures are estimates",
+        false => "",
+    };
+    out.push_str(&bold(&format!("{}; latencies in core cycles{guess}", assumed.title), style));
     out.push('\n');
     if let Some(calibration) = calibration {
         let checks = calibration.checks.iter().map(|(name, cycles)| format!("{name} {cycles:.2}"));
@@ -63,7 +69,7 @@ pub fn render(
     }
     out.push('\n');
     for one in shown {
-        routine(&mut out, one, style);
+        routine(&mut out, one, latencies.table(), style);
     }
     if shown.len() > 1 {
         out.push_str(&bold("predicted and measured cycles per call", style));
@@ -73,7 +79,7 @@ pub fn render(
     out
 }
 
-fn routine(out: &mut String, shown: &Shown<'_>, style: Style) {
+fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchitecture, style: Style) {
     let prediction = shown.prediction;
     let call = &prediction.call;
     let what = match call.scope {
@@ -83,8 +89,56 @@ fn routine(out: &mut String, shown: &Shown<'_>, style: Style) {
     };
     out.push_str(&bold(&format!("{}: {what}", prediction.title()), style));
     out.push('\n');
-    listing(out, call, prediction.signature.chained, style);
+    listing::print(out, call, prediction.signature.chained, shown.is_full, style);
     out.push('\n');
+    let missing = call.not_modelled();
+    if missing.is_empty() {
+        figures(out, prediction, style);
+    } else {
+        let text = format!("no figure: the time of {} is not modelled", missing.join(", "));
+        line(out, &text, style);
+    }
+    if let Some(table) = closing::ports(prediction, microarchitecture) {
+        out.push('\n');
+        out.push_str(&table.render(style));
+    }
+    if prediction.variant.is_some() && call.scope != Scope::Branching {
+        out.push('\n');
+        out.push_str(&closing::calls(prediction, shown.measured.as_ref(), shown.is_guess).render(style));
+        if let Some(measured) = &shown.measured {
+            if let Some(missing) = &measured.missing {
+                line(out, &format!("not measured: {missing}"), style);
+            }
+            if let Some(basis) = &measured.basis {
+                line(out, &format!("measured: median core cycles ({basis}), hot. {COMPARED}"), style);
+            }
+        }
+    }
+    if let Some(sentence) = closing::sentence(prediction, shown.measured.as_ref()) {
+        out.push_str(&bold(&wrap(&sentence, style.width, 2), style));
+        out.push('\n');
+    }
+    if let Some(opinion) = &shown.opinion {
+        line(out, &opinion_line(opinion), style);
+    }
+    for (suggestion, beside) in shown.suggestions.iter().zip(&shown.beside) {
+        let changes: Vec<String> = suggestion.bounds.iter().filter_map(change).collect();
+        let beside = beside.as_ref().map_or(String::new(), |beside| format!("; {beside}"));
+        line(out, &format!("suggestion: {}: {}{beside}", suggestion.what, changes.join(", ")), style);
+    }
+    if shown.is_asked && shown.suggestions.is_empty() {
+        line(out, "suggestion: none that would gain more than 5 %", style);
+    }
+    for note in prediction.notes.iter().chain(notes(prediction)) {
+        line(out, &format!("note: {note}"), style);
+    }
+    sources(out, prediction, style);
+    out.push('\n');
+}
+
+/// Paths, throughput and loops.
+fn figures(out: &mut String, prediction: &Prediction, style: Style) {
+    let call = &prediction.call;
     out.push_str(&paths(call).render(style));
     let issue = &call.throughput;
     let least = if call.scope == Scope::Branching { "at least " } else { "" };
@@ -99,41 +153,6 @@ fn routine(out: &mut String, shown: &Shown<'_>, style: Style) {
     );
     line(out, &text, style);
     loops(out, prediction, style);
-    if prediction.variant.is_some() && call.scope != Scope::Branching {
-        out.push('\n');
-        out.push_str(&bounds(prediction, shown.measured.as_ref()).render(style));
-        if let Some(measured) = &shown.measured {
-            if let Some(missing) = &measured.missing {
-                line(out, &format!("not measured: {missing}"), style);
-            }
-            if let Some(basis) = &measured.basis {
-                line(
-                    out,
-                    &format!("measured: gross median core cycles ({basis}), hot. {UNEXPLAINED}"),
-                    style,
-                );
-            }
-        }
-    }
-    if let Some(opinion) = &shown.opinion {
-        line(out, &opinion_line(opinion), style);
-    }
-    for suggestion in &shown.suggestions {
-        let changes: Vec<String> = suggestion.bounds.iter().filter_map(change).collect();
-        line(out, &format!("suggestion: {}: {}", suggestion.what, changes.join(", ")), style);
-    }
-    if shown.is_asked && shown.suggestions.is_empty() {
-        line(
-            out,
-            "suggestion: none: no accumulation on the critical chain can be split to lower the bound",
-            style,
-        );
-    }
-    for note in prediction.notes.iter().chain(notes(prediction)) {
-        line(out, &format!("note: {note}"), style);
-    }
-    sources(out, prediction, style);
-    out.push('\n');
 }
 
 fn line(out: &mut String, text: &str, style: Style) {
@@ -148,49 +167,6 @@ fn notes(prediction: &Prediction) -> impl Iterator<Item = &String> {
     let code = prediction.code.iter().flat_map(|code| &code.notes).filter(move |note| !is_resolved(note));
     let known = &prediction.call.notes;
     known.iter().chain(code.filter(move |note| !known.contains(note)))
-}
-
-/// A letter for each input: the first of its name, in capitals if another has it.
-fn letters(inputs: &[InputPath]) -> Vec<(char, &InputPath)> {
-    let mut given: Vec<(char, &InputPath)> = Vec::new();
-    for input in inputs.iter().filter(|input| input.path_cycles.is_some()) {
-        let first = input.name.chars().next().unwrap_or('?');
-        let last = input.name.chars().last().unwrap_or('?');
-        let choices = [first, first.to_ascii_uppercase(), last, last.to_ascii_uppercase()];
-        let free = choices.into_iter().find(|letter| given.iter().all(|(known, _)| known != letter));
-        given.push((free.unwrap_or('?'), input));
-    }
-    given.truncate(8);
-    given
-}
-
-fn listing(out: &mut String, call: &Analysis, chained: Option<&str>, style: Style) {
-    let letters = letters(&call.inputs);
-    let main = chained.and_then(|name| call.input(name)).filter(|input| input.path_cycles.is_some());
-    let main = main.or_else(|| call.longest());
-    let names: Vec<String> =
-        letters.iter().map(|(letter, input)| format!("{letter} {}", input.name)).collect();
-    if !names.is_empty() {
-        let text = format!("on the longest path from: {}; * the critical chain", names.join(", "));
-        line(out, &text, style);
-    }
-    for (step, index) in call.order.iter().enumerate() {
-        if step == MOST_LINES {
-            out.push_str(&format!("  ... and {} more\n", call.order.len() - step));
-            break;
-        }
-        let on = |input: &InputPath| input.steps.iter().any(|known| known.step == step);
-        let marks: String =
-            letters.iter().map(|(letter, input)| if on(input) { *letter } else { ' ' }).collect();
-        let is_critical = main.is_some_and(on);
-        let found = &call.function.instructions[*index];
-        let star = if is_critical { '*' } else { ' ' };
-        let offset = format!("{:#x}", call.function.offset(found.ip()));
-        let text = format!("{star} {marks}  {offset:>8}  {}", call.function.text(*index));
-        let emphasis = if is_critical { Emphasis::Strong } else { Emphasis::None };
-        out.push_str(&emphasise(text.trim_end(), emphasis, style));
-        out.push('\n');
-    }
 }
 
 fn paths(call: &Analysis) -> Table {
@@ -255,39 +231,10 @@ fn loops(out: &mut String, prediction: &Prediction, style: Style) {
     }
 }
 
-fn bounds(prediction: &Prediction, measured: Option<&Measured>) -> Table {
-    let mut table = Table::new([
-        ("calls", Kind::Name),
-        ("bound", Kind::Number),
-        ("measured", Kind::Number),
-        ("null call", Kind::Number),
-        ("unexplained", Kind::Number),
-    ]);
-    for dependence in Dependence::ALL {
-        let bound = prediction.bound(dependence);
-        let found = measured.and_then(|measured| measured.of(dependence));
-        table.push(
-            vec![
-                dependence.word().to_owned(),
-                bound.map_or("-".into(), number),
-                found.map_or("-".into(), |found| number(found.gross)),
-                found.map_or("-".into(), |found| number(found.null)),
-                found.and_then(|found| found.unexplained(bound)).map_or("-".into(), signed),
-            ],
-            Emphasis::None,
-        );
-    }
-    table
-}
-
-fn signed(value: f64) -> String {
-    format!("{}{}", if value >= 0.0 { "+" } else { "" }, number(value))
-}
-
 fn overview(shown: &[Shown<'_>]) -> Table {
     let mut columns = vec![("\nroutine".to_owned(), Kind::Name)];
     for dependence in Dependence::ALL {
-        columns.push((format!("{}\nbound", dependence.word()), Kind::Number));
+        columns.push((format!("{}\npredicted", dependence.word()), Kind::Number));
         columns.push(("\nmeasured".to_owned(), Kind::Number));
         columns.push(("\noff".to_owned(), Kind::Number));
     }
@@ -296,18 +243,15 @@ fn overview(shown: &[Shown<'_>]) -> Table {
         let mut row = vec![one.prediction.title()];
         for dependence in Dependence::ALL {
             let found = one.measured.as_ref().and_then(|measured| measured.of(dependence));
-            let bound = one.prediction.bound(dependence);
-            row.push(bound.map_or("-".into(), number));
+            let predicted = one.prediction.predicted(dependence);
+            row.push(predicted.map_or("-".into(), number));
             row.push(found.map_or("-".into(), |found| match found.compared() {
                 net if net < 0.0 => WITHIN_NULL.to_owned(),
                 cycles => number(cycles),
             }));
-            let left = found.and_then(|found| Some((found.unexplained(bound)?, found.compared())));
-            // A fenced call's chain runs beside the null call's return: below nothing is no miss.
-            let is_told =
-                |(left, whole): &(f64, f64)| dependence != Dependence::Fenced || *left >= 0.0 && *whole > 0.0;
-            let off = left.filter(is_told).map(|(left, whole)| left / whole).filter(|off| off.is_finite());
-            row.push(off.map_or("-".into(), percent));
+            let off =
+                predicted.zip(found).and_then(|(p, found)| closing::off(dependence, p, found.compared()));
+            row.push(off.map_or("-".into(), closing::signed));
         }
         table.push(row, Emphasis::None);
     }
@@ -319,11 +263,25 @@ fn opinion_line(opinion: &Opinion) -> String {
     let main =
         opinion.loop_cycles.map(|cycles| format!("an iteration of the main loop {} cycles", number(cycles)));
     let said: Vec<String> = call.into_iter().chain(main).collect();
-    format!("second opinion (llvm-mca for {}, not used here): {}", opinion.model, said.join(", "))
+    let unknown = opinion.unknown.map_or(String::new(), |own| format!(", as it does not know {own}"));
+    let misreads = match opinion.misreads.is_empty() {
+        true => String::new(),
+        false => format!("; known to misread: {}", opinion.misreads.join("; ")),
+    };
+    format!(
+        "second opinion, not used here: {} for {}{unknown}: {}{misreads}",
+        opinion.tool,
+        opinion.model,
+        said.join(", ")
+    )
 }
 
 fn change(change: &carryline_chain::suggest::Change) -> Option<String> {
-    let cycles = |value: Option<f64>| value.map_or("-".to_owned(), cycles);
+    let cycles = |value: Option<f64>| match value {
+        Some(value) if (value - value.round()).abs() < 1e-9 => cycles(value),
+        Some(value) => number(value),
+        None => "-".to_owned(),
+    };
     change
         .before
         .map(|_| format!("{} {} -> {} cycles", change.name, cycles(change.before), cycles(change.after)))

@@ -1,0 +1,194 @@
+//! The instructions of a call as the window sees them, with those of the loop that calls.
+
+use super::front::Leaves;
+use crate::class::{self, Class};
+use crate::effects::{Effects, Location, Reader};
+use crate::form::Masking;
+use crate::graph;
+use crate::latencies::{self, Latencies};
+use crate::latency::{Key, Port};
+use crate::throughput;
+use crate::trace::Trace;
+use iced_x86::{FlowControl, Instruction};
+
+/// A memory operand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Access {
+    /// Its address.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// It is read.
+    pub is_read: bool,
+    /// It is written.
+    pub is_written: bool,
+}
+
+/// What an operation waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Input {
+    pub location: Location,
+    /// It is part of the address of a load or store.
+    pub is_address: bool,
+    /// By output: for how long.
+    pub cycles: Vec<f64>,
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// Its address.
+    pub address: u64,
+    /// Dispatch slots that it takes; none if it is one with the instruction before it.
+    pub slots: f64,
+    /// Where it leads.
+    pub leaves: Leaves,
+    /// Its memory operands.
+    pub memory: Vec<Access>,
+    pub(super) inputs: Vec<Input>,
+    /// By output: the locations that it is; memory is no location.
+    pub(super) outputs: Vec<(Port, Vec<Location>)>,
+    /// By output: from a forwarded store.
+    pub(super) from_memory: Vec<f64>,
+    /// The ports of loads, of other operations, and of stores.
+    pub(super) loads: Vec<u32>,
+    pub(super) work: Vec<u32>,
+    pub(super) stores: Vec<u32>,
+    /// From the address to what the operation takes.
+    pub(super) load_cycles: f64,
+    /// It stores under a mask, so that nothing is forwarded from it.
+    pub(super) is_masked: bool,
+}
+
+/// The instructions of one call.
+#[derive(Clone, Debug, Default)]
+pub struct Ops(pub Vec<Op>);
+
+impl Ops {
+    /// What a trace executes.
+    #[must_use]
+    pub fn of_trace(trace: &Trace, latencies: &Latencies, eliminates_moves: bool) -> Ops {
+        let function = trace.function();
+        let mut reader = Reader::new(latencies.table().high_bytes);
+        let maker = Maker { latencies, eliminates_moves };
+        let templates: Vec<Op> =
+            function.instructions.iter().map(|found| maker.op(found, &reader.read(found))).collect();
+        let mut ops: Vec<Op> = Vec::with_capacity(trace.steps.len());
+        let mut before: Option<&Instruction> = None;
+        for (place, step) in trace.steps.iter().enumerate() {
+            let Some(index) = function.index_of(step.address) else { continue };
+            let instruction = &function.instructions[index];
+            let mut op = templates[index].clone();
+            let addresses = trace.addresses(step, instruction);
+            for (access, address) in op.memory.iter_mut().zip(addresses) {
+                access.address = address;
+            }
+            let next = trace.steps.get(place + 1).map(|step| step.address);
+            op.leaves = leaves(instruction, next);
+            let is_fused = instruction.flow_control() == FlowControl::ConditionalBranch
+                && before.is_some_and(throughput::fuses_with_branch);
+            if let (true, Some(compare)) = (is_fused, ops.last_mut()) {
+                // The pair is dispatched as the branch and executed as the branch; a memory operand is still loaded.
+                compare.slots = 0.0;
+                compare.work.clear();
+            }
+            before = Some(instruction);
+            ops.push(op);
+        }
+        Ops(ops)
+    }
+}
+
+struct Maker<'a> {
+    latencies: &'a Latencies,
+    eliminates_moves: bool,
+}
+
+impl Maker<'_> {
+    /// An instruction, its addresses not yet known.
+    fn op(&self, instruction: &Instruction, effects: &Effects) -> Op {
+        let table = self.latencies.table();
+        let is_free = effects.is_idiom || effects.is_move && self.eliminates_moves;
+        let mut outputs: Vec<(Port, Vec<Location>)> = Vec::new();
+        for (location, port) in &effects.outputs {
+            match outputs.iter_mut().find(|(known, _)| known == port) {
+                Some((_, locations)) => locations.push(*location),
+                None => outputs.push((*port, vec![*location])),
+            }
+        }
+        if effects.memory.iter().any(|memory| memory.is_written) {
+            outputs.push((Port::Memory, Vec::new()));
+        }
+        let cycles = |from: Port, to: Port| match is_free || effects.is_not_modelled {
+            true => 0.0,
+            false => self.latencies.of(&Key { form: effects.form.clone(), from, to }).cycles,
+        };
+        let touches_memory = !effects.memory.is_empty();
+        let inputs = effects.inputs.iter().map(|(location, port)| {
+            let through = |(to, _): &(Port, Vec<Location>)| match graph::goes_through(*port, *to) {
+                true => cycles(*port, *to),
+                false => f64::NEG_INFINITY,
+            };
+            Input {
+                location: *location,
+                is_address: touches_memory && *port == Port::Address,
+                cycles: outputs.iter().map(through).collect(),
+            }
+        });
+        let inputs = inputs.collect();
+        let from_memory = outputs.iter().map(|(to, _)| cycles(Port::Memory, *to)).collect();
+        let (mut loads, mut work, mut stores) = (Vec::new(), Vec::new(), Vec::new());
+        for class in class::classes(&effects.form).into_iter().filter(|_| !is_free) {
+            let list = match class {
+                Class::Load | Class::VectorLoad | Class::VectorLoad512 => &mut loads,
+                Class::Store | Class::VectorStore | Class::VectorStore512 => &mut stores,
+                _ => &mut work,
+            };
+            for ports in table.work_of(class).iter().chain(table.shared_by(class)) {
+                list.extend((0..ports.operations.round() as usize).map(|_| ports.ports));
+            }
+        }
+        let load_cycles = match effects.form.memory() {
+            Some(memory) if !loads.is_empty() && !work.is_empty() => {
+                self.latencies.of(&latencies::plain_load(&effects.form, memory)).cycles
+            }
+            _ => 0.0,
+        };
+        let memory = effects.memory.iter().map(|memory| Access {
+            address: 0,
+            bytes: memory.bytes,
+            is_read: memory.is_read,
+            is_written: memory.is_written,
+        });
+        Op {
+            address: instruction.ip(),
+            slots: table.slots(&effects.form),
+            leaves: Leaves::Not,
+            memory: memory.collect(),
+            inputs,
+            outputs,
+            from_memory,
+            loads,
+            work,
+            stores,
+            load_cycles,
+            is_masked: effects.form.masking != Masking::None,
+        }
+    }
+}
+
+/// Where an instruction led: the next one executed is at `next`, or the trace ends.
+fn leaves(instruction: &Instruction, next: Option<u64>) -> Leaves {
+    let goes_on = next == Some(instruction.next_ip());
+    let is_back = next.is_some_and(|next| next <= instruction.ip()) || next.is_none();
+    match instruction.flow_control() {
+        FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch if !goes_on && is_back => {
+            Leaves::Back
+        }
+        FlowControl::Return => Leaves::Return,
+        FlowControl::IndirectBranch | FlowControl::IndirectCall => Leaves::Indirect,
+        FlowControl::UnconditionalBranch | FlowControl::Call => Leaves::Taken,
+        FlowControl::ConditionalBranch if !goes_on => Leaves::Taken,
+        _ => Leaves::Not,
+    }
+}

@@ -1,0 +1,300 @@
+//! The simulation itself.
+
+use super::Core;
+use super::front::Delivery;
+use super::ops::{Op, Ops};
+use super::ports::Ports;
+use crate::effects::Location;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Which parts of the core have limits; leaving one out tells what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The front end.
+    pub front: bool,
+    /// Dispatch and retirement.
+    pub width: bool,
+    /// Execution ports.
+    pub ports: bool,
+    /// What instructions wait for: their inputs.
+    pub inputs: bool,
+    /// The reorder buffer, the schedulers and the store queue.
+    pub window: bool,
+}
+
+impl Limits {
+    /// The core as it is.
+    pub const ALL: Limits = Limits { front: true, width: true, ports: true, inputs: true, window: true };
+}
+
+/// What a simulation found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// Cycles from a call to the next.
+    pub cycles: f64,
+    /// By port: operations of a call.
+    pub ports: Vec<f64>,
+    /// Dispatch slots of a call.
+    pub slots: f64,
+}
+
+/// Instructions that are simulated at least, and calls.
+const LEAST: usize = 6_000;
+const LEAST_CALLS: usize = 12;
+/// Stores behind this many others are in the cache.
+const FORWARDED: usize = 128;
+
+/// Cycles of a call in the middle of many.
+#[must_use]
+pub fn simulate(ops: &Ops, core: &Core, port_count: usize, limits: Limits) -> Simulated {
+    let ops = &ops.0;
+    if ops.is_empty() {
+        return Simulated { cycles: 0.0, ports: vec![0.0; port_count], slots: 0.0 };
+    }
+    let calls = (LEAST / ops.len()).max(LEAST_CALLS);
+    let mut run = Run::new(core, port_count, limits);
+    let mut ends = Vec::with_capacity(calls);
+    for _ in 0..calls {
+        for op in ops {
+            run.step(op);
+        }
+        ends.push(run.retired);
+    }
+    let first = calls / 3;
+    let per_call = |count: u64| count as f64 / calls as f64;
+    Simulated {
+        cycles: (ends[calls - 1] - ends[first]) / (calls - 1 - first) as f64,
+        ports: run.ports.used().iter().map(|count| per_call(*count)).collect(),
+        slots: ops.iter().map(|op| op.slots).sum(),
+    }
+}
+
+/// A store that later loads may read.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    address: u64,
+    bytes: u64,
+    ready: f64,
+    retired: f64,
+    forwards: bool,
+}
+
+struct Run<'a> {
+    core: &'a Core,
+    limits: Limits,
+    delivery: Delivery,
+    ports: Ports,
+    ready: Vec<f64>,
+    /// The cycle of the last dispatch, and the slots that it holds.
+    dispatch: (f64, f64),
+    /// The same of retirement.
+    retire: (f64, f64),
+    retired: f64,
+    /// Slots in the reorder buffer, with when they leave.
+    reorder: VecDeque<(f64, f64)>,
+    held: f64,
+    /// By scheduler: when its entries leave.
+    waiting: Vec<BinaryHeap<Reverse<u64>>>,
+    /// When stores leave the queue.
+    store_queue: VecDeque<f64>,
+    written: f64,
+    stored: VecDeque<Stored>,
+    /// Dispatch cycles of the last instructions, as many as the front end is ahead.
+    ahead: VecDeque<f64>,
+}
+
+impl<'a> Run<'a> {
+    fn new(core: &'a Core, port_count: usize, limits: Limits) -> Run<'a> {
+        Run {
+            core,
+            limits,
+            delivery: Delivery::new(core.front),
+            ports: Ports::new(port_count),
+            ready: vec![0.0; Location::COUNT],
+            dispatch: (0.0, 0.0),
+            retire: (0.0, 0.0),
+            retired: 0.0,
+            reorder: VecDeque::new(),
+            held: 0.0,
+            waiting: core.schedulers.iter().map(|_| BinaryHeap::new()).collect(),
+            store_queue: VecDeque::new(),
+            written: 0.0,
+            stored: VecDeque::new(),
+            ahead: VecDeque::new(),
+        }
+    }
+
+    fn start(&mut self, ports: u32, ready: f64) -> f64 {
+        let scheduler = self.core.schedulers.iter().position(|s| s.ports & ports != 0);
+        let in_turn = scheduler.is_some_and(|index| self.core.schedulers[index].in_turn);
+        let cycle = match self.limits.ports {
+            true if in_turn => self.ports.start_in_turn(ports, ready),
+            true => self.ports.start(ports, ready),
+            false => ready,
+        };
+        if let Some(scheduler) = scheduler {
+            self.waiting[scheduler].push(Reverse(cycle as u64));
+        }
+        cycle
+    }
+
+    /// When an instruction is dispatched.
+    fn dispatched(&mut self, op: &Op) -> f64 {
+        let mut at = self.dispatch.0;
+        if self.limits.front {
+            let room = match self.ahead.len() >= self.core.front.queue {
+                true => self.ahead.pop_front().unwrap_or(0.0),
+                false => 0.0,
+            };
+            at = at.max(self.delivery.next(op.address, op.leaves, room));
+        }
+        if self.limits.window {
+            while self.held + op.slots > self.core.reorder as f64 {
+                let Some((slots, leaves)) = self.reorder.pop_front() else { break };
+                self.held -= slots;
+                at = at.max(leaves);
+            }
+            for (index, scheduler) in self.core.schedulers.iter().enumerate() {
+                let needed = [&op.loads, &op.work, &op.stores].into_iter().flatten();
+                let needed = needed.filter(|ports| scheduler.ports & **ports != 0).count();
+                // What has started by now has left.
+                while self.waiting[index].len() + needed > scheduler.entries {
+                    let Some(Reverse(first)) = self.waiting[index].pop() else { break };
+                    at = at.max(first as f64);
+                }
+            }
+            if !op.stores.is_empty() && self.store_queue.len() >= self.core.stores {
+                at = at.max(self.store_queue.pop_front().unwrap_or(0.0));
+            }
+        }
+        if self.limits.width {
+            if at > self.dispatch.0 {
+                self.dispatch.1 = 0.0;
+            }
+            if self.dispatch.1 + op.slots > self.core.dispatch {
+                at = at.max(self.dispatch.0 + 1.0);
+                self.dispatch.1 = 0.0;
+            }
+            self.dispatch.1 += op.slots;
+        }
+        self.dispatch.0 = at;
+        self.ahead.push_back(at);
+        at
+    }
+
+    fn step(&mut self, op: &Op) {
+        let at = self.dispatched(op) + 1.0;
+        let ready = |run: &Run<'_>, is_address: bool| {
+            let of = op.inputs.iter().filter(|input| input.is_address == is_address);
+            of.map(|input| run.ready[input.location.index()]).fold(at, f64::max)
+        };
+        let limited = self.limits.inputs;
+        let address = if limited { ready(self, true) } else { at };
+        let data = if limited { ready(self, false) } else { at };
+
+        // Loads, and what they read of earlier stores.
+        let mut loaded = address;
+        for ports in &op.loads {
+            loaded = loaded.max(self.start(*ports, address));
+        }
+        let forwarded = if limited { self.forwarded(op) } else { f64::NEG_INFINITY };
+        let operands = match op.work.is_empty() {
+            true => data,
+            false if op.loads.is_empty() => data.max(address),
+            false => data.max(loaded + op.load_cycles).max(forwarded),
+        };
+        let mut started = operands;
+        for ports in &op.work {
+            started = started.max(self.start(*ports, operands));
+        }
+        let mut sent = address;
+        for ports in &op.stores {
+            // The address and the data of a store take one slot of its port.
+            sent = sent.max(self.start(*ports, address));
+        }
+        let late = started - operands;
+        let mut done = started.max(loaded);
+        let mut stored = at;
+        let mut values = Vec::with_capacity(op.outputs.len());
+        for index in 0..op.outputs.len() {
+            let mut value = at;
+            for input in op.inputs.iter().filter(|_| limited) {
+                let from = match input.is_address && !op.loads.is_empty() {
+                    true => loaded,
+                    false => self.ready[input.location.index()].max(at),
+                };
+                value = value.max(from + input.cycles[index]);
+            }
+            values.push(value.max(forwarded + op.from_memory[index]) + late);
+        }
+        for (index, ((_, locations), value)) in op.outputs.iter().zip(values).enumerate() {
+            for location in locations {
+                self.ready[location.index()] = value;
+            }
+            if locations.is_empty() {
+                // What is forwarded is forwarded from the store queue, which it enters through the port.
+                let after = op.inputs.iter().map(|input| input.cycles[index]).fold(0.0, f64::max);
+                stored = value.max(sent + after);
+            } else {
+                done = done.max(value);
+            }
+        }
+        self.retire(op, done.max(data));
+        self.remember(op, stored, sent);
+    }
+
+    /// When the bytes are there that a load takes from earlier stores; never, if from none.
+    fn forwarded(&self, op: &Op) -> f64 {
+        let mut latest = f64::NEG_INFINITY;
+        for access in op.memory.iter().filter(|access| access.is_read) {
+            let end = access.address + access.bytes.max(1);
+            let last =
+                self.stored.iter().rev().find(|s| s.address < end && access.address < s.address + s.bytes);
+            let Some(stored) = last else { continue };
+            let is_whole = stored.address <= access.address && end <= stored.address + stored.bytes;
+            latest = latest.max(if is_whole && stored.forwards {
+                stored.ready
+            } else {
+                stored.retired + self.core.unforwarded
+            });
+        }
+        latest
+    }
+
+    fn retire(&mut self, op: &Op, done: f64) {
+        let mut at = (done + 1.0).max(self.retire.0);
+        if self.limits.width {
+            if at > self.retire.0 {
+                self.retire.1 = 0.0;
+            }
+            if self.retire.1 + op.slots > self.core.retire {
+                at = at.max(self.retire.0 + 1.0);
+                self.retire.1 = 0.0;
+            }
+            self.retire.1 += op.slots;
+        }
+        self.retire.0 = at;
+        self.retired = at;
+        self.reorder.push_back((op.slots, at));
+        self.held += op.slots;
+    }
+
+    fn remember(&mut self, op: &Op, ready: f64, sent: f64) {
+        for access in op.memory.iter().filter(|access| access.is_written) {
+            if self.stored.len() == FORWARDED {
+                self.stored.pop_front();
+            }
+            let (address, bytes) = (access.address, access.bytes.max(1));
+            self.stored.push_back(Stored {
+                address,
+                bytes,
+                ready,
+                retired: self.retired.max(sent),
+                forwards: !op.is_masked,
+            });
+            self.written = self.written.max(self.retired).max(sent);
+            self.store_queue.push_back(self.written);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Calls made by hand, with times that follow from the core's figures.
+
+use super::{Binds, Calls, Limits, Ops, binds, called, simulate};
+use crate::latencies::Latencies;
+use crate::signature::Signature;
+use crate::table;
+use crate::trace::{Trace, TraceStep};
+use iced_x86::{Decoder, DecoderOptions, Register};
+
+/// A call of the code, which has no branches, with the return.
+fn trace(code: &[&[u8]]) -> Trace {
+    let mut found = Trace::default();
+    let mut registers = [0x1_0000; 16];
+    registers[Register::RSP.number()] = 0x7fff_0000;
+    let bytes: Vec<u8> = code.iter().copied().flatten().copied().chain([0xc3]).collect();
+    for instruction in Decoder::with_ip(64, &bytes, 0x40_0000, DecoderOptions::NONE) {
+        let begin = (instruction.ip() - 0x40_0000) as usize;
+        found.code.insert(instruction.ip(), bytes[begin..begin + instruction.len()].to_vec());
+        found.steps.push(TraceStep { address: instruction.ip(), registers });
+    }
+    found
+}
+
+fn cycles(code: &[&[u8]], signature: &Signature, calls: Calls, limits: Limits) -> (f64, Option<Binds>) {
+    let table = table::by_name("zen4").expect("a table");
+    let latencies = Latencies::of_table(table);
+    let trace = called(&trace(code), signature, calls, 64).expect("a loop");
+    let ops = Ops::of_trace(&trace, &latencies, true);
+    let count = table.port_names.len();
+    let found = simulate(&ops, &table.core, count, limits).cycles;
+    (found, binds(&ops, &table.core, count, found).map(|(part, _)| part))
+}
+
+const ADD_TO_ITSELF: &[u8] = &[0x01, 0xc0]; // add eax, eax
+const RESULT_OF_SUM: &[u8] = &[0x89, 0xd0]; // mov eax, edx
+const MULTIPLY: &[u8] = &[0x0f, 0xaf, 0xcf]; // imul ecx, edi
+
+#[test]
+fn a_chain_through_the_sum_takes_its_latencies_and_independent_calls_do_not() {
+    let mut code = vec![RESULT_OF_SUM];
+    code.extend([ADD_TO_ITSELF; 24]);
+    let sum = Signature::checksum();
+    let (chained, binding) = cycles(&code, &sum, Calls::Chained, Limits::ALL);
+    assert_eq!((chained, binding), (24.0, Some(Binds::Chain)));
+    let (independent, _) = cycles(&code, &sum, Calls::Independent, Limits::ALL);
+    // Some 33 instructions in 6 slots.
+    assert!((5.0..12.0).contains(&independent), "{independent}");
+}
+
+#[test]
+fn operations_of_one_port_wait_for_it() {
+    // One multiplication a cycle: eight that do not wait for each other, because each has another destination.
+    let code: Vec<[u8; 4]> = (0..8).map(|n| [0x6b, 0xc7 | (n & 3) << 3, 5, 0x90]).collect();
+    let code: Vec<&[u8]> = code.iter().map(<[u8; 4]>::as_slice).collect();
+    let (found, binding) = cycles(&code, &Signature::checksum(), Calls::Independent, Limits::ALL);
+    assert_eq!((found, binding), (8.0, Some(Binds::Ports)));
+    let without = Limits { ports: false, ..Limits::ALL };
+    let (free, _) = cycles(&code, &Signature::checksum(), Calls::Independent, without);
+    assert!(free < 8.0, "{free}");
+}
+
+#[test]
+fn a_long_chain_in_every_call_fills_the_window() {
+    // 300 dependent additions are nearly the whole reorder buffer of 320, so that two calls never overlap by much.
+    let mut code = vec![RESULT_OF_SUM];
+    code.extend([ADD_TO_ITSELF; 300]);
+    let sum = Signature::checksum();
+    let (found, _) = cycles(&code, &sum, Calls::Independent, Limits::ALL);
+    let (endless, _) = cycles(&code, &sum, Calls::Independent, Limits { window: false, ..Limits::ALL });
+    assert!(found > 150.0 && endless < 100.0, "{found} {endless}");
+}
+
+#[test]
+fn a_load_of_the_last_byte_waits_for_the_store_that_wrote_it() {
+    // mov [rdi+0x38], rcx: the last of 64 bytes, which the caller reads for the next address.
+    let code: [&[u8]; 1] = [&[0x48, 0x89, 0x4f, 0x38]];
+    let (chained, _) = cycles(&code, &Signature::zero(), Calls::Chained, Limits::ALL);
+    let (independent, _) = cycles(&code, &Signature::zero(), Calls::Independent, Limits::ALL);
+    // A forwarded store, and, and the address.
+    assert!(chained >= independent + 2.0, "{chained} {independent}");
+    assert!(cycles(&[MULTIPLY], &Signature::zero(), Calls::Chained, Limits::ALL).0 < chained + 1.0);
+}

@@ -1,0 +1,147 @@
+//! What it comes to: predicted beside measured, the ports, and one sentence that says what binds.
+
+use super::measured::Measured;
+use super::predict::{Overlapping, Prediction};
+use carryline_chain::table::Table as Microarchitecture;
+use carryline_chain::window::Binds;
+use carryline_conditions::Dependence;
+use carryline_report::table::{Emphasis, Kind, Table};
+use carryline_report::units::{number, percent};
+
+/// Bounds, predictions and measurements by dependence.
+pub fn calls(prediction: &Prediction, measured: Option<&Measured>, is_guess: bool) -> Table {
+    let mut table = Table::new([
+        ("calls", Kind::Name),
+        (if is_guess { "estimate" } else { "bound" }, Kind::Number),
+        ("predicted", Kind::Number),
+        ("measured", Kind::Number),
+        ("off", Kind::Number),
+        ("null call", Kind::Number),
+        ("bound by", Kind::Name),
+    ]);
+    for dependence in Dependence::ALL {
+        let found = measured.and_then(|measured| measured.of(dependence));
+        let predicted = prediction.predicted(dependence);
+        let off =
+            predicted.zip(found).and_then(|(predicted, found)| off(dependence, predicted, found.compared()));
+        let binds = prediction.overlapping.as_ref().and_then(|calls| calls.of(dependence)?.binds);
+        let figure = |cycles: Option<f64>| cycles.map_or("-".to_owned(), number);
+        table.push(
+            vec![
+                dependence.word().to_owned(),
+                figure(prediction.bound(dependence)),
+                figure(predicted),
+                figure(found.map(|found| found.compared().max(0.0))),
+                off.map_or("-".to_owned(), signed),
+                figure(found.map(|found| found.null)),
+                binds.map_or("-".to_owned(), |(part, _)| part.word().to_owned()),
+            ],
+            Emphasis::None,
+        );
+    }
+    table
+}
+
+/// How far a prediction is from what was measured, as a share of it. A fenced call's chain runs beside the null call's return:
+/// a figure below nothing is no miss.
+pub fn off(dependence: Dependence, predicted: f64, measured: f64) -> Option<f64> {
+    let is_told = measured > 0.0 && (dependence != Dependence::Fenced || measured >= predicted);
+    is_told.then(|| predicted / measured - 1.0)
+}
+
+/// `+3 %`.
+pub fn signed(share: f64) -> String {
+    format!("{}{}", if share >= 0.0 { "+" } else { "" }, percent(share))
+}
+
+/// Operations of a call by port; `None` where nothing was simulated.
+pub fn ports(prediction: &Prediction, microarchitecture: &Microarchitecture) -> Option<Table> {
+    let found = prediction.overlapping.as_ref()?;
+    let used = microarchitecture.port_names.iter().zip(&found.independent.simulated.ports);
+    let used: Vec<(&String, &f64)> = used.filter(|(_, count)| **count > 0.0).collect();
+    let most = used.iter().map(|(_, count)| **count).fold(0.0, f64::max);
+    let mut columns = vec![("port".to_owned(), Kind::Name)];
+    columns.extend(used.iter().map(|(name, _)| ((*name).clone(), Kind::Number)));
+    let mut table = Table::new(columns);
+    let counts = used.iter().map(|(_, count)| {
+        let is_busiest = most > 0.0 && **count >= most - 0.05;
+        format!("{}{}", number(**count), if is_busiest { "*" } else { "" })
+    });
+    table.push(std::iter::once("operations a call".to_owned()).chain(counts).collect(), Emphasis::None);
+    Some(table)
+}
+
+/// The calls that have the most to tell, and the others: chained ones, where their chain binds; with whether it does.
+fn main_calls(found: &Overlapping) -> (bool, Dependence, Dependence) {
+    match found.chained.binds.is_some_and(|(part, _)| part == Binds::Chain) {
+        true => (true, Dependence::Chained, Dependence::Independent),
+        false => (false, Dependence::Independent, Dependence::Chained),
+    }
+}
+
+/// What binds them.
+pub fn main_binding(found: &Overlapping) -> Option<Binds> {
+    let (_, dependence, _) = main_calls(found);
+    found.of(dependence).and_then(|calls| calls.binds).map(|(part, _)| part)
+}
+
+/// Which instructions the busiest ports start, by their place in the function.
+pub fn busy(prediction: &Prediction, microarchitecture: &Microarchitecture) -> Vec<bool> {
+    let counts = prediction.overlapping.as_ref().map(|found| found.independent.simulated.ports.as_slice());
+    let counts = counts.unwrap_or_default();
+    let most = counts.iter().copied().fold(0.0, f64::max);
+    let is_busiest = |bit: usize| counts.get(bit).is_some_and(|count| most > 0.0 && *count >= most * 0.98);
+    let busiest = (0..counts.len()).filter(|bit| is_busiest(*bit)).fold(0_u32, |ports, bit| ports | 1 << bit);
+    let starts = |effects: &carryline_chain::effects::Effects| {
+        !effects.is_idiom
+            && microarchitecture.work(&effects.form).iter().any(|work| work.ports & busiest != 0)
+    };
+    prediction.call.effects.iter().map(starts).collect()
+}
+
+/// The sentence at the end: of the dependence that has the most to tell, chained calls where their chain binds.
+pub fn sentence(prediction: &Prediction, measured: Option<&Measured>) -> Option<String> {
+    let found = prediction.overlapping.as_ref()?;
+    let (is_chain, dependence, other) = main_calls(found);
+    let main = found.of(dependence)?;
+    let predicted = prediction.predicted(dependence)?;
+    let what = match (main.binds.map(|(part, _)| part), prediction.signature.chained) {
+        (Some(Binds::Chain), Some(name)) if is_chain => format!("the chain through {name}"),
+        (Some(Binds::Chain), _) => "the chains within each call".to_owned(),
+        (Some(Binds::Ports), _) => "the ports".to_owned(),
+        (Some(Binds::Issue), _) => "the issue width".to_owned(),
+        (Some(Binds::FrontEnd), _) => "the front end, which follows taken branches".to_owned(),
+        (Some(Binds::Window), _) => "the window, which holds too little of the calls that follow".to_owned(),
+        (None, _) => "no single part of the core".to_owned(),
+    };
+    let mut text = format!("{} calls are bound by {what}: {} cycles", dependence.word(), number(predicted));
+    if let Some(cycles) = measured.and_then(|measured| measured.of(dependence)).map(|found| found.compared())
+    {
+        let off = off(dependence, predicted, cycles)
+            .map_or(String::new(), |off| format!(" ({})", signed(-off / (1.0 + off))));
+        text.push_str(&format!("; measured {}{off}", number(cycles)));
+    }
+    text.push('.');
+    if let Some((_, without)) = main.binds {
+        text.push_str(&format!(" Without that they would take {}", number(without)));
+        match prediction.predicted(other) {
+            Some(cycles) => text.push_str(&format!("; {} calls take {}.", other.word(), number(cycles))),
+            None => text.push('.'),
+        }
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_is_a_share_of_what_was_measured() {
+        assert_eq!(off(Dependence::Chained, 110.0, 100.0).map(|off| (off * 100.0).round()), Some(10.0));
+        assert_eq!(off(Dependence::Independent, 90.0, 100.0).map(|off| (off * 100.0).round()), Some(-10.0));
+        assert_eq!(off(Dependence::Fenced, 12.0, 10.0), None);
+        assert_eq!(off(Dependence::Chained, 12.0, 0.0), None);
+        assert_eq!(signed(0.05), "+5 %");
+    }
+}

@@ -1,0 +1,73 @@
+//! Routines of the collection that do what is suggested, so that a measured time stands beside the promise.
+
+use super::measured::Measurements;
+use super::predict::Prediction;
+use crate::cli::Critical;
+use carryline_chain::Latencies;
+use carryline_chain::suggest::{Remedy, Suggestion};
+use carryline_conditions::Dependence;
+use carryline_engine::failure::Failure;
+use carryline_engine::prove;
+use carryline_report::units::number;
+use carryline_variants::Variant;
+
+/// Checksum routines that do it: those made for 40 bytes first.
+const fn names(kind: Remedy) -> &'static [&'static str] {
+    match kind {
+        Remedy::SplitTheChain => &["two_streams_40", "adc_2_streams"],
+        Remedy::KeepTheCarry => &[],
+        Remedy::WidenTheLoad => &["dead_code_40", "adc_1_stream"],
+        Remedy::UseVectors => &["avx2"],
+        Remedy::DropABranch => &["dead_code_40"],
+        Remedy::AddLessAfterTheLoop => &["adc_2_streams"],
+    }
+}
+
+/// The routine that does what is suggested for another, at a size.
+fn of(kind: Remedy, prediction: &Prediction) -> Option<&'static Variant> {
+    let (own, size) = (prediction.variant?, prediction.size?);
+    let named = names(kind).iter().filter_map(|name| carryline_variants::find(own.family(), name));
+    named.into_iter().find(|variant| {
+        variant.name != own.name && variant.lengths.contains(size) && prove::lacking(variant).is_none()
+    })
+}
+
+/// The routines that do what is suggested, each once, predicted at the size in question.
+pub fn predict(
+    prediction: &Prediction,
+    suggestions: &[Suggestion],
+    args: &Critical,
+    latencies: &Latencies,
+) -> Result<Vec<Prediction>, Failure> {
+    let mut found: Vec<Prediction> = Vec::new();
+    for suggestion in suggestions {
+        if let Some(variant) = of(suggestion.kind, prediction)
+            && !found.iter().any(|known| known.name == variant.name)
+        {
+            found.push(Prediction::of_variant(variant, args, latencies)?);
+        }
+    }
+    Ok(found)
+}
+
+/// `adc_2_streams, which does it: chained 117 (measured), independent 95 (measured)`.
+pub fn beside(
+    kind: Remedy,
+    prediction: &Prediction,
+    siblings: &[&Prediction],
+    measurements: &Measurements,
+) -> Option<String> {
+    let variant = of(kind, prediction)?;
+    let sibling = siblings.iter().find(|known| known.name == variant.name)?;
+    let measured = measurements.of(sibling);
+    let figures = [Dependence::Chained, Dependence::Independent].into_iter().filter_map(|dependence| {
+        let cycles = measured.as_ref().and_then(|measured| measured.of(dependence)).map(|found| found.gross);
+        let (cycles, how) = match (cycles, sibling.predicted(dependence)) {
+            (Some(cycles), _) => (cycles, "measured"),
+            (None, cycles) => (cycles?, "predicted"),
+        };
+        Some(format!("{} {} ({how})", dependence.word(), number(cycles)))
+    });
+    let figures: Vec<String> = figures.collect();
+    (!figures.is_empty()).then(|| format!("{}, which does it, takes {}", variant.name, figures.join(", ")))
+}

@@ -1,0 +1,274 @@
+//! The scoreboard of `carryline critical`: every cell predicted and measured, from the tables and after calibration, with
+//! llvm-mca beside it where it is installed.
+//!
+//! [`measure`] runs the command and makes [`Scores`], which are kept in `docs/critical`, one file a machine; [`page`] is the
+//! document made from these files alone.
+
+pub mod page;
+mod summary;
+
+use crate::drive;
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The families, and the sizes at which all of their routines are predicted and measured.
+pub const CELLS: [(&str, usize); 5] =
+    [("checksum", 40), ("checksum", 576), ("checksum", 1500), ("zero", 4096), ("copy", 4096)];
+
+/// Time for the measurement of a family at a size.
+const BUDGET: &str = "25s";
+
+/// What predicted and measured cycles are of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// The family.
+    pub family: String,
+    /// The routine.
+    pub variant: String,
+    /// Bytes of a call.
+    pub size: usize,
+    /// What bounds such calls, as predicted.
+    pub kind: Kind,
+    /// Core cycles of a call, measured, gross.
+    pub measured: f64,
+    /// Of the null call in the same rounds.
+    pub null_call: f64,
+    /// No call takes less, by the tables.
+    pub bound: Option<f64>,
+    /// Simulated with the tables.
+    pub predicted: Option<f64>,
+    /// Simulated with latencies measured on the machine.
+    pub calibrated: Option<f64>,
+    /// What llvm-mca says.
+    pub llvm_mca: Option<f64>,
+    /// What binds by the simulation.
+    pub binds: Option<String>,
+    /// Instructions of the call whose time is not modelled, so that nothing is predicted.
+    pub not_modelled: Vec<String>,
+}
+
+/// What bounds calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Each call waits for the one before, and that takes longest.
+    ChainedLatency,
+    /// Each call waits for the one before, but its own work takes longer.
+    ChainedThroughput,
+    /// No call waits.
+    Independent,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 3] = [Kind::ChainedLatency, Kind::ChainedThroughput, Kind::Independent];
+
+    /// In words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Kind::ChainedLatency => "chained, bound by latency",
+            Kind::ChainedThroughput => "chained, bound by throughput",
+            Kind::Independent => "independent",
+        }
+    }
+}
+
+impl Score {
+    /// True for routines whose times the front end and the scheduler of the tables were fitted to. The others judge the fit.
+    #[must_use]
+    pub fn is_of_the_fit(&self) -> bool {
+        self.variant.bytes().map(u32::from).sum::<u32>() % 2 == 0
+    }
+}
+
+/// Of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scores {
+    /// The machine, in words.
+    pub machine: String,
+    /// The table that was used.
+    pub table: String,
+    /// The model that llvm-mca was asked for, and its version.
+    pub llvm_mca: Option<String>,
+    /// The cells.
+    pub cells: Vec<Score>,
+}
+
+/// Predicts and measures every cell with a build of the command.
+///
+/// # Errors
+/// A command that cannot be started, fails, or prints something else.
+pub fn measure(program: &Path, machine: String) -> anyhow::Result<Scores> {
+    let mut scores = Scores { machine, table: String::new(), llvm_mca: None, cells: Vec::new() };
+    for (at, (family, size)) in CELLS.into_iter().enumerate() {
+        eprintln!("{}/{}: {family} of {size} bytes", at + 1, CELLS.len());
+        let names = names(program, family, size)?;
+        let size_word = size.to_string();
+        let common = ["--size", size_word.as_str(), "--quiet", "--format", "json"];
+        let run = |more: &[&str]| {
+            let names = names.iter().map(String::as_str);
+            let words: Vec<&str> =
+                ["critical"].into_iter().chain(names).chain(common).chain(more.iter().copied()).collect();
+            json(program, &words)
+        };
+        let measured = run(&["--budget", BUDGET])?;
+        let calibrated = run(&["--calibrate", "--no-measure", "--no-opinion"])?;
+        add(&mut scores, &measured, &calibrated);
+    }
+    if scores.cells.is_empty() {
+        bail!("nothing was measured: no core cycles are known on this machine");
+    }
+    Ok(scores)
+}
+
+/// The routines of a family that run here at that size and are right.
+fn names(program: &Path, family: &str, size: usize) -> anyhow::Result<Vec<String>> {
+    let listed = json(program, &["list", "--family", family, "--format", "json"])?;
+    let all = listed["variants"].as_array().context("'list' printed no list")?;
+    let is_wanted = |variant: &&Value| {
+        let name = variant["name"].as_str().unwrap_or_default();
+        variant["runs_here"] == true
+            && variant["known_bad"] == false
+            // What is made for one size says so in its name.
+            && (size == 40 || !name.ends_with("_40"))
+    };
+    let named = all.iter().filter(is_wanted).filter_map(|variant| variant["name"].as_str());
+    Ok(named.map(|name| format!("{family}/{name}")).collect())
+}
+
+fn json(program: &Path, words: &[&str]) -> anyhow::Result<Value> {
+    let output = Command::new(program)
+        .args(words)
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("{}: cannot be started", program.display()))?;
+    if !output.status.success() {
+        bail!("carryline {} failed: {}", words.first().unwrap_or(&""), output.status);
+    }
+    serde_json::from_slice(&output.stdout).context("the command printed no JSON")
+}
+
+/// The routines of an answer: a list, or the only one.
+fn routines(answer: &Value) -> Vec<&Value> {
+    answer["variants"].as_array().map_or_else(|| vec![answer], |list| list.iter().collect())
+}
+
+/// Adds the cells of one family at one size.
+fn add(scores: &mut Scores, measured: &Value, calibrated: &Value) {
+    let by_name: BTreeMap<&str, &Value> =
+        routines(calibrated).into_iter().filter_map(|one| Some((one["variant"].as_str()?, one))).collect();
+    for one in routines(measured) {
+        let (Some(family), Some(variant)) = (one["family"].as_str(), one["variant"].as_str()) else {
+            continue;
+        };
+        scores.table = one["microarchitecture"].as_str().unwrap_or_default().to_owned();
+        if let Some(model) = one["second_opinion"]["asked"].as_str() {
+            scores.llvm_mca = Some(model.to_owned());
+        }
+        let list = one["not_modelled"].as_array().into_iter().flatten();
+        let not_modelled: Vec<String> = list.filter_map(|text| text.as_str().map(str::to_owned)).collect();
+        for dependence in ["chained", "independent"] {
+            let Some(cycles) = one["measured"]["gross"][dependence].as_f64() else { continue };
+            scores.cells.push(Score {
+                family: family.to_owned(),
+                variant: variant.to_owned(),
+                size: one["size"].as_u64().unwrap_or(0) as usize,
+                kind: kind(one, dependence),
+                measured: cycles,
+                null_call: one["measured"]["null_call"][dependence].as_f64().unwrap_or(0.0),
+                bound: one["bounds"][dependence].as_f64(),
+                predicted: one["predicted"][dependence].as_f64(),
+                calibrated: by_name.get(variant).and_then(|one| one["predicted"][dependence].as_f64()),
+                llvm_mca: one["second_opinion"][dependence].as_f64(),
+                binds: one["binds"][dependence]["part"].as_str().map(str::to_owned),
+                not_modelled: not_modelled.clone(),
+            });
+        }
+    }
+}
+
+/// What bounds the calls, by the bounds alone: the path through the argument that chains them, or the work of a call.
+fn kind(one: &Value, dependence: &str) -> Kind {
+    if dependence == "independent" {
+        return Kind::Independent;
+    }
+    let work = one["call"]["throughput"]["cycles"].as_f64().unwrap_or(0.0);
+    match one["bounds"]["chained"].as_f64() {
+        Some(bound) if bound > work => Kind::ChainedLatency,
+        _ => Kind::ChainedThroughput,
+    }
+}
+
+/// Writes the scores of a machine into the folder; the file.
+///
+/// # Errors
+/// What the file system refuses.
+pub fn write(scores: &Scores, folder: &Path) -> anyhow::Result<PathBuf> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let path = folder.join(format!("{}.json", scores.table));
+    let text = serde_json::to_string_pretty(scores)? + "\n";
+    std::fs::write(&path, text).with_context(|| path.display().to_string())?;
+    Ok(path)
+}
+
+/// The scores of every machine in the folder, by the names of their files.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn read_all(folder: &Path) -> anyhow::Result<Vec<Scores>> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .with_context(|| folder.display().to_string())?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        serde_json::from_str(&text).with_context(|| path.display().to_string())
+    };
+    files.iter().map(read).collect()
+}
+
+/// Builds the command unless one is given.
+///
+/// # Errors
+/// A build that fails.
+pub fn program(given: Option<&Path>, workspace: &Path) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(path) => path.canonicalize().with_context(|| path.display().to_string()),
+        None => drive::build(workspace),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_becomes_two_cells_of_their_kinds() {
+        let one = json!({
+            "family": "checksum", "variant": "dr1", "size": 576, "microarchitecture": "zen5",
+            "call": { "throughput": { "cycles": 36.0 } },
+            "bounds": { "chained": 153.0, "independent": 36.0 },
+            "predicted": { "chained": 153.0, "independent": 80.0 },
+            "binds": { "chained": { "part": "chain" }, "independent": null },
+            "measured": { "gross": { "chained": 154.0, "independent": 94.0 },
+                          "null_call": { "chained": 6.0, "independent": 7.0 } },
+            "not_modelled": [],
+        });
+        let mut scores =
+            Scores { machine: String::new(), table: String::new(), llvm_mca: None, cells: Vec::new() };
+        add(&mut scores, &one, &one);
+        let kinds: Vec<Kind> = scores.cells.iter().map(|cell| cell.kind).collect();
+        assert_eq!(kinds, [Kind::ChainedLatency, Kind::Independent]);
+        assert_eq!(scores.cells[1].calibrated, Some(80.0));
+        assert_eq!(scores.cells[0].binds.as_deref(), Some("chain"));
+        assert_eq!(scores.table, "zen5");
+    }
+}
