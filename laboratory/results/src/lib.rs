@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod claims;
+pub mod comparison;
 pub mod gather;
 pub mod limits;
 pub mod round;
