@@ -7,6 +7,7 @@ pub mod failure;
 pub mod forecast;
 pub mod impossible;
 pub mod interrupt;
+pub mod kept;
 mod lines;
 pub mod machine;
 pub mod measure;

@@ -5,6 +5,7 @@
 //! no value.
 
 use crate::labels;
+use carryline_conditions::Condition;
 use carryline_results::claims::ExperimentResult;
 use carryline_results::{Cell, CycleBasis, Limit, Observed, RunResult, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
@@ -93,24 +94,33 @@ struct PublicCell<'a> {
     ties_with: &'a [String],
 }
 
+/// A condition in the words of the command line, as it stands in every cell.
+#[must_use]
+pub fn condition(condition: &Condition) -> serde_json::Value {
+    serde_json::to_value(public_condition(condition)).unwrap_or_default()
+}
+
+fn public_condition(condition: &Condition) -> PublicCondition<'_> {
+    PublicCondition {
+        size: labels::fixed_size(condition).map_or(Size::Label(&condition.sizes.label), Size::Bytes),
+        offsets: condition.offsets.to_string(),
+        cache: condition.cache.to_string(),
+        dependence: condition.dependence.word(),
+        pages: condition.pages.to_string(),
+        segments: &condition.segments,
+        then: condition.then.to_string(),
+        beside: condition.beside.to_string(),
+    }
+}
+
 fn cell(cell: &Cell) -> PublicCell<'_> {
-    let condition = &cell.condition;
     PublicCell {
         situation: &cell.situation,
         variant: &cell.variant,
         family: cell.family,
         status: cell.status,
         detail: cell.detail.as_deref(),
-        condition: PublicCondition {
-            size: labels::fixed_size(condition).map_or(Size::Label(&condition.sizes.label), Size::Bytes),
-            offsets: condition.offsets.to_string(),
-            cache: condition.cache.to_string(),
-            dependence: condition.dependence.word(),
-            pages: condition.pages.to_string(),
-            segments: &condition.segments,
-            then: condition.then.to_string(),
-            beside: condition.beside.to_string(),
-        },
+        condition: public_condition(&cell.condition),
         observed: cell.observed.as_ref(),
         bytes_per_call: cell.bytes_per_call,
         ticks_per_call: cell.ticks_per_call.map(Net::from),

@@ -3,6 +3,7 @@
 pub mod cells;
 pub mod claims;
 pub mod comparison;
+pub mod content_hash;
 pub mod gather;
 pub mod limits;
 pub mod round;
