@@ -2,8 +2,11 @@
 
 use crate::cli::{Common, Format};
 use carryline_engine::failure::{Failure, usage};
+use carryline_engine::session::command_line;
+use carryline_report::json::Head;
 use carryline_report::table::Style;
 use carryline_results::Warning;
+use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -34,6 +37,14 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
     out.flush()?;
     Ok(())
+}
+
+/// Prints a result as JSON on standard output. `schema` names its JSON Schema, which `carryline schema` prints.
+pub fn print_json<T: Serialize>(schema: &'static str, body: &T, common: &Common) -> Result<(), Failure> {
+    let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+    let head = Head { schema, command: command_line().collect(), date };
+    let _ = common;
+    print(&carryline_report::json::with_head(&head, body)?)
 }
 
 /// Refuses a file that cannot be written, before time is spent on its contents. Nothing is changed.

@@ -2,8 +2,8 @@
 //!
 //! **What two runs hide.** The interval of a ratio comes from replicates, and the replicates of one run share an hour, a
 //! host and its neighbours. What all of a run's replicates share shows in none of their scatter. So two runs of one program
-//! differ by more than their intervals say; by how much, tell the rows that cannot have changed ([`between_runs`]). It is
-//! added to each row's own error, as variances add.
+//! differ by more than their intervals say; by how much, tell the rows that cannot have changed ([`between_runs`]): what
+//! they have in common is taken off, and their spread is added to each row's own error, as variances add.
 //!
 //! **Many rows.** At 5 % each, one row in twenty of two equal runs would be "different". [`discoveries`] is the rule of
 //! Benjamini and Hochberg (Controlling the false discovery rate, Journal of the Royal Statistical Society B 57, 1995): of
@@ -74,6 +74,17 @@ impl Difference {
         Some(Difference { ratio, error: width / NORMAL_95, degrees: DEGREES_OF_ESTIMATES })
     }
 
+    /// The difference that remains when a shift common to all rows (a logarithm) is taken off.
+    #[must_use]
+    pub fn without(self, shift: f64) -> Difference {
+        let Ratio { median, low, high } = self.ratio;
+        let factor = shift.exp();
+        Difference {
+            ratio: Ratio { median: median / factor, low: low / factor, high: high / factor },
+            ..self
+        }
+    }
+
     /// The ratio's 95 % interval when runs of one program differ by `between` (a standard deviation of the logarithm).
     #[must_use]
     pub fn interval(&self, between: f64) -> Ratio {
@@ -124,21 +135,31 @@ fn quantile_of_t(tail: f64, degrees: f64) -> f64 {
     (degrees * (1.0 - x) / x).sqrt()
 }
 
-/// The standard deviation by which two runs of one program differ beyond what their replicates tell, on the scale of
-/// logarithms, from rows that cannot have changed; `None` where there are fewer than [`LEAST_CONTROLS`].
+/// What two runs of one program differ by beyond what their replicates tell, on the scale of logarithms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunNoise {
+    /// What all rows have in common: another clock, a busier hour.
+    pub shift: f64,
+    /// The standard deviation of what each row has by itself.
+    pub spread: f64,
+}
+
+/// The noise between two runs from rows that cannot have changed; `None` where there are fewer than [`LEAST_CONTROLS`].
 ///
-/// 90 % of the rows lie within 1.64 standard deviations, of which the replicates' own errors are a part. A row that is far off
-/// decides nothing, nor do rows of one process.
+/// The shift is the rows' median. 90 % of them lie within 1.64 standard deviations of it, of which the replicates' own errors
+/// are a part. A row that is far off decides nothing, nor do rows of one process.
 #[must_use]
-pub fn between_runs(unchanged: &[Difference]) -> Option<f64> {
+pub fn between_runs(unchanged: &[Difference]) -> Option<RunNoise> {
     let known: Vec<&Difference> = unchanged.iter().filter(|row| row.error.is_finite()).collect();
     if known.len() < LEAST_CONTROLS {
         return None;
     }
-    let distances: Vec<f64> = known.iter().map(|row| row.ratio.median.ln().abs()).collect();
+    let logs: Vec<f64> = known.iter().map(|row| row.ratio.median.ln()).collect();
+    let shift = median(&logs)?;
+    let distances: Vec<f64> = logs.iter().map(|log| (log - shift).abs()).collect();
     let errors: Vec<f64> = known.iter().map(|row| row.error).collect();
     let (all, own) = (quantile(&distances, 0.9)? / NORMAL_90, median(&errors)?);
-    Some((all * all - own * own).max(0.0).sqrt())
+    Some(RunNoise { shift, spread: (all * all - own * own).max(0.0).sqrt() })
 }
 
 /// Which of many comparisons found a difference, when 5 % (a `rate` of 0.05) of those that did may have found it by chance.
@@ -229,13 +250,14 @@ mod tests {
             let median = log.exp();
             Difference { ratio: Ratio { median, low: median, high: median }, error: 0.002, degrees: 8.0 }
         };
-        let rows: Vec<Difference> = (0..20).map(|k| row(0.02 * f64::from(k % 5 - 2))).collect();
-        let between = between_runs(&rows).expect("twenty rows");
-        assert!((0.02..0.03).contains(&between), "{between}");
+        let rows: Vec<Difference> = (0..20).map(|k| row(0.04 + 0.02 * f64::from(k % 5 - 2))).collect();
+        let noise = between_runs(&rows).expect("twenty rows");
+        assert!((noise.shift - 0.04).abs() < 1e-12 && (0.02..0.03).contains(&noise.spread), "{noise:?}");
+        assert!((rows[2].without(noise.shift).ratio.median - 1.0).abs() < 1e-12);
         let mut wild = rows;
         wild[0] = row(3.0);
-        assert!((between_runs(&wild).expect("twenty rows") - between).abs() < 0.005);
+        assert!((between_runs(&wild).expect("twenty rows").spread - noise.spread).abs() < 0.005);
         assert_eq!(between_runs(&wild[..7]), None);
-        assert_eq!(between_runs(&vec![row(0.0); 8]), Some(0.0));
+        assert_eq!(between_runs(&vec![row(0.0); 8]), Some(RunNoise::default()));
     }
 }

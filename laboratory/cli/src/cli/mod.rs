@@ -1,6 +1,8 @@
 //! The command line.
 
+mod compare;
 mod critical;
+mod gate;
 mod inlining;
 mod real;
 mod reproduce;
@@ -10,7 +12,9 @@ mod watch;
 use carryline_report::units::Unit;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use compare::Compare;
 pub use critical::{Critical, Drawing, Moves};
+pub use gate::Gate;
 pub use inlining::Inlining;
 pub use real::Real;
 pub use reproduce::Reproduce;
@@ -31,8 +35,9 @@ Examples:
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
-input, 3 a routine is wrong, and was found wrong again, 5 cannot tell, 130 interrupted. Results go to standard
-output, progress and warnings to standard error.")]
+input, 3 a routine is wrong, and was found wrong again, 4 slower than the base, 5 cannot tell,
+6 what was to be compared is unlike, 130 interrupted. Results go to standard output, progress and
+warnings to standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -56,6 +61,9 @@ pub struct Common {
     /// Print no progress and no warnings.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// The run that this one repeats, with which it is then compared.
+    #[arg(skip)]
+    pub repeats: Option<i64>,
 }
 
 /// How results are printed.
@@ -100,6 +108,10 @@ pub enum Command {
     History(History),
     /// Repeat a stored run, with its seed
     Rerun(Rerun),
+    /// Compare stored runs: what became faster or slower
+    Compare(Compare),
+    /// Measure a base's plan again: is this build slower?
+    Gate(Gate),
     /// Explain a warning code or a term
     Explain(Explain),
     /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected
@@ -132,6 +144,9 @@ pub struct Effort {
     /// Write a page with tables, charts and everything needed to repeat the run.
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    /// A name for the run, which 'carryline history' shows.
+    #[arg(long, value_name = "TEXT", value_parser = text())]
+    pub label: Option<String>,
     /// Do not save the results.
     #[arg(long)]
     pub no_save: bool,
@@ -149,7 +164,7 @@ pub struct Subjects {
     /// Families: zero, copy, checksum, copy_checksum [default: all].
     #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
     pub family: Vec<String>,
-    /// Variants, by name or FAMILY/NAME [default: all candidates].
+    /// Variants, by name, FAMILY/NAME, glob ('zero/avx*') or /regular expression/ [default: all candidates].
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub variants: Vec<String>,
     /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
@@ -201,7 +216,7 @@ Examples:
   carryline verify carryline checksum/avx2
   carryline verify --plugin ./mine.so:my_sum:checksum")]
 pub struct Verify {
-    /// Variants, by name or FAMILY/NAME [default: all, or none if plug-ins are given].
+    /// Variants, by name, FAMILY/NAME, glob or /regular expression/ [default: all, or none if plug-ins are given].
     #[arg(value_name = "VARIANT")]
     pub names: Vec<String>,
     /// Families to verify [default: all].
@@ -270,8 +285,8 @@ Examples:
   carryline history --format json --db results.sqlite")]
 pub struct History {
     /// Show the results of this run.
-    #[arg(long, value_name = "ID")]
-    pub show: Option<i64>,
+    #[arg(long, value_name = "RUN")]
+    pub show: Option<String>,
     /// Number of runs to list, newest first.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub most: usize,
@@ -287,9 +302,9 @@ Examples:
   carryline rerun 2 --format json
   carryline rerun 3 --quiet")]
 pub struct Rerun {
-    /// The run's number, as 'carryline history' lists it.
-    #[arg(value_name = "ID")]
-    pub id: i64,
+    /// The run's number or content hash, as 'carryline history' lists them.
+    #[arg(value_name = "RUN")]
+    pub id: String,
 }
 
 #[derive(Args, Debug)]

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
+pub mod compare;
 pub mod completions;
 pub mod critical;
 pub mod explain;
+pub mod gate;
 pub mod history;
 pub mod inlining;
 pub mod list;

@@ -14,7 +14,8 @@ const OUR_VERSION: &str = "carryline: ";
 #[must_use]
 pub fn unlike(base: &Kept, other: &Kept) -> Vec<String> {
     let mut found = machines(&base.environment, &other.environment);
-    let common: Vec<&String> = base.conditions.keys().filter(|name| other.conditions.contains_key(*name)).collect();
+    let common: Vec<&String> =
+        base.conditions.keys().filter(|name| other.conditions.contains_key(*name)).collect();
     if common.is_empty() {
         found.push("situations: none is in both runs".to_owned());
     }

@@ -93,7 +93,9 @@ fn kept(file: RunFile, title: &str) -> Result<Kept, Failure> {
     if let (Some(plan), Some(hash), false) = (&file.plan, &file.content_hash, file.redacted)
         && content_hash(plan, &rounds) != *hash
     {
-        return Err(usage(format!("{title} was changed: its rounds do not have the content hash that it states")));
+        return Err(usage(format!(
+            "{title} was changed: its rounds do not have the content hash that it states"
+        )));
     }
     let plan: Option<Plan> = file.plan.and_then(|plan| serde_json::from_value(plan).ok());
     let floors = file.noise_floor.map(|floor| floor.by_situation).unwrap_or_default();

@@ -10,6 +10,7 @@ use crate::plan::Plan;
 use crate::session::open_kept;
 use anyhow::Context;
 use carryline_conditions::Offsets;
+use carryline_report::json::About;
 use carryline_results::cells::{self, Summary};
 use carryline_results::comparison::{Evidence, Row};
 use carryline_results::content_hash::{LEAST_DIGITS, content_hash};
@@ -36,6 +37,8 @@ pub struct Stored {
     pub result: RunResult,
     /// Its name wherever it is kept.
     pub content_hash: String,
+    /// False if it was killed or is still going on.
+    pub ended: bool,
 }
 
 /// A run as others are held against it.
@@ -107,7 +110,10 @@ pub fn stored(word: &str, db: Option<&Path>) -> Result<Stored, Failure> {
         [] => Err(usage(format!("there is no run {word}: 'carryline history' lists those that are stored"))),
         _ => {
             let numbers: Vec<String> = found.iter().map(ToString::to_string).collect();
-            Err(usage(format!("'{word}' begins the content hashes of runs {}; give more digits", numbers.join(", "))))
+            Err(usage(format!(
+                "'{word}' begins the content hashes of runs {}; give more digits",
+                numbers.join(", ")
+            )))
         }
     }
 }
@@ -129,16 +135,16 @@ pub fn hash_of(store: &Store, id: RunId) -> Result<String, StoreError> {
 fn load(store: &Store, id: RunId) -> Result<Result<Stored, Failure>, StoreError> {
     let (started, header) = store.started(id)?;
     let rounds = store.rounds(id)?;
-    let result = match store.load_run(id) {
+    let (result, ended) = match store.load_run(id) {
         Err(StoreError::Unfinished { .. }) => match from_rounds(id, &header, &rounds) {
-            Ok(result) => result,
+            Ok(result) => (result, false),
             Err(failure) => return Ok(Err(failure)),
         },
-        other => other?,
+        other => (other?, true),
     };
     let content_hash = content_hash(&header.plan, &rounds);
     let result = with_names_of_today(result);
-    Ok(Ok(Stored { id, started, header, rounds, result, content_hash }))
+    Ok(Ok(Stored { id, started, header, rounds, result, content_hash, ended }))
 }
 
 impl Stored {
@@ -152,6 +158,15 @@ impl Stored {
     #[must_use]
     pub fn label(&self) -> Option<String> {
         label(&self.header.command)
+    }
+
+    /// What its JSON says of it beside the result.
+    #[must_use]
+    pub fn about(&self) -> About {
+        let command =
+            std::iter::once("carryline".to_owned()).chain(self.header.command.iter().cloned()).collect();
+        let (content_hash, started) = (Some(self.content_hash.clone()), Some(self.started.clone()));
+        About { content_hash, label: self.label(), started, made_by: command }
     }
 
     /// Its rounds by situation; empty for runs of experiments.
@@ -216,7 +231,10 @@ impl Kept {
             environment: result.environment.clone(),
             plan: None,
             rows: cells.iter().map(row).collect(),
-            conditions: cells.iter().map(|cell| (cell.situation.clone(), condition(&cell.condition))).collect(),
+            conditions: cells
+                .iter()
+                .map(|cell| (cell.situation.clone(), condition(&cell.condition)))
+                .collect(),
             bytes_per_call: cells.iter().map(|cell| (cell.situation.clone(), cell.bytes_per_call)).collect(),
         }
     }

@@ -93,6 +93,8 @@ fn verdicts_with_their_counterexamples() {
 fn runs_that_are_stored() {
     let run = |id, status: &str| RunLine {
         id,
+        content_hash: (id == 9).then(|| "0123456789abcdef".repeat(4)),
+        label: None,
         started: "2026-01-02T03:04:05Z".into(),
         command: "run --budget 60s".into(),
         status: status.into(),

@@ -1,7 +1,8 @@
 //! Two runs against each other: a ratio and a verdict for every cell that both measured, and over all of them.
 //!
 //! **The ratio** is the time in the other run over that in the base: above 1 is slower. It comes from the replicates'
-//! medians of each run; where the replicates of the two were measured in turn, from pairs of them.
+//! medians of each run; where the replicates of the two were measured in turn, from pairs of them. What the rows that cannot
+//! have changed have in common (another clock) is taken off, up to [`MOST_SHIFT`].
 //!
 //! **The verdict.** `faster` and `slower` have passed three tests: the interval, widened by what two runs of one program
 //! differ by, excludes 1; the difference exceeds the noise floor of its situation in both runs; and it is among the
@@ -15,7 +16,7 @@
 mod between;
 mod row;
 
-pub use between::{ASSUMED_BETWEEN_RUNS, Between};
+pub use between::{ASSUMED_BETWEEN_RUNS, Between, MOST_SHIFT, Noise};
 pub use row::{Evidence, Reach, Row};
 
 use crate::cells::FLOOR_WITHOUT_TWINS;
@@ -146,12 +147,16 @@ pub fn compare(base: &[Row], other: &[Row], pairing: Pairing, seed: u64) -> Comp
     let found = differences(&pairs, pairing, seed);
     let between = match pairing {
         Pairing::None => Between::of(&pairs, &found),
-        Pairing::Identical | Pairing::Replicates => Between::default(),
+        Pairing::Identical | Pairing::Replicates => Between::NOTHING,
     };
+    let correct = |((row, _), found): (&(&Row, &Row), Option<Difference>)| {
+        Some(between.at(row.reach).corrected(found?))
+    };
+    let found: Vec<Option<Difference>> = pairs.iter().zip(found).map(correct).collect();
     let p_values: Vec<f64> = pairs
         .iter()
         .zip(&found)
-        .map(|((row, _), found)| found.map_or(1.0, |found| found.p_value(between.at(row.reach))))
+        .map(|((row, _), found)| found.map_or(1.0, |found| found.p_value(between.at(row.reach).spread)))
         .collect();
     let tested: Vec<usize> = (0..pairs.len()).filter(|place| found[*place].is_some()).collect();
     let of_tested: Vec<f64> = tested.iter().map(|place| p_values[*place]).collect();
@@ -166,7 +171,7 @@ pub fn compare(base: &[Row], other: &[Row], pairing: Pairing, seed: u64) -> Comp
             let difference = found[place];
             let ratio = match pairing {
                 Pairing::Identical => difference.map(|_| Ratio { median: 1.0, low: 1.0, high: 1.0 }),
-                _ => difference.map(|found| found.interval(between.at(base.reach))),
+                _ => difference.map(|found| found.interval(between.at(base.reach).spread)),
             };
             let noise_floor = floor(base).max(floor(other));
             ComparedCell {
