@@ -4,6 +4,7 @@ use crate::cli::{Common, Format};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::session::command_line;
 use carryline_report::json::Head;
+use carryline_report::redact::redacted;
 use carryline_report::table::Style;
 use carryline_results::Warning;
 use serde::Serialize;
@@ -41,10 +42,17 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a result as JSON on standard output. `schema` names its JSON Schema, which `carryline schema` prints.
 pub fn print_json<T: Serialize>(schema: &'static str, body: &T, common: &Common) -> Result<(), Failure> {
+    let text = carryline_report::json::with_head(&head(schema), body)?;
+    match common.redact {
+        true => print(&serde_json::to_string_pretty(&redacted(serde_json::from_str(&text)?))?),
+        false => print(&text),
+    }
+}
+
+/// What JSON of that schema begins with.
+pub fn head(schema: &'static str) -> Head {
     let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
-    let head = Head { schema, command: command_line().collect(), date };
-    let _ = common;
-    print(&carryline_report::json::with_head(&head, body)?)
+    Head { schema, command: command_line().collect(), date }
 }
 
 /// Refuses a file that cannot be written, before time is spent on its contents. Nothing is changed.

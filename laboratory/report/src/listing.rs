@@ -232,7 +232,7 @@ impl RunList {
         }
         let mut table = Table::new([
             ("run", Kind::Number),
-            ("content hash", Kind::Name),
+            ("hash", Kind::Name),
             ("started", Kind::Name),
             ("status", Kind::Name),
             ("situations", Kind::Number),

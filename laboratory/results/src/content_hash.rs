@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Digits that tables show.
-pub const SHOWN_DIGITS: usize = 12;
+pub const SHOWN_DIGITS: usize = 8;
 /// Digits that are asked for at least where a run is named by its hash.
 pub const LEAST_DIGITS: usize = 6;
 

@@ -46,16 +46,8 @@ impl Difference {
     /// each pair of them.
     #[must_use]
     pub fn paired(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Difference> {
-        let typical = |replicates: &[Vec<f64>]| -> Vec<Vec<f64>> {
-            let kept = |rounds: &Vec<f64>| -> Vec<f64> {
-                rounds.iter().copied().filter(|ticks| ticks.is_finite() && *ticks > 0.0).collect()
-            };
-            replicates.iter().map(|rounds| median(&kept(rounds)).into_iter().collect()).collect()
-        };
-        let (a, b) = (typical(a), typical(b));
-        let ratio = paired_ratio(&a, &b, seed)?;
-        let both = a.iter().zip(&b).filter_map(|(a, b)| Some((a.first()?.ln()) - b.first()?.ln()));
-        let logs: Vec<f64> = both.collect();
+        let ratio = paired_ratio(&typical(a), &typical(b), seed)?;
+        let logs = pairs(a, b);
         let known = mean_and_variance(&logs);
         let error = known.map_or(f64::INFINITY, |(_, variance)| variance.sqrt());
         Some(Difference { ratio, error, degrees: logs.len().saturating_sub(1).max(1) as f64 })
@@ -122,6 +114,43 @@ impl Difference {
             _ => (low, high),
         }
     }
+}
+
+/// The bounds of the ratio of pairs, by replicate, that their median passes on either side with a chance of at most `tail`:
+/// order statistics, which suppose nothing of how pairs scatter, so that one wild process in ten does not matter. `None` where
+/// there are too few pairs for that chance.
+#[must_use]
+pub fn median_bounds(a: &[Vec<f64>], b: &[Vec<f64>], tail: f64) -> Option<(f64, f64)> {
+    let mut ratios: Vec<f64> = pairs(a, b).into_iter().map(f64::exp).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    // The chance that at most so many of the pairs lie on one side of the median.
+    let mut term = 0.5_f64.powi(i32::try_from(ratios.len()).unwrap_or(i32::MAX));
+    let mut chance = 0.0;
+    let mut cut = None;
+    for beyond in 0..ratios.len() {
+        chance += term;
+        if chance > tail {
+            break;
+        }
+        cut = Some(beyond);
+        term *= (ratios.len() - beyond) as f64 / (beyond + 1) as f64;
+    }
+    let cut = cut?;
+    Some((*ratios.get(cut)?, *ratios.get(ratios.len() - 1 - cut)?))
+}
+
+/// The replicates' medians.
+fn typical(replicates: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let kept = |rounds: &Vec<f64>| -> Vec<f64> {
+        rounds.iter().copied().filter(|ticks| ticks.is_finite() && *ticks > 0.0).collect()
+    };
+    replicates.iter().map(|rounds| median(&kept(rounds)).into_iter().collect()).collect()
+}
+
+/// The logarithms of the ratios of replicates with equal numbers.
+fn pairs(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<f64> {
+    let (a, b) = (typical(a), typical(b));
+    a.iter().zip(&b).filter_map(|(a, b)| Some(a.first()?.ln() - b.first()?.ln())).collect()
 }
 
 /// Both tails of Student's t.
@@ -225,6 +254,20 @@ mod tests {
         assert!((pair.ratio.low - 1.03).abs() < 1e-9 && pair.p_value(0.0) < 1e-9, "{pair:?}");
         let apart = Difference::unpaired(&side(103.0), &side(100.0), 1).expect("samples");
         assert!(apart.ratio.low < 1.0 && apart.p_value(0.0) > 0.5, "{apart:?}");
+    }
+
+    #[test]
+    fn a_wild_process_moves_no_bound() {
+        let base = vec![vec![100.0; 3]; 20];
+        let mut new: Vec<Vec<f64>> = (0..20).map(|k| vec![105.0 + 0.1 * f64::from(k % 5); 3]).collect();
+        new[3] = vec![300.0; 3];
+        let (low, high) = median_bounds(&new, &base, 0.001).expect("enough pairs");
+        assert!(low > 1.049 && high < 1.055, "{low} {high}");
+        assert!(Difference::paired(&new, &base, 1).is_some_and(|found| found.bounds(0.001, 0.0).0 < 1.0));
+        // By the binomial distribution: of 10 pairs, none lie beyond the median with 1 / 1024, at most one with 11 / 1024.
+        let ten: Vec<Vec<f64>> = (1..=10).map(|k| vec![100.0 + f64::from(k)]).collect();
+        let at = |tail| median_bounds(&ten, &base[..10], tail).map(|(low, _)| (low * 100.0).round());
+        assert_eq!((at(0.0009), at(0.001), at(0.011)), (None, Some(101.0), Some(102.0)));
     }
 
     #[test]

@@ -33,7 +33,7 @@ mod steady;
 mod unpaired;
 
 pub use compare::{LEAST_FLOOR, Order, compare, compare_samples, noise_floor};
-pub use difference::{Difference, LEAST_CONTROLS, RunNoise, between_runs, discoveries};
+pub use difference::{Difference, LEAST_CONTROLS, RunNoise, between_runs, discoveries, median_bounds};
 pub use draw::{below, shuffle};
 pub use estimate::{Estimate, Ratio, estimate, net, paired_ratio, typical};
 pub use interval::{BARE_RELATIVE, LEAST_ROUNDS, LONE_RELATIVE};

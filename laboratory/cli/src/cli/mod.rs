@@ -2,6 +2,7 @@
 
 mod compare;
 mod critical;
+mod export;
 mod gate;
 mod inlining;
 mod real;
@@ -14,6 +15,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::Compare;
 pub use critical::{Critical, Drawing, Moves};
+pub use export::Export;
 pub use gate::Gate;
 pub use inlining::Inlining;
 pub use real::Real;
@@ -61,6 +63,9 @@ pub struct Common {
     /// Print no progress and no warnings.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Leave what identifies the machine and its user out of JSON and exports.
+    #[arg(long, global = true)]
+    pub redact: bool,
     /// The run that this one repeats, with which it is then compared.
     #[arg(skip)]
     pub repeats: Option<i64>,
@@ -112,6 +117,8 @@ pub enum Command {
     Compare(Compare),
     /// Measure a base's plan again: is this build slower?
     Gate(Gate),
+    /// Write a stored run in a format of another program
+    Export(Export),
     /// Explain a warning code or a term
     Explain(Explain),
     /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected

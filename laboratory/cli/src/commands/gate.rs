@@ -112,7 +112,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
         cells: &found.0,
     };
     report.print(args, common)?;
-    for sentence in keeper.trouble() {
+    if let Some(sentence) = keeper.trouble() {
         output::complain(&sentence);
     }
     Ok(match answer {

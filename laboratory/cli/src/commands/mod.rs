@@ -4,6 +4,7 @@ pub mod compare;
 pub mod completions;
 pub mod critical;
 pub mod explain;
+pub mod export;
 pub mod gate;
 pub mod history;
 pub mod inlining;

@@ -23,10 +23,10 @@ use crate::plan::Plan;
 use crate::prove::{Proof, unsupported};
 use crate::supervise::Supervisor;
 use crate::thresholds::{Needs, Schedule};
-use carryline_results::comparison::{Between, Pairing, Row, Verdict, differences, pairs};
+use carryline_results::comparison::{Between, Evidence, Pairing, Row, Verdict, differences, pairs};
 use carryline_results::gather::{Gathered, Replicate};
 use carryline_results::round::RoundRecord;
-use carryline_statistics::{LEAST_FLOOR, Ratio, shuffle};
+use carryline_statistics::{Difference, LEAST_FLOOR, Ratio, median_bounds, shuffle};
 use carryline_variants::Family;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -117,13 +117,20 @@ pub fn judge(
     let is_gated = |row: &Row| gated.contains(&(row.situation.clone(), row.variant.clone()));
     let rows = pairs.iter().zip(&found).filter(|((row, _), _)| is_gated(row));
     let count = rows.clone().count().max(1) as f64;
-    let cells = rows.map(|((row, _), difference)| {
+    let cells = rows.map(|((row, new), difference)| {
         let noise = between.at(row.reach);
         let (difference, between) = (difference.map(|difference| noise.corrected(difference)), noise.spread);
-        let bounds = difference.map(|difference| {
+        // Pairs that are enough for order statistics need no assumption on how they scatter.
+        let at = |difference: &Difference, tail: f64| match (&new.evidence, &row.evidence, pairing) {
+            (Evidence::Samples(new), Evidence::Samples(base), Pairing::Replicates) => {
+                median_bounds(new, base, tail).unwrap_or_else(|| difference.bounds(tail, between))
+            }
+            _ => difference.bounds(tail, between),
+        };
+        let bounds = difference.as_ref().map(|difference| {
             // Identical code may differ by this, whatever the replicates say.
-            let low = difference.bounds(chance / count, between).0 / (1.0 + LEAST_FLOOR);
-            Bounds { low, high: difference.bounds(chance, between).1 * (1.0 + LEAST_FLOOR) }
+            let low = at(difference, chance / count).0 / (1.0 + LEAST_FLOOR);
+            Bounds { low, high: at(difference, chance).1 * (1.0 + LEAST_FLOOR) }
         });
         GatedCell {
             situation: row.situation.clone(),

@@ -19,7 +19,7 @@ fn rows(cells: usize, seed: u64, factor: f64) -> Vec<Row> {
     };
     let mut samples = |cell: usize| -> Vec<Vec<f64>> {
         let hour = |replicate: usize| 1.0 + 0.05 * ((replicate * 7 + cell) % 10) as f64 / 10.0;
-        (0..13).map(|replicate| vec![20.0 * factor * hour(replicate) * (0.006 * noise()).exp(); 3]).collect()
+        (0..26).map(|replicate| vec![20.0 * factor * hour(replicate) * (0.006 * noise()).exp(); 3]).collect()
     };
     (0..cells).map(|cell| row(cell, Evidence::Samples(samples(cell)))).collect()
 }
@@ -27,7 +27,7 @@ fn rows(cells: usize, seed: u64, factor: f64) -> Vec<Row> {
 fn judged(cells: usize, factor: f64, limit: f64, seed: u64, pairing: Pairing) -> Answer {
     let gated = (0..cells).map(|cell| (format!("checksum {cell}"), "mine".to_owned())).collect();
     answer(
-        &judge(&rows(cells, 2 * seed, 1.0), &rows(cells, 2 * seed + 1, factor), pairing, &gated, limit, 4).0,
+        &judge(&rows(cells, 2 * seed, 1.0), &rows(cells, 2 * seed + 1, factor), pairing, &gated, limit, 6).0,
     )
 }
 

@@ -11,6 +11,7 @@ use crate::session::open_kept;
 use anyhow::Context;
 use carryline_conditions::Offsets;
 use carryline_report::json::About;
+use carryline_report::redact::redacted;
 use carryline_results::cells::{self, Summary};
 use carryline_results::comparison::{Evidence, Row};
 use carryline_results::content_hash::{LEAST_DIGITS, content_hash};
@@ -18,7 +19,7 @@ use carryline_results::gather::Gathered;
 use carryline_results::round::RoundRecord;
 use carryline_results::{RunResult, SCHEMA_VERSION};
 use carryline_store::{RunHeader, RunId, Store, StoreError};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -167,6 +168,24 @@ impl Stored {
             std::iter::once("carryline".to_owned()).chain(self.header.command.iter().cloned()).collect();
         let (content_hash, started) = (Some(self.content_hash.clone()), Some(self.started.clone()));
         About { content_hash, label: self.label(), started, made_by: command }
+    }
+
+    /// The same without what identifies the machine and its user.
+    #[must_use]
+    pub fn redacted(mut self) -> Stored {
+        let whole = json!({
+            "command": self.header.command,
+            "environment": self.header.environment,
+            "plan": self.header.plan,
+        });
+        let mut whole = redacted(whole);
+        let words = |value: &Value| serde_json::from_value(value.clone()).unwrap_or_default();
+        self.header.command = words(&whole["command"]);
+        self.header.environment = whole["environment"].take();
+        self.header.plan = whole["plan"].take();
+        self.result.environment = self.header.environment.clone();
+        self.result.run_id = None;
+        self
     }
 
     /// Its rounds by situation; empty for runs of experiments.
