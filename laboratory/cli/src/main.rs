@@ -56,6 +56,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Compare(args)) => commands::compare::run(args, common),
         Some(Command::Gate(args)) => commands::gate::run(args, common),
         Some(Command::Export(args)) => commands::export::run(args, common),
+        Some(Command::Schema(args)) => commands::schema::run(args, common),
         Some(Command::Explain(args)) => commands::explain::run(args, common),
         Some(Command::Selftest(args)) => commands::selftest::run(args, common),
         Some(Command::Completions(args)) => commands::completions::completions(args),

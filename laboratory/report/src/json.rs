@@ -31,7 +31,7 @@ struct WithHead<'a, T> {
     schema_version: u32,
     schema: &'static str,
     date: &'a str,
-    command: &'a [String],
+    command_line: &'a [String],
     #[serde(flatten)]
     body: &'a T,
 }
@@ -42,7 +42,25 @@ struct WithHead<'a, T> {
 /// When the body is no object.
 pub fn with_head<T: Serialize>(head: &Head, body: &T) -> Result<String, serde_json::Error> {
     let Head { schema, command, date } = head;
-    serde_json::to_string_pretty(&WithHead { schema_version: SCHEMA_VERSION, schema, date, command, body })
+    let mut value = serde_json::to_value(body)?;
+    // Some bodies are also written to files, where they say their version themselves.
+    if value.as_object_mut().is_some_and(|object| object.remove("schema_version").is_some()) {
+        let body = &value;
+        return serde_json::to_string_pretty(&WithHead {
+            schema_version: SCHEMA_VERSION,
+            schema,
+            date,
+            command,
+            body,
+        });
+    }
+    serde_json::to_string_pretty(&WithHead {
+        schema_version: SCHEMA_VERSION,
+        schema,
+        date,
+        command_line: command,
+        body,
+    })
 }
 
 /// What is known of a stored run beside its result.
@@ -237,7 +255,7 @@ mod tests {
     #[test]
     fn exactly_the_published_fields() {
         let run = value(&fixture::run());
-        let top = "cells command complete content_hash date environment experiments label limits made_by noise_floor run_id \
+        let top = "cells command_line complete content_hash date environment experiments label limits made_by noise_floor run_id \
                    schema schema_version seed started ticks_per_cycle ticks_per_ns warnings";
         assert_eq!(keys(&run).join(" "), top);
         let cell = "baseline basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \

@@ -29,7 +29,7 @@ fn redact(value: &mut Value) {
             for (key, value) in object.iter_mut() {
                 match key.as_str() {
                     "environment" => environment(value),
-                    "command" | "made_by" | "plugins" => strip_folders(value),
+                    "command" | "command_line" | "made_by" | "plugins" => strip_folders(value),
                     "run_id" | "id" => *value = Value::Null,
                     _ => redact(value),
                 }

@@ -7,6 +7,7 @@ mod gate;
 mod inlining;
 mod real;
 mod reproduce;
+mod schema;
 mod tune;
 mod watch;
 
@@ -20,6 +21,7 @@ pub use gate::Gate;
 pub use inlining::Inlining;
 pub use real::Real;
 pub use reproduce::Reproduce;
+pub use schema::Schema;
 use std::path::PathBuf;
 pub use tune::Tune;
 pub use watch::Watch;
@@ -119,6 +121,8 @@ pub enum Command {
     Gate(Gate),
     /// Write a stored run in a format of another program
     Export(Export),
+    /// Print the JSON Schema of a command's JSON
+    Schema(Schema),
     /// Explain a warning code or a term
     Explain(Explain),
     /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected

@@ -15,6 +15,7 @@ pub mod real;
 pub mod reproduce;
 pub mod rerun;
 pub mod run;
+pub mod schema;
 pub mod selftest;
 pub mod tour;
 pub mod tune;

@@ -95,7 +95,7 @@ fn list(common: &Common) -> Result<u8, Failure> {
     if common.format == Format::Json {
         let line = |e: &&Experiment| serde_json::json!({"id": e.id, "source": e.source, "title": e.title, "claims": e.claims.len()});
         let lines: Vec<_> = EXPERIMENTS.iter().map(line).collect();
-        output::print(&serde_json::to_string_pretty(&serde_json::json!({ "experiments": lines }))?)?;
+        output::print_json("experiments", &serde_json::json!({ "experiments": lines }), common)?;
         return Ok(0);
     }
     let mut table = Table::new([
