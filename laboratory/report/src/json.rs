@@ -50,7 +50,7 @@ pub fn with_head<T: Serialize>(head: &Head, body: &T) -> Result<String, serde_js
             schema_version: SCHEMA_VERSION,
             schema,
             date,
-            command,
+            command_line: command,
             body,
         });
     }
