@@ -2,9 +2,13 @@
 
 use crate::cli::{Common, Format};
 use carryline_engine::failure::{Failure, usage};
+use carryline_engine::session::command_line;
+use carryline_report::json::Head;
+use carryline_report::redact::redacted;
 use carryline_report::table::Style;
 use carryline_results::Warning;
 use carryline_warnings::trust::condensed;
+use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -38,6 +42,21 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
     out.flush()?;
     Ok(())
+}
+
+/// Prints a result as JSON on standard output. `schema` names its JSON Schema, which `carryline schema` prints.
+pub fn print_json<T: Serialize>(schema: &'static str, body: &T, common: &Common) -> Result<(), Failure> {
+    let text = carryline_report::json::with_head(&head(schema), body)?;
+    match common.redact {
+        true => print(&serde_json::to_string_pretty(&redacted(serde_json::from_str(&text)?))?),
+        false => print(&text),
+    }
+}
+
+/// What JSON of that schema begins with.
+pub fn head(schema: &'static str) -> Head {
+    let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+    Head { schema, command: command_line().collect(), date }
 }
 
 /// Refuses a file that cannot be written, before time is spent on its contents. Nothing is changed.

@@ -168,7 +168,7 @@ fn print_plan(plan: &Plan, forecast: &Forecast, common: &Common) -> Result<(), F
             total_s: forecast.total().as_secs_f64(),
             holds: forecast.against(plan.budget).is_none(),
         };
-        return output::print(&serde_json::to_string_pretty(&Public { plan, forecast })?);
+        return output::print_json("plan", &Public { plan, forecast }, common);
     }
     let cells: usize = plan.situations.iter().map(|situation| situation.subjects.len()).sum();
     let needs = Needs::of(plan);

@@ -10,8 +10,12 @@ pub mod status {
     pub const USAGE: u8 = 2;
     /// Something was found wrong, and found wrong again.
     pub const WRONG: u8 = 3;
+    /// Slower than what it is held against.
+    pub const REGRESSED: u8 = 4;
     /// It cannot be told: the machine is too noisy, there was no time, or a routine did not return in time.
     pub const UNDECIDED: u8 = 5;
+    /// What was to be compared is not alike.
+    pub const UNLIKE: u8 = 6;
     /// Interrupted.
     pub const INTERRUPTED: u8 = 130;
 }
@@ -21,6 +25,8 @@ pub mod status {
 pub enum Failure {
     /// The user can mend it: exit 2.
     Usage(String),
+    /// What was to be compared is not alike: exit 6.
+    Unlike(String),
     /// Anything else: exit 1.
     Other(anyhow::Error),
 }
@@ -30,6 +36,7 @@ impl Failure {
     pub fn status(&self) -> u8 {
         match self {
             Failure::Usage(_) => status::USAGE,
+            Failure::Unlike(_) => status::UNLIKE,
             Failure::Other(_) => status::FAILED,
         }
     }
@@ -38,7 +45,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Usage(text) => f.write_str(text),
+            Failure::Usage(text) | Failure::Unlike(text) => f.write_str(text),
             Failure::Other(error) => write!(f, "{error:#}"),
         }
     }

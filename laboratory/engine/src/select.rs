@@ -1,6 +1,7 @@
 //! Which subjects take part: by family, by name, and the user's own plug-ins.
 
 use crate::failure::{Failure, usage};
+use crate::pattern::Pattern;
 use crate::protocol::{LoadAnswer, LoadJob};
 use crate::supervise::{End, Supervisor};
 use carryline_machine::nearest::{did_you_mean, nearest};
@@ -41,10 +42,25 @@ pub fn families(words: &[String]) -> Result<Vec<Family>, Failure> {
     Ok(if found.is_empty() { Family::ALL.to_vec() } else { found })
 }
 
-/// The variants that names mean: `avx2` in every family wanted, `zero/avx2` in one.
+/// The variants that names and [patterns](Pattern) mean: `avx2` in every family wanted, `zero/avx2` in one, `zero/avx*`.
 pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Variant>, Failure> {
     let mut found: Vec<&'static Variant> = Vec::new();
     for word in names {
+        let pattern = Pattern::parse(word)?;
+        if !matches!(pattern, Pattern::Name(_)) {
+            let among = || carryline_variants::all().filter(|variant| families.contains(&variant.family()));
+            let mut meant =
+                among().filter(|variant| pattern.matches(variant.family(), variant.name)).peekable();
+            if meant.peek().is_none() {
+                return Err(usage(format!("no variant matches '{word}' ('carryline list' shows all)")));
+            }
+            for variant in meant {
+                if !found.iter().any(|known| std::ptr::eq(*known, variant)) {
+                    found.push(variant);
+                }
+            }
+            continue;
+        }
         let (family, name) = match word.split_once('/') {
             Some((family, name)) => (Some(self::families(&[family.to_owned()])?[0]), name),
             None => (None, word.as_str()),

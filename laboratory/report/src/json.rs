@@ -1,20 +1,87 @@
-//! The object that `--format json` prints: the public form of a run, whose fields are added to, never renamed.
+//! The objects that `--format json` prints: what all of them begin with, and the public form of a run. Fields are added,
+//! never renamed: `ticks_per_call`, `gross` and `cycles_per_call` are what `net_ticks_per_call`, `gross_ticks_per_call` and
+//! `net_cycles_per_call` were called first, and stay.
 //!
 //! [`RunResult`]'s own serde form is for storage. Here a condition is made of the words of the command line, so
 //! that what is printed can be requested again, and every field is there in every cell: `null` where there is
 //! no value.
 
 use crate::labels;
+use carryline_conditions::Condition;
 use carryline_results::claims::ExperimentResult;
-use carryline_results::{Cell, CycleBasis, Limit, Observed, RunResult, Status, Warning};
+use carryline_results::{Cell, CycleBasis, Limit, Observed, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 use carryline_variants::Family;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// What the JSON of every command begins with.
+#[derive(Debug)]
+pub struct Head {
+    /// The name of its JSON Schema.
+    pub schema: &'static str,
+    /// The words that the command was started with.
+    pub command: Vec<String>,
+    /// When it was written, in UTC.
+    pub date: String,
+}
+
+#[derive(Serialize)]
+struct WithHead<'a, T> {
+    schema_version: u32,
+    schema: &'static str,
+    date: &'a str,
+    command_line: &'a [String],
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+/// An object with its head, indented, without a final line break. A figure that is not a number is `null`.
+///
+/// # Errors
+/// When the body is no object.
+pub fn with_head<T: Serialize>(head: &Head, body: &T) -> Result<String, serde_json::Error> {
+    let Head { schema, command, date } = head;
+    let mut value = serde_json::to_value(body)?;
+    // Some bodies are also written to files, where they say their version themselves.
+    if value.as_object_mut().is_some_and(|object| object.remove("schema_version").is_some()) {
+        let body = &value;
+        return serde_json::to_string_pretty(&WithHead {
+            schema_version: SCHEMA_VERSION,
+            schema,
+            date,
+            command_line: command,
+            body,
+        });
+    }
+    serde_json::to_string_pretty(&WithHead {
+        schema_version: SCHEMA_VERSION,
+        schema,
+        date,
+        command_line: command,
+        body,
+    })
+}
+
+/// What is known of a stored run beside its result.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Its name wherever it is kept.
+    pub content_hash: Option<String>,
+    /// What its user called it.
+    pub label: Option<String>,
+    /// When it began, in UTC.
+    pub started: Option<String>,
+    /// The words of the command that made it.
+    pub made_by: Vec<String>,
+}
+
 #[derive(Serialize)]
 struct Run<'a> {
-    schema_version: u32,
+    content_hash: Option<&'a str>,
+    label: Option<&'a str>,
+    started: Option<&'a str>,
+    made_by: &'a [String],
     run_id: Option<i64>,
     seed: u64,
     complete: bool,
@@ -80,9 +147,12 @@ struct PublicCell<'a> {
     condition: PublicCondition<'a>,
     observed: Option<&'a Observed>,
     bytes_per_call: f64,
+    net_ticks_per_call: Option<Net>,
+    gross_ticks_per_call: Option<Estimate>,
     ticks_per_call: Option<Net>,
     within_null_call: bool,
     gross: Option<Estimate>,
+    net_cycles_per_call: Option<f64>,
     cycles_per_call: Option<f64>,
     basis: Option<CycleBasis>,
     bytes_per_cycle: Option<f64>,
@@ -93,29 +163,41 @@ struct PublicCell<'a> {
     ties_with: &'a [String],
 }
 
+/// A condition in the words of the command line, as it stands in every cell.
+#[must_use]
+pub fn condition(condition: &Condition) -> serde_json::Value {
+    serde_json::to_value(public_condition(condition)).unwrap_or_default()
+}
+
+fn public_condition(condition: &Condition) -> PublicCondition<'_> {
+    PublicCondition {
+        size: labels::fixed_size(condition).map_or(Size::Label(&condition.sizes.label), Size::Bytes),
+        offsets: condition.offsets.to_string(),
+        cache: condition.cache.to_string(),
+        dependence: condition.dependence.word(),
+        pages: condition.pages.to_string(),
+        segments: &condition.segments,
+        then: condition.then.to_string(),
+        beside: condition.beside.to_string(),
+    }
+}
+
 fn cell(cell: &Cell) -> PublicCell<'_> {
-    let condition = &cell.condition;
     PublicCell {
         situation: &cell.situation,
         variant: &cell.variant,
         family: cell.family,
         status: cell.status,
         detail: cell.detail.as_deref(),
-        condition: PublicCondition {
-            size: labels::fixed_size(condition).map_or(Size::Label(&condition.sizes.label), Size::Bytes),
-            offsets: condition.offsets.to_string(),
-            cache: condition.cache.to_string(),
-            dependence: condition.dependence.word(),
-            pages: condition.pages.to_string(),
-            segments: &condition.segments,
-            then: condition.then.to_string(),
-            beside: condition.beside.to_string(),
-        },
+        condition: public_condition(&cell.condition),
         observed: cell.observed.as_ref(),
         bytes_per_call: cell.bytes_per_call,
+        net_ticks_per_call: cell.ticks_per_call.map(Net::from),
+        gross_ticks_per_call: cell.gross,
         ticks_per_call: cell.ticks_per_call.map(Net::from),
         within_null_call: cell.ticks_per_call.is_some_and(|net| net.median < 0.0),
         gross: cell.gross,
+        net_cycles_per_call: cell.cycles_per_call.filter(|cycles| *cycles >= 0.0),
         cycles_per_call: cell.cycles_per_call.filter(|cycles| *cycles >= 0.0),
         basis: cell.basis,
         bytes_per_cycle: cell.bytes_per_cycle,
@@ -127,18 +209,19 @@ fn cell(cell: &Cell) -> PublicCell<'_> {
     }
 }
 
-/// The run as one JSON object, indented, without a final line break. A figure that is not a number is `null`.
-///
-/// # Errors
-/// None that a [`RunResult`] can cause; the signature is serde's.
-pub fn run_json(run: &RunResult) -> Result<String, serde_json::Error> {
+/// A run as one object.
+#[must_use]
+pub fn stored<'a>(about: &'a About, run: &'a RunResult) -> impl Serialize + use<'a> {
     let noise_floor = run.noise_floor.as_ref().map(|floor| NoiseFloor {
         relative: floor.relative,
         pairs: floor.pairs,
         by_situation: floor.by_situation.iter().map(|(name, relative)| (name.as_str(), *relative)).collect(),
     });
-    serde_json::to_string_pretty(&Run {
-        schema_version: run.schema_version,
+    Run {
+        content_hash: about.content_hash.as_deref(),
+        label: about.label.as_deref(),
+        started: about.started.as_deref(),
+        made_by: &about.made_by,
         run_id: run.run_id,
         seed: run.seed,
         complete: run.complete,
@@ -150,7 +233,7 @@ pub fn run_json(run: &RunResult) -> Result<String, serde_json::Error> {
         warnings: &run.warnings,
         cells: run.cells.iter().map(cell).collect(),
         experiments: &run.experiments,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -160,7 +243,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn value(run: &RunResult) -> Value {
-        let text = run_json(run).expect("serialises");
+        let head = Head { schema: "run", command: vec!["carryline".to_owned()], date: "now".to_owned() };
+        let text = with_head(&head, &stored(&About::default(), run)).expect("serialises");
         serde_json::from_str(&text).expect("parses")
     }
 
@@ -171,11 +255,11 @@ mod tests {
     #[test]
     fn exactly_the_published_fields() {
         let run = value(&fixture::run());
-        let top = "cells complete environment experiments limits noise_floor run_id schema_version seed ticks_per_cycle \
-                   ticks_per_ns warnings";
+        let top = "cells command_line complete content_hash date environment experiments label limits made_by noise_floor run_id \
+                   schema schema_version seed started ticks_per_cycle ticks_per_ns warnings";
         assert_eq!(keys(&run).join(" "), top);
         let cell = "baseline basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \
-                    limit_share observed rank ratio_to_baseline situation status ticks_per_call ties_with \
+                    gross_ticks_per_call limit_share net_cycles_per_call net_ticks_per_call observed rank ratio_to_baseline situation status ticks_per_call ties_with \
                     variant within_null_call";
         let cells = run["cells"].as_array().expect("an array");
         assert_eq!(cells.len(), fixture::run().cells.len());

@@ -25,15 +25,19 @@
 //! };
 //! let rankings = ranking::rankings(&run, Unit::Ticks, &Roles::of_collection())?;
 //! assert!(rankings.is_empty());
-//! assert!(json::run_json(&run)?.contains("\"cells\": []"));
+//! let about = json::About::default();
+//! assert_eq!(serde_json::to_value(json::stored(&about, &run))?["cells"], serde_json::json!([]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod advice;
 pub mod charts;
+pub mod comparison;
 pub mod curve;
 pub mod experiments;
+pub mod export;
 pub mod figure;
+pub mod gate;
 pub mod inlining;
 pub mod json;
 pub mod labels;
@@ -43,6 +47,7 @@ pub mod matrix;
 pub mod page;
 pub mod ranking;
 pub mod recommend;
+pub mod redact;
 pub mod roles;
 pub mod table;
 pub mod text;

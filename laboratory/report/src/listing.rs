@@ -7,6 +7,7 @@ pub use tried::{Coverage, NotTried, Tried};
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
+use carryline_results::content_hash::SHOWN_DIGITS;
 use carryline_variants::Family;
 use serde::Serialize;
 use serde_json::Value;
@@ -93,6 +94,10 @@ pub struct ProofList {
 pub struct RunLine {
     /// The run's number in the store.
     pub id: i64,
+    /// Its name wherever it is kept: a hash of its plan and its rounds; `None` if it cannot be read.
+    pub content_hash: Option<String>,
+    /// What its user called it.
+    pub label: Option<String>,
     /// When it began, as RFC 3339 writes it.
     pub started: String,
     /// The command that made it.
@@ -233,6 +238,7 @@ impl RunList {
         }
         let mut table = Table::new([
             ("run", Kind::Number),
+            ("hash", Kind::Name),
             ("started", Kind::Name),
             ("status", Kind::Name),
             ("situations", Kind::Number),
@@ -244,6 +250,11 @@ impl RunList {
             let emphasis = if run.status == "complete" { Emphasis::None } else { Emphasis::Faint };
             let cells = vec![
                 run.id.to_string(),
+                run.content_hash
+                    .as_deref()
+                    .and_then(|hash| hash.get(..SHOWN_DIGITS))
+                    .unwrap_or("-")
+                    .to_owned(),
                 run.started.clone(),
                 run.status.clone(),
                 run.situations.to_string(),

@@ -2,6 +2,8 @@
 
 pub mod cells;
 pub mod claims;
+pub mod comparison;
+pub mod content_hash;
 pub mod gather;
 pub mod limits;
 pub mod round;

@@ -16,10 +16,13 @@
 //! the replicates' medians, each side drawn by itself: [`ratio`] pairs where it can and says less where it cannot.
 //!
 //! Everything is pure: the same samples and the same seed give the same figures, and the order in which replicates
-//! arrive does not matter. When not to use it: for samples of different runs (their ratio needs the
-//! estimates and their intervals).
+//! arrive does not matter.
+//!
+//! **Two runs** share neither rounds nor the moment. What more their ratio needs, and what many ratios at once need, is in
+//! [`Difference`], [`between_runs`] and [`discoveries`].
 
 mod compare;
+mod difference;
 mod draw;
 mod estimate;
 mod interval;
@@ -31,6 +34,7 @@ mod steady;
 mod unpaired;
 
 pub use compare::{LEAST_FLOOR, Order, compare, compare_samples, noise_floor};
+pub use difference::{Difference, LEAST_CONTROLS, RunNoise, between_runs, discoveries, median_bounds};
 pub use draw::{below, shuffle};
 pub use estimate::{Estimate, Ratio, estimate, net, paired_ratio, typical};
 pub use interval::{BARE_RELATIVE, LEAST_ROUNDS, LONE_RELATIVE};

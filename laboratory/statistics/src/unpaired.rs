@@ -56,30 +56,42 @@ pub(super) fn log_difference(a: &[Vec<f64>], b: &[Vec<f64>]) -> Option<f64> {
     Some(logs(a)?.median() - logs(b)?.median())
 }
 
-fn logs(samples: &[Vec<f64>]) -> Option<Clean> {
+pub(super) fn logs(samples: &[Vec<f64>]) -> Option<Clean> {
     let log = |ticks: &f64| if *ticks > 0.0 { ticks.ln() } else { f64::NAN };
     Clean::new(samples.iter().map(|rounds| rounds.iter().map(log).collect()))
 }
 
 /// Welch's 95 % interval for the difference of two means; `None` where a side has one value.
 fn welch(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
+    let ((mean_a, _), (mean_b, _)) = (mean_and_variance(a)?, mean_and_variance(b)?);
+    let (error, degrees) = error_and_degrees(a, b)?;
+    let (difference, half) = (mean_a - mean_b, t_95(degrees) * error);
+    Some((difference - half, difference + half))
+}
+
+/// The standard error of the difference of two means, and Welch's degrees of freedom; `None` where a side has one value.
+pub(super) fn error_and_degrees(a: &[f64], b: &[f64]) -> Option<(f64, usize)> {
     if a.len() < 2 || b.len() < 2 {
         return None;
     }
-    let side = |values: &[f64]| {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-        // The variance of the mean, and the degrees of freedom that it has.
-        (mean, squares / (n - 1.0) / n, n - 1.0)
-    };
-    let ((mean_a, var_a, free_a), (mean_b, var_b, free_b)) = (side(a), side(b));
+    let ((_, var_a), (_, var_b)) = (mean_and_variance(a)?, mean_and_variance(b)?);
+    let (free_a, free_b) = ((a.len() - 1) as f64, (b.len() - 1) as f64);
     let variance = var_a + var_b;
     let degrees = variance * variance / (var_a * var_a / free_a + var_b * var_b / free_b);
     // Two sides without any scatter leave 0 / 0: the width is 0 whatever the degrees.
     let degrees = if degrees.is_finite() { (degrees.floor() as usize).max(1) } else { 1 };
-    let (difference, half) = (mean_a - mean_b, t_95(degrees) * variance.sqrt());
-    Some((difference - half, difference + half))
+    Some((variance.sqrt(), degrees))
+}
+
+/// The mean, and the variance of it; `None` where there are fewer than two values.
+pub(super) fn mean_and_variance(values: &[f64]) -> Option<(f64, f64)> {
+    let n = values.len() as f64;
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    Some((mean, squares / (n - 1.0) / n))
 }
 
 #[cfg(test)]

@@ -68,6 +68,14 @@ impl Store {
         self.reading(|| self.stored_header(run).map(|(_, header)| header))
     }
 
+    /// The same, and when it began in UTC: `2026-01-31T23:59:59Z`.
+    ///
+    /// # Errors
+    /// As [`Store::header`].
+    pub fn started(&self, run: RunId) -> Result<(String, RunHeader), StoreError> {
+        self.reading(|| self.stored_header(run))
+    }
+
     fn stored_header(&self, run: RunId) -> Result<(String, RunHeader), StoreError> {
         let sql = "SELECT started, crc, command, seed, environment, plan FROM run WHERE id = ?1";
         let row = self

@@ -87,6 +87,7 @@ impl Critical {
             unit: Unit::Cycles,
             plan: false,
             report: None,
+            label: None,
             no_save: true,
             cpu: self.cpu,
             patience: 10,

@@ -2,10 +2,14 @@
 
 mod audit;
 mod audit_capture;
+mod compare;
 mod critical;
+mod export;
+mod gate;
 mod inlining;
 mod real;
 mod reproduce;
+mod schema;
 mod tune;
 mod watch;
 
@@ -14,10 +18,14 @@ pub use audit_capture::AuditCapture;
 use carryline_report::units::Unit;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use compare::Compare;
 pub use critical::{Critical, Drawing, Moves};
+pub use export::Export;
+pub use gate::Gate;
 pub use inlining::Inlining;
 pub use real::Real;
 pub use reproduce::Reproduce;
+pub use schema::Schema;
 use std::path::PathBuf;
 pub use tune::Tune;
 pub use watch::Watch;
@@ -35,9 +43,9 @@ Examples:
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
-input, 3 a routine is wrong, and was found wrong again, or a checksum in a capture is wrong, 5
-cannot tell, or a routine did not return in time, 130 interrupted. Results go to standard output,
-progress and warnings to standard error.")]
+input, 3 a routine is wrong, and was found wrong again, or a checksum in a capture is wrong, 4
+slower than the base, 5 cannot tell, or a routine did not return in time, 6 what was to be compared is
+unlike, 130 interrupted. Results go to standard output, progress and warnings to standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -64,6 +72,12 @@ pub struct Common {
     /// Print each warning with its remedy, not only how many there are.
     #[arg(long, global = true)]
     pub warnings: bool,
+    /// Leave what identifies the machine and its user out of JSON and exports.
+    #[arg(long, global = true)]
+    pub redact: bool,
+    /// The run that this one repeats, with which it is then compared.
+    #[arg(skip)]
+    pub repeats: Option<i64>,
 }
 
 /// How much of a result is printed.
@@ -121,6 +135,14 @@ pub enum Command {
     History(History),
     /// Repeat a stored run, with its seed
     Rerun(Rerun),
+    /// Compare stored runs: what became faster or slower
+    Compare(Compare),
+    /// Measure a base's plan again: is this build slower?
+    Gate(Gate),
+    /// Write a stored run in a format of another program
+    Export(Export),
+    /// Print the JSON Schema of a command's JSON
+    Schema(Schema),
     /// Explain a warning code or a term
     Explain(Explain),
     /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected
@@ -156,6 +178,9 @@ pub struct Effort {
     /// Write a page with tables, charts and everything needed to repeat the run.
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    /// A name for the run, which 'carryline history' shows.
+    #[arg(long, value_name = "TEXT", value_parser = text())]
+    pub label: Option<String>,
     /// Do not save the results.
     #[arg(long)]
     pub no_save: bool,
@@ -173,7 +198,7 @@ pub struct Subjects {
     /// Families: zero, copy, checksum, copy_checksum [default: all].
     #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
     pub family: Vec<String>,
-    /// Variants, by name or FAMILY/NAME [default: all candidates].
+    /// Variants, by name, FAMILY/NAME, glob ('zero/avx*') or /regular expression/ [default: all candidates].
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub variants: Vec<String>,
     /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
@@ -227,7 +252,7 @@ Examples:
   carryline verify carryline checksum/avx2
   carryline verify --plugin ./mine.so:my_sum:checksum")]
 pub struct Verify {
-    /// Variants, by name or FAMILY/NAME [default: all, or none if plug-ins are given].
+    /// Variants, by name, FAMILY/NAME, glob or /regular expression/ [default: all, or none if plug-ins are given].
     #[arg(value_name = "VARIANT")]
     pub names: Vec<String>,
     /// Families to verify [default: all].
@@ -298,8 +323,8 @@ Examples:
   carryline history --format json --db results.sqlite")]
 pub struct History {
     /// Show the results of this run.
-    #[arg(long, value_name = "ID")]
-    pub show: Option<i64>,
+    #[arg(long, value_name = "RUN")]
+    pub show: Option<String>,
     /// Number of runs to list, newest first.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
     pub most: usize,
@@ -317,9 +342,9 @@ Examples:
   carryline rerun 2 --format json
   carryline rerun 3 --quiet")]
 pub struct Rerun {
-    /// The run's number, as 'carryline history' lists it.
-    #[arg(value_name = "ID")]
-    pub id: i64,
+    /// The run's number or content hash, as 'carryline history' lists them.
+    #[arg(value_name = "RUN")]
+    pub id: String,
 }
 
 #[derive(Args, Debug)]

@@ -90,7 +90,9 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
         })
         .collect();
     match common.format {
-        Format::Json => output::print(&json::render(&shown, &latencies, calibration.as_ref())?)?,
+        Format::Json => {
+            output::print_json("critical", &json::object(&shown, &latencies, calibration.as_ref()), common)?
+        }
         Format::Table => {
             output::print(&show::render(&shown, &latencies, calibration.as_ref(), output::style()))?
         }

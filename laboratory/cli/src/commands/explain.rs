@@ -13,7 +13,7 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
     if args.word.is_empty() {
         let words = explain::known();
         return match common.format {
-            Format::Json => output::print(&serde_json::to_string_pretty(&json!({ "words": words }))?),
+            Format::Json => output::print_json("explain", &json!({ "words": words }), common),
             Format::Table => output::print(&format!(
                 "Terms that 'carryline explain WORD' explains:\n{}\n",
                 carryline_report::text::wrap(&words.join(", "), output::style().width.or(Some(100)), 2)
@@ -41,7 +41,7 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
         Format::Json => {
             let Explanation { word, also, text, remedy } = found;
             let object = json!({ "word": word, "also": also, "text": text, "remedy": remedy });
-            output::print(&serde_json::to_string_pretty(&object)?)?;
+            output::print_json("explain", &object, common)?;
         }
         Format::Table => {
             let width = output::style().width.or(Some(100));

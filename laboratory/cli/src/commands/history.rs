@@ -3,35 +3,32 @@
 use super::run::answer;
 use crate::cli::{Common, Format, History};
 use crate::output;
-use anyhow::Context;
-use carryline_conditions::Offsets;
 use carryline_engine::failure::{Failure, usage};
-use carryline_engine::plan::Plan;
+use carryline_engine::kept::{self, Stored};
 use carryline_engine::session::open_kept;
-use carryline_report::listing::{RunLine, RunList, to_json};
-use carryline_results::cells::{self, Summary};
-use carryline_results::gather::Gathered;
-use carryline_results::{RunResult, SCHEMA_VERSION};
-use carryline_store::{RunId, RunStatus, RunSummary, Store, StoreError};
+use carryline_report::json;
+use carryline_report::listing::{RunLine, RunList};
+use carryline_store::{RunStatus, RunSummary, Store};
 
 /// Lists runs, or shows one.
 pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
+    if let Some(word) = &args.show {
+        return show(word, args, common);
+    }
     let store = open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
-    let runs = match (&store, args.show) {
-        (Some(store), Some(id)) => return show(store, RunId(id), args, common),
-        (None, Some(id)) => return Err(usage(format!("there is no run {id}: no run is stored"))),
-        (Some(store), None) => store.runs(args.most).map_err(|error| usage(error.to_string()))?,
-        (None, None) => Vec::new(),
+    let runs = match &store {
+        Some(store) => store.runs(args.most).map_err(|error| usage(error.to_string()))?,
+        None => Vec::new(),
     };
-    let list = RunList { runs: runs.into_iter().map(run_line).collect() };
+    let list = RunList { runs: runs.into_iter().map(|run| run_line(run, store.as_ref())).collect() };
     match common.format {
         Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print(&to_json(&list)?)?,
+        Format::Json => output::print_json("history", &list, common)?,
     }
     Ok(0)
 }
 
-fn run_line(run: RunSummary) -> RunLine {
+fn run_line(run: RunSummary, store: Option<&Store>) -> RunLine {
     let status = match run.status {
         RunStatus::Complete => "complete",
         RunStatus::Interrupted => "interrupted",
@@ -40,6 +37,8 @@ fn run_line(run: RunSummary) -> RunLine {
     };
     RunLine {
         id: run.id.0,
+        content_hash: store.and_then(|store| kept::hash_of(store, run.id).ok()),
+        label: kept::label(&run.command),
         started: run.started,
         command: std::iter::once("carryline".to_owned()).chain(run.command).collect::<Vec<_>>().join(" "),
         status: status.to_owned(),
@@ -50,80 +49,29 @@ fn run_line(run: RunSummary) -> RunLine {
 }
 
 /// Prints a run again; of one that was killed, what its finished rounds tell.
-fn show(store: &Store, id: RunId, args: &History, common: &Common) -> Result<u8, Failure> {
-    let result = match store.load_run(id) {
-        Err(StoreError::Unfinished { .. }) => {
-            output::note(
-                &format!(
-                    "run {id} was killed or is still running; these are the results of its finished rounds"
-                ),
-                common,
-            );
-            from_rounds(store, id)?
-        }
-        other => other.map_err(|error| usage(error.to_string()))?,
-    };
-    let result = with_names_of_today(result);
+fn show(word: &str, args: &History, common: &Common) -> Result<u8, Failure> {
+    let stored = kept::stored(word, common.db.as_deref())?;
+    if !stored.ended {
+        let id = stored.id;
+        output::note(
+            &format!("run {id} was killed or is still running; these are the results of its finished rounds"),
+            common,
+        );
+    }
+    let Stored { result, .. } = &stored;
     match common.format {
-        Format::Json => output::print(&carryline_report::json::run_json(&result)?)?,
+        Format::Json => output::print_json("run", &json::stored(&stored.about(), result), common)?,
         Format::Table if !result.experiments.is_empty() => {
             output::print(&carryline_report::experiments::experiments_text(
                 &result.experiments,
                 output::style(),
             ))?;
         }
-        Format::Table => output::print(&answer(&result, args.unit, args.detail)?)?,
+        Format::Table => output::print(&answer(result, args.unit, args.detail)?)?,
     }
     match result.experiments.is_empty() {
         true => output::warnings_wanted(&result.warnings, common),
         false => output::warn(&result.warnings, common),
     }
     Ok(0)
-}
-
-/// Situations that were named when `random` offsets were what `random-line` is now get that name, so that nobody takes
-/// their figures for those of today's `random`.
-fn with_names_of_today(mut result: RunResult) -> RunResult {
-    let old: Vec<String> = result
-        .cells
-        .iter()
-        .filter(|cell| cell.condition.offsets == Offsets::RandomInLine)
-        .map(|cell| cell.situation.clone())
-        .collect();
-    let rename = |name: &mut String| {
-        if old.contains(name) {
-            *name = name.replace("offset random ", "offset random-line ");
-        }
-    };
-    result.cells.iter_mut().for_each(|cell| rename(&mut cell.situation));
-    let floors = result.noise_floor.iter_mut().flat_map(|floor| &mut floor.by_situation);
-    floors.for_each(|(name, _)| rename(name));
-    result
-}
-
-/// The result of a run that never ended, from its plan and its rounds.
-fn from_rounds(store: &Store, id: RunId) -> Result<RunResult, Failure> {
-    let header = store.header(id).map_err(|error| usage(error.to_string()))?;
-    let plan: Plan =
-        serde_json::from_value(header.plan).context("the plan of this run is of another version")?;
-    let rounds = store.rounds(id).map_err(|error| usage(error.to_string()))?;
-    let gathered = Gathered::restore(plan.situations, &rounds);
-    let summaries: Vec<(String, Summary)> = gathered
-        .iter()
-        .map(|gathered| (gathered.situation.name.clone(), cells::summarise(gathered, &[], header.seed)))
-        .collect();
-    Ok(RunResult {
-        schema_version: SCHEMA_VERSION,
-        run_id: Some(id.0),
-        seed: header.seed,
-        environment: header.environment,
-        noise_floor: cells::noise_floor(&summaries),
-        ticks_per_cycle: cells::ticks_per_cycle(&gathered),
-        ticks_per_ns: None,
-        limits: Vec::new(),
-        warnings: Vec::new(),
-        cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
-        experiments: Vec::new(),
-        complete: false,
-    })
 }

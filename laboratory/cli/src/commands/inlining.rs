@@ -10,7 +10,6 @@ use carryline_engine::machine::Here;
 use carryline_engine::progress::Progress;
 use carryline_engine::{interrupt, session};
 use carryline_report::inlining as report;
-use carryline_report::listing::to_json;
 use std::time::Duration;
 
 /// What a survey without any cache takes on two idle cores, roughly.
@@ -97,7 +96,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     let found = report::Inlining { schema_version: 1, rows, limits, notes };
     match common.format {
         Format::Table => output::print(&found.to_text(output::style()))?,
-        Format::Json => output::print(&to_json(&found)?)?,
+        Format::Json => output::print_json("inlining", &found, common)?,
     }
     Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
 }

@@ -4,7 +4,7 @@ use crate::cli::{Common, Format, List};
 use crate::output;
 use carryline_engine::failure::Failure;
 use carryline_engine::{prove, select};
-use carryline_report::listing::{VariantLine, VariantList, to_json};
+use carryline_report::listing::{VariantLine, VariantList};
 use carryline_variants::Variant;
 use carryline_variants::c_library::Thresholds;
 
@@ -35,7 +35,7 @@ pub fn run(args: &List, common: &Common) -> Result<u8, Failure> {
     let list = VariantList { variants };
     match common.format {
         Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print(&to_json(&list)?)?,
+        Format::Json => output::print_json("list", &list, common)?,
     }
     Ok(0)
 }

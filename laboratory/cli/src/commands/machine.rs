@@ -7,7 +7,7 @@ use carryline::internals::tuning::built_in_for;
 use carryline::tuning::{Active, Origin};
 use carryline_engine::failure::Failure;
 use carryline_engine::machine::Here;
-use carryline_report::listing::{Machine, NotMeasurable, to_json};
+use carryline_report::listing::{Machine, NotMeasurable};
 
 /// What `carryline machine` prints.
 pub fn describe(here: &Here) -> Result<Machine, Failure> {
@@ -59,7 +59,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     let machine = describe(&Here::look())?;
     match common.format {
         Format::Table => output::print(&machine.to_text(output::style()))?,
-        Format::Json => output::print(&to_json(&machine)?)?,
+        Format::Json => output::print_json("machine", &machine, common)?,
     }
     Ok(0)
 }

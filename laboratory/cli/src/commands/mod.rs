@@ -1,9 +1,12 @@
 //! The commands, one file each.
 
 pub mod audit;
+pub mod compare;
 pub mod completions;
 pub mod critical;
 pub mod explain;
+pub mod export;
+pub mod gate;
 pub mod history;
 pub mod inlining;
 pub mod list;
@@ -13,6 +16,7 @@ pub mod real;
 pub mod reproduce;
 pub mod rerun;
 pub mod run;
+pub mod schema;
 pub mod selftest;
 pub mod tour;
 pub mod tune;

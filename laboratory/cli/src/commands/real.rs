@@ -45,7 +45,7 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
             }
             let environment = Here::look().environment;
             let public = Public { schema_version: SCHEMA_VERSION, environment, work: &work };
-            output::print(&serde_json::to_string_pretty(&public)?)?;
+            output::print_json("real", &public, common)?;
         }
         Format::Table => {
             output::print(&text(&work, output::style()))?;

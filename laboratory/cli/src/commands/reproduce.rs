@@ -10,7 +10,6 @@ use carryline_experiments::run::{Found, Wanted};
 use carryline_experiments::{self as experiments, EXPERIMENTS, Experiment, run as reproduce};
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_report::experiments::{claims_page, experiments_text};
-use carryline_report::json;
 use carryline_report::table::{Emphasis, Kind, Table};
 use carryline_results::RunResult;
 use carryline_store::RunId;
@@ -86,7 +85,7 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
 fn print(result: &RunResult, args: &Reproduce, common: &Common) -> Result<(), Failure> {
     match (args.markdown, common.format) {
         (true, _) => output::print(&claims_page(result)),
-        (false, Format::Json) => output::print(&json::run_json(result)?),
+        (false, Format::Json) => super::compare::print_run(result, None, common),
         (false, Format::Table) => output::print(&experiments_text(&result.experiments, output::style())),
     }
 }
@@ -96,7 +95,7 @@ fn list(common: &Common) -> Result<u8, Failure> {
     if common.format == Format::Json {
         let line = |e: &&Experiment| serde_json::json!({"id": e.id, "source": e.source, "title": e.title, "claims": e.claims.len()});
         let lines: Vec<_> = EXPERIMENTS.iter().map(line).collect();
-        output::print(&serde_json::to_string_pretty(&serde_json::json!({ "experiments": lines }))?)?;
+        output::print_json("experiments", &serde_json::json!({ "experiments": lines }), common)?;
         return Ok(0);
     }
     let mut table = Table::new([

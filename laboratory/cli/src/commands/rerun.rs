@@ -4,7 +4,7 @@ use crate::cli::{Cli, Common, Format, Rerun};
 use crate::output;
 use carryline_conditions::Offsets;
 use carryline_engine::failure::{Failure, usage};
-use carryline_engine::session::open_kept;
+use carryline_engine::kept::{self, Stored};
 use carryline_store::RunId;
 use clap::Parser;
 use serde_json::Value;
@@ -12,10 +12,7 @@ use std::ffi::OsString;
 
 /// Reads the run's command line and seed out of the store and makes the run again.
 pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
-    let store = open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
-    let store = store.ok_or_else(|| usage(format!("there is no run {}: no run is stored", args.id)))?;
-    let header = store.header(RunId(args.id)).map_err(|error| usage(error.to_string()))?;
-    drop(store);
+    let Stored { id: RunId(id), header, .. } = kept::stored(&args.id, common.db.as_deref())?;
     let mut words = vec!["carryline".to_owned()];
     words.extend(header.command.iter().cloned());
     if has_old_random_offsets(&header.plan) && !name_old_random_offsets(&mut words) {
@@ -23,7 +20,7 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             &format!(
                 "run {} is from when 'random' offsets were 0 to 63 in page-aligned buffers (now 'random-line'); its \
                  command now draws them from the whole page, so the two runs do not compare",
-                args.id
+                id
             ),
             common,
         );
@@ -34,7 +31,7 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     {
         return Err(usage(format!(
             "run {} names '{word}', which is not stored in full; repeat it manually: {} --seed {}",
-            args.id,
+            id,
             words.join(" "),
             header.seed
         )));
@@ -53,10 +50,11 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     words.splice(end..end, options);
-    let cli = Cli::try_parse_from(&words)
-        .map_err(|error| usage(format!("run {} is of another version of the command: {error}", args.id)))?;
+    let mut cli = Cli::try_parse_from(&words)
+        .map_err(|error| usage(format!("run {} is of another version of the command: {error}", id)))?;
     let line: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     output::note(&line.join(" "), common);
+    cli.common.repeats = Some(id);
     crate::run(&cli)
 }
 

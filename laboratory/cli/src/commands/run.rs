@@ -1,5 +1,6 @@
 //! `carryline run`: prove, measure the standard matrix, rank, recommend, save.
 
+use super::compare::Repeated;
 use crate::cli::{Common, Detail, Effort, Format, Run};
 use crate::output;
 use crate::prepared::Prepared;
@@ -9,13 +10,13 @@ use carryline_engine::machine::Here;
 use carryline_engine::session::{Finished, command_line};
 use carryline_engine::standard;
 use carryline_report::advice::advice;
+use carryline_report::limits;
 use carryline_report::page::{About, page};
 use carryline_report::ranking::{Rows, legend, rankings};
 use carryline_report::recommend::recommend;
 use carryline_report::roles::Roles;
 use carryline_report::text::wrap;
 use carryline_report::units::Unit;
-use carryline_report::{json, limits};
 use carryline_results::{RunResult, Warning};
 use carryline_warnings as warning;
 use std::time::Duration;
@@ -112,11 +113,15 @@ pub fn conclude(
     effort: &Effort,
     common: &Common,
 ) -> Result<u8, Failure> {
+    let repeated = common.repeats.map(|id| Repeated::of(id, &finished.result, common)).transpose()?;
     match common.format {
-        Format::Json => output::print(&json::run_json(&finished.result)?)?,
+        Format::Json => super::compare::print_run(&finished.result, repeated.as_ref(), common)?,
         Format::Table => output::print(text)?,
     }
     output::warnings_wanted(&finished.result.warnings, common);
+    if let (Some(repeated), Format::Table) = (&repeated, common.format) {
+        output::print(&repeated.text()?)?;
+    }
     if let Some(path) = &effort.report {
         let about = About {
             started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),

@@ -97,7 +97,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
     found.floor_median = statistics::median(&found.floors);
     found.floor_largest = found.floors.iter().copied().reduce(f64::max);
     match common.format {
-        Format::Json => output::print(&serde_json::to_string_pretty(&found)?)?,
+        Format::Json => output::print_json("selftest", &found, common)?,
         Format::Table => output::print(&found.text())?,
     }
     Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })

@@ -65,6 +65,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         unit: Unit::Ticks,
         plan: false,
         report: None,
+        label: None,
         no_save: false,
         cpu: None,
         patience: 10,

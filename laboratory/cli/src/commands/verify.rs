@@ -8,7 +8,7 @@ use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof, Verdict};
 use carryline_engine::session::{self, is_known_bad};
 use carryline_engine::{interrupt, select};
-use carryline_report::listing::{self, Coverage, NotTried, ProofLine, ProofList, to_json};
+use carryline_report::listing::{self, Coverage, NotTried, ProofLine, ProofList};
 use carryline_variants::Family;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::tally::{self, CANNOT_SEE, Tried};
@@ -40,7 +40,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let list = ProofList { results: proofs.iter().map(line).collect(), coverage: coverage(&proofs) };
     match common.format {
         Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print(&to_json(&list)?)?,
+        Format::Json => output::print_json("verify", &list, common)?,
     }
     let wrong = proofs.iter().any(|proof| is_shown_wrong(&proof.verdict) && !is_known_bad(proof));
     let slow =

@@ -6,6 +6,7 @@ mod bad_input;
 mod c_library;
 mod calibration;
 mod commands;
+mod compare;
 mod critical;
 mod examples;
 mod inlining;

@@ -93,6 +93,8 @@ fn verdicts_with_their_counterexamples() {
 fn runs_that_are_stored() {
     let run = |id, status: &str| RunLine {
         id,
+        content_hash: (id == 9).then(|| "0123456789abcdef".repeat(4)),
+        label: None,
         started: "2026-01-02T03:04:05Z".into(),
         command: "run --budget 60s".into(),
         status: status.into(),
@@ -102,10 +104,10 @@ fn runs_that_are_stored() {
     };
     let list = RunList { runs: vec![run(10, "incomplete"), run(9, "complete")] };
     insta::assert_snapshot!(list.to_text(NARROW), @"
-    run  started               status      situations  cells  rounds  command
-    ──────────────────────────────────────────────────────────────────────────────────
-     10  2026-01-02T03:04:05Z  incomplete          30    180    1200  run --budget 60s
-      9  2026-01-02T03:04:05Z  complete            30    180    1200  run --budget 60s
+    run  hash      started               status      situations  cells  rounds  command
+    ────────────────────────────────────────────────────────────────────────────────────────────
+     10  -         2026-01-02T03:04:05Z  incomplete          30    180    1200  run --budget 60s
+      9  01234567  2026-01-02T03:04:05Z  complete            30    180    1200  run --budget 60s
     ");
     assert_eq!(RunList { runs: vec![] }.to_text(NARROW), "no run is stored\n");
     let json: Value = serde_json::from_str(&to_json(&list).expect("serialises")).expect("parses");

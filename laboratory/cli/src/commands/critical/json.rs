@@ -9,18 +9,14 @@ use carryline_results::SCHEMA_VERSION;
 use serde_json::{Map, Value, json};
 
 /// One routine as an object, several as a list in one.
-pub fn render(
-    shown: &[Shown<'_>],
-    latencies: &Latencies,
-    calibration: Option<&Calibration>,
-) -> serde_json::Result<String> {
+pub fn object(shown: &[Shown<'_>], latencies: &Latencies, calibration: Option<&Calibration>) -> Value {
     let mut all: Vec<Value> = shown.iter().map(|one| routine(one, latencies)).collect();
     let mut object = match all.len() {
         1 => all.remove(0),
         _ => json!({ "schema_version": SCHEMA_VERSION, "variants": all }),
     };
     object["calibration"] = calibration.map_or(Value::Null, calibrated);
-    serde_json::to_string_pretty(&object)
+    object
 }
 
 /// What was measured, what was not and why, and what the method's own checks said.

@@ -34,7 +34,7 @@ pub fn run(
                 tuned.judged.iter().flat_map(|judged| &judged.cells).collect();
             let libc = OfLibc { tunables: line, decisions: rows(&tuned), confirmation };
             let json = Answer { libc: Some(libc), ..Answer::new(lab, here)? };
-            output::print(&serde_json::to_string_pretty(&json)?)?;
+            output::print_json("tune", &json, common)?;
         }
         Format::Table => {
             let caches_known = here.environment.caches.iter().any(|cache| cache.level == 3);

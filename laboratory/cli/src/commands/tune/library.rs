@@ -62,7 +62,7 @@ pub fn run(
         ..Answer::new(lab, here)?
     };
     match common.format {
-        Format::Json => output::print(&serde_json::to_string_pretty(&json)?)?,
+        Format::Json => output::print_json("tune", &json, common)?,
         Format::Table => output::print(&screen::library(&tuned, args.check.is_some(), output::style()))?,
     }
     for proof in tuned.wrong().chain(tuned.unverified()) {

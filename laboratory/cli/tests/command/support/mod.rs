@@ -71,7 +71,10 @@ impl Place {
     pub fn json_with_status(&self, arguments: &[&str], status: i32) -> Value {
         let arguments: Vec<&str> = arguments.iter().copied().chain(["--format", "json"]).collect();
         let (out, _) = self.expect(&arguments, status);
-        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{out}"))
+        let object =
+            serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{out}"));
+        assert_described(&object);
+        object
     }
 
     /// Compiles C into a shared object in this folder.
@@ -85,6 +88,21 @@ impl Place {
             .expect("a C compiler: the README asks for one");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
         so
+    }
+}
+
+/// Every JSON output has the schema that it names, and no field at its top that the schema does not describe.
+pub fn assert_described(object: &Value) {
+    let name = object["schema"].as_str().unwrap_or_else(|| panic!("it names no schema: {object}"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schema/{name}.json"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let schema: Value = serde_json::from_str(&text).expect("a schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let faults: Vec<String> =
+        validator.iter_errors(object).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(faults.is_empty(), "{name}: {faults:#?}");
+    for key in object.as_object().expect("an object").keys() {
+        assert!(schema["properties"].get(key).is_some(), "{name}: '{key}' is not described");
     }
 }
 

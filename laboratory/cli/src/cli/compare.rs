@@ -1,0 +1,26 @@
+//! The arguments of `carryline compare`.
+
+use clap::Args;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A run is its number, 6 digits or more of its content hash ('carryline history' shows both), or a
+file that 'carryline export RUN --to json --raw' wrote. The first is the base.
+
+Runs of unlike machines, builds or conditions are refused with the fields that differ (status 6).
+
+Examples:
+  carryline compare 12 14
+  carryline compare base.json 14 --full
+  carryline compare 12 13 14 --format json")]
+pub struct Compare {
+    /// The base, then the runs that are held against it.
+    #[arg(value_name = "RUN", num_args = 2.., required = true)]
+    pub runs: Vec<String>,
+    /// Compare although machines, builds or conditions differ.
+    #[arg(long)]
+    pub force: bool,
+    /// Show every cell.
+    #[arg(long)]
+    pub full: bool,
+}

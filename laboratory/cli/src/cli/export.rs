@@ -1,0 +1,36 @@
+//! The arguments of `carryline export`.
+
+use carryline_report::export::{FORMATS, Format};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+With --raw, json holds the whole run: 'carryline compare' and 'carryline gate' read it.
+
+Examples:
+  carryline export 12 --to json --raw --output base.json
+  carryline export 12 --to go > after.txt; benchstat -col /variant after.txt
+  carryline export 12 --to csv --raw | duckdb -c \"from read_csv('/dev/stdin') limit 5\"")]
+pub struct Export {
+    /// The run's number or content hash, as 'carryline history' lists them.
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// The format.
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub to: &'static Format,
+    /// Every sample, not figures made of them.
+    #[arg(long)]
+    pub raw: bool,
+    /// Where to write it [default: standard output].
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The words of the formats.
+fn formats() -> impl TypedValueParser<Value = &'static Format> {
+    let words = FORMATS.iter().map(|format| PossibleValue::new(format.word).help(format.summary));
+    PossibleValuesParser::new(words.collect::<Vec<_>>())
+        .try_map(|word| Format::find(&word).ok_or_else(|| format!("there is no format '{word}'")))
+}

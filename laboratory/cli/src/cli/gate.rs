@@ -1,0 +1,79 @@
+//! The arguments of `carryline gate`.
+
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Exit status: 0 no cell is slower than allowed, 4 a cell is, 5 it cannot be told within the budget,
+6 the base is of another machine or build. Without --against, what two runs of one program differ
+by counts in full, and a few percent can often not be told.
+
+Examples:
+  carryline gate 12
+  carryline gate 12 --against ./carryline-before --fail-if slower:3%
+  carryline gate base.json --variants 'checksum/carryline*' --budget 60s --annotate")]
+pub struct Gate {
+    /// The base: a run's number, its content hash, or a file of 'carryline export RUN --to json --raw'.
+    #[arg(value_name = "BASE")]
+    pub base: String,
+    /// What fails: a cell that surely takes this much longer than in the base.
+    #[arg(long, value_name = "slower:PERCENT%", default_value = "slower:3%", value_parser = parse_limit)]
+    pub fail_if: f64,
+    /// The carryline that made the base: its workers and this one's take turns.
+    #[arg(long, value_name = "PATH")]
+    pub against: Option<PathBuf>,
+    /// Rows that are gated, by name, FAMILY/NAME, glob or /regular expression/ [default: the library's and plug-ins, or
+    /// all if there are none].
+    #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
+    pub variants: Vec<String>,
+    /// Time to decide in: 20s, 2m.
+    #[arg(long, value_name = "TIME", value_parser = super::parse_duration, default_value = "60s")]
+    pub budget: Duration,
+    /// Print annotations for GitHub's workflows.
+    #[arg(long)]
+    pub annotate: bool,
+    /// Go on although machines or builds differ.
+    #[arg(long)]
+    pub force: bool,
+    /// A name for the new run.
+    #[arg(long, value_name = "TEXT")]
+    pub label: Option<String>,
+    /// Do not save the new run.
+    #[arg(long)]
+    pub no_save: bool,
+    /// Logical CPU to measure on [default: the last one allowed].
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<usize>,
+    /// Seconds without progress after which a routine counts as hung.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub patience: u64,
+}
+
+/// Reads `slower:3%` as 0.03.
+fn parse_limit(text: &str) -> Result<f64, String> {
+    let wrong = || format!("'{text}' is not a limit; write slower:3%");
+    let percent = text.strip_prefix("slower:").and_then(|rest| rest.strip_suffix('%')).ok_or_else(wrong)?;
+    let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
+    match (0.0..=1000.0).contains(&percent) {
+        true => Ok(percent / 100.0),
+        false => Err(format!("'{text}' is not between 0% and 1000%")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_percentages() {
+        assert_eq!(parse_limit("slower:3%"), Ok(0.03));
+        assert_eq!(parse_limit("slower:0.5%"), Ok(0.005));
+        for wrong in
+            ["3%", "slower:3", "faster:3%", "slower:-1%", "slower:x%", "slower:nan%", "slower:1e9%", ""]
+        {
+            assert!(parse_limit(wrong).is_err(), "{wrong}");
+        }
+    }
+}

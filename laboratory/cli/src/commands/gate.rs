@@ -1,0 +1,293 @@
+//! `carryline gate BASE`: whether this build is slower than a base, for continuous integration.
+
+use crate::cli::{Common, Format, Gate};
+use crate::output;
+use carryline_engine::failure::{Failure, status, usage};
+use carryline_engine::gate::{self, Answer, Chosen, GatedCell, Measured, Ways};
+use carryline_engine::kept::{self, Kept};
+use carryline_engine::machine::Here;
+use carryline_engine::measure::Ground;
+use carryline_engine::pattern::Pattern;
+use carryline_engine::plan::Plan;
+use carryline_engine::progress::Progress;
+use carryline_engine::prove::{self, Proof, Verdict};
+use carryline_engine::session::{self, Keeper, assemble, open_store};
+use carryline_engine::supervise::Supervisor;
+use carryline_engine::{interrupt, session::supervisor};
+use carryline_report::gate::{GateLine, annotations, to_text};
+use carryline_report::units::percent_fine;
+use carryline_results::comparison::{Between, Pairing};
+use carryline_variants::Family;
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+
+/// The part of the budget after which the last process must have ended.
+const FOR_MEASURING: f64 = 0.97;
+
+/// Measures the base's plan again until the question is answered.
+pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
+    let begin = Instant::now();
+    let base = kept::find(&args.base, common.db.as_deref())?;
+    let here = Here::look();
+    refuse_unlike(&base, &here, args.force)?;
+    let plan = base.plan.clone().ok_or_else(|| {
+        usage(format!(
+            "{} does not say what it measured, so it cannot be measured again: 'carryline export RUN --to json --raw' keeps that",
+            base.title
+        ))
+    })?;
+    let supervisor = supervisor(args.patience)?;
+    let against = args.against.as_deref().map(|path| old_program(path, &supervisor)).transpose()?;
+    let chosen = choose(args, &base, &plan)?;
+    let plan = Plan { seed: session::seed(common.seed), budget: args.budget, ..chosen.plan.clone() };
+    here.check_memory(&plan.situations)?;
+
+    let progress = Progress::new(args.budget, common.quiet);
+    let gated: Vec<_> = plan
+        .subjects()
+        .into_iter()
+        .filter(|id| {
+            let of_family = |situation: &&carryline_results::gather::Situation| situation.family == id.family;
+            let mut situations = plan.situations.iter().filter(of_family);
+            situations.any(|s| chosen.gated.contains(&(s.name.clone(), id.name.clone())))
+        })
+        .collect();
+    let proofs = prove::all(&supervisor, &plan.plugins, &gated, plan.seed, &progress)?;
+    if let Some(status) = complain_of(&proofs) {
+        progress.finish();
+        return Ok(status);
+    }
+    let store = match args.no_save {
+        true => None,
+        false => Some(open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?),
+    };
+    let environment = serde_json::to_value(&here.environment)?;
+    let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(&plan)?);
+    let ways = Ways {
+        ground: Ground {
+            supervisor: &supervisor,
+            caches: here.caches,
+            cpu: here.cpu(args.cpu)?,
+            deadline: begin + args.budget.mul_f64(FOR_MEASURING),
+            progress: &progress,
+            first_replicate: 0,
+            stop: &interrupt::requested,
+        },
+        against: against.as_ref(),
+    };
+    let mut found: (Vec<GatedCell>, Between) = Default::default();
+    let mut decided = |measured: &Measured, look: u32| {
+        let new = gate::rows(&measured.new);
+        found = match against {
+            Some(_) => {
+                let old = gate::rows(&measured.old);
+                gate::judge(&old, &new, Pairing::Replicates, &chosen.gated, args.fail_if, look)
+            }
+            None => gate::judge(&base.rows, &new, Pairing::None, &chosen.gated, args.fail_if, look),
+        };
+        gate::answer(&found.0) != Answer::Undecided
+    };
+    let measured = gate::measure(&plan, &proofs, &ways, &mut |record| keeper.keep(record), &mut decided)?;
+    progress.finish();
+    if let Some(why) = against.as_ref().and_then(|old| cannot_be_measured(old, &measured)) {
+        return Err(Failure::Unlike(why));
+    }
+    let result = assemble(&plan, &here, Vec::new(), &measured.new, keeper.id(), begin.elapsed())?;
+    keeper.end(&result, interrupt::requested());
+    let took = begin.elapsed();
+    let answer = gate::answer(&found.0);
+    let report = Report {
+        answer,
+        fail_if_slower: args.fail_if,
+        base: base.name(),
+        against: args.against.as_deref().map(|path| path.display().to_string()),
+        ratio_of: "gross time of a call, over that in the base: above 1 is slower",
+        run_id: result.run_id,
+        pairing: if against.is_some() { Pairing::Replicates } else { Pairing::None },
+        between_runs: found.1,
+        replicates: measured.replicates,
+        looks: measured.looks,
+        took_s: took.as_secs_f64(),
+        cells: &found.0,
+    };
+    report.print(args, common)?;
+    if let Some(sentence) = keeper.trouble() {
+        output::complain(&sentence);
+    }
+    Ok(match answer {
+        _ if interrupt::requested() => status::INTERRUPTED,
+        Answer::Held => 0,
+        Answer::Regressed => status::REGRESSED,
+        Answer::Undecided => status::UNDECIDED,
+    })
+}
+
+/// A base of another machine or build says nothing about this one.
+fn refuse_unlike(base: &Kept, here: &Here, force: bool) -> Result<(), Failure> {
+    let mut this = base.clone();
+    this.environment = serde_json::to_value(&here.environment)?;
+    let differing = kept::unlike(base, &this);
+    if differing.is_empty() || force {
+        return Ok(());
+    }
+    Err(Failure::Unlike(format!(
+        "{} is of another machine or build, so that it is no base for this one (--force goes on all the same):\n  {}",
+        base.title,
+        differing.join("\n  ")
+    )))
+}
+
+/// The program that made the base, as something that starts workers.
+fn old_program(path: &Path, new: &Supervisor) -> Result<Supervisor, Failure> {
+    let program = path.canonicalize().map_err(|error| {
+        usage(format!("--against {}: {error}; give the path of a carryline", path.display()))
+    })?;
+    let said = std::process::Command::new(&program).arg("--version").output();
+    let is_carryline = said.as_ref().is_ok_and(|said| said.stdout.starts_with(b"carryline "));
+    match is_carryline {
+        true => Ok(Supervisor { program, ..new.clone() }),
+        false => {
+            Err(usage(format!("--against {}: this is not a carryline that can be started", path.display())))
+        }
+    }
+}
+
+fn choose(args: &Gate, base: &Kept, plan: &Plan) -> Result<Chosen, Failure> {
+    let patterns = args.variants.iter().map(|word| Pattern::parse(word)).collect::<Result<Vec<_>, _>>()?;
+    for pattern in &patterns {
+        if !base.rows.iter().any(|row| pattern.matches(row.family, &row.variant)) {
+            return Err(usage(format!("--variants {}: {} has no such row", pattern.word(), base.title)));
+        }
+    }
+    let named = |family: Family, name: &str| patterns.iter().any(|pattern| pattern.matches(family, name));
+    let wanted: Option<&dyn Fn(Family, &str) -> bool> = if patterns.is_empty() { None } else { Some(&named) };
+    let chosen = gate::choose(plan, &base.rows, wanted, args.against.is_none());
+    match chosen.gated.is_empty() {
+        true => Err(usage(format!("{} has no figure of the rows to be gated", base.title))),
+        false => Ok(chosen),
+    }
+}
+
+/// Says which routines are wrong or not verified, and with which status that ends the gate.
+fn complain_of(proofs: &[Proof]) -> Option<u8> {
+    let mut ends = None;
+    for proof in proofs {
+        match &proof.verdict {
+            Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_) => {
+                output::complain(&super::verify::sentence(proof));
+                ends = Some(status::WRONG);
+            }
+            Verdict::NotProved(why) => {
+                output::complain(&format!("{} is not verified: {why}", proof.subject));
+                ends = ends.or(Some(status::FAILED));
+            }
+            Verdict::Proved(_) | Verdict::Unsupported(_) => {}
+        }
+    }
+    ends
+}
+
+/// Why the old program's workers told nothing, if they did not.
+fn cannot_be_measured(old: &Supervisor, measured: &Measured) -> Option<String> {
+    let any = measured.old.gathered.iter().any(carryline_results::gather::Gathered::is_measured);
+    if any || measured.new.gathered.is_empty() {
+        return None;
+    }
+    let how = measured
+        .old
+        .lost
+        .first()
+        .map_or_else(|| "they gave no figure".to_owned(), |how| format!("they ended {how}"));
+    Some(format!(
+        "the workers of {} do not understand this build's jobs, so the two cannot take turns: {how}; build the base's \
+         program from a version whose 'carryline --version' is the same",
+        old.program.display()
+    ))
+}
+
+/// What a gate found, in JSON.
+#[derive(Serialize)]
+struct Report<'a> {
+    answer: Answer,
+    fail_if_slower: f64,
+    base: String,
+    against: Option<String>,
+    ratio_of: &'static str,
+    run_id: Option<i64>,
+    pairing: Pairing,
+    between_runs: Between,
+    replicates: u32,
+    looks: u32,
+    took_s: f64,
+    cells: &'a [GatedCell],
+}
+
+impl Report<'_> {
+    fn print(&self, args: &Gate, common: &Common) -> Result<(), Failure> {
+        let lines: Vec<GateLine> = self
+            .cells
+            .iter()
+            .map(|cell| GateLine {
+                situation: cell.situation.clone(),
+                variant: cell.variant.clone(),
+                ratio: cell.ratio.map(|ratio| ratio.median),
+                bounds: cell.bounds.map(|bounds| (bounds.low, bounds.high)),
+                verdict: cell.verdict,
+            })
+            .collect();
+        let annotations =
+            if args.annotate { annotations(&lines, &self.base, args.fail_if) } else { String::new() };
+        match common.format {
+            Format::Json => {
+                // The runner reads both streams.
+                if !annotations.is_empty() {
+                    eprint!("{annotations}");
+                }
+                output::print_json("gate", self, common)
+            }
+            Format::Table => {
+                let few = lines.len() <= 12;
+                output::print(&format!(
+                    "{}{}{annotations}",
+                    to_text(&lines, few, output::style()),
+                    self.sentences()
+                ))
+            }
+        }
+    }
+
+    fn sentences(&self) -> String {
+        let count = |verdict| self.cells.iter().filter(|cell| cell.verdict == verdict).count();
+        use carryline_results::comparison::Verdict::{Slower, Unknown};
+        let limit = percent_fine(self.fail_if_slower);
+        let to = self.against.as_deref().unwrap_or(&self.base);
+        let said = match self.answer {
+            Answer::Held => {
+                format!("held: none of {} cells takes {limit} more time than {to}", self.cells.len())
+            }
+            Answer::Regressed => format!(
+                "regressed: {} of {} cells take {limit} more time than {to}",
+                count(Slower),
+                self.cells.len()
+            ),
+            Answer::Undecided => format!(
+                "cannot tell: of {} cells, {} may or may not take {limit} more time than {to}",
+                self.cells.len(),
+                count(Unknown)
+            ),
+        };
+        let how = format!("{} replicates, {:.0} s", self.replicates, self.took_s);
+        let between = percent_fine(self.between_runs.core_caches.spread.max(self.between_runs.beyond.spread));
+        let remedy = match (self.answer, self.pairing) {
+            (Answer::Undecided, Pairing::Replicates) => {
+                "\na longer --budget, fewer --variants or a wider --fail-if may tell\n"
+            }
+            (Answer::Undecided, _) => &format!(
+                "\ntwo runs of one program differ by {between}; --against OLD_CARRYLINE measures both in turn, which removes that\n"
+            ),
+            _ => "\n",
+        };
+        format!("{said} ({how}){remedy}")
+    }
+}

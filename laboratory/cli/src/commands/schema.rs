@@ -1,0 +1,56 @@
+//! `carryline schema NAME`: the JSON Schema of what a command prints with `--format json`.
+
+use crate::cli::{Common, Format, Schema};
+use crate::output;
+use carryline_engine::failure::{Failure, usage};
+use carryline_machine::nearest::{did_you_mean, nearest};
+use serde_json::json;
+
+/// Name, the commands that print it, and the text, in the order of the names.
+const SCHEMAS: &[(&str, &str, &str)] = &[
+    ("compare", "compare", include_str!("../../../../docs/schema/compare.json")),
+    ("critical", "critical", include_str!("../../../../docs/schema/critical.json")),
+    ("experiments", "reproduce --list", include_str!("../../../../docs/schema/experiments.json")),
+    ("explain", "explain", include_str!("../../../../docs/schema/explain.json")),
+    ("gate", "gate", include_str!("../../../../docs/schema/gate.json")),
+    ("history", "history", include_str!("../../../../docs/schema/history.json")),
+    ("inlining", "inlining", include_str!("../../../../docs/schema/inlining.json")),
+    ("list", "list", include_str!("../../../../docs/schema/list.json")),
+    ("machine", "machine", include_str!("../../../../docs/schema/machine.json")),
+    ("plan", "run --plan, measure --plan", include_str!("../../../../docs/schema/plan.json")),
+    ("real", "real", include_str!("../../../../docs/schema/real.json")),
+    (
+        "run",
+        "run, measure, watch, reproduce, rerun, history --show, export --to json, and carryline alone",
+        include_str!("../../../../docs/schema/run.json"),
+    ),
+    ("schemas", "schema", include_str!("../../../../docs/schema/schemas.json")),
+    ("selftest", "selftest", include_str!("../../../../docs/schema/selftest.json")),
+    ("tune", "tune", include_str!("../../../../docs/schema/tune.json")),
+    ("verify", "verify", include_str!("../../../../docs/schema/verify.json")),
+];
+
+/// Prints a schema, or lists all.
+pub fn run(args: &Schema, common: &Common) -> Result<u8, Failure> {
+    let names = || SCHEMAS.iter().map(|(name, ..)| *name);
+    if let Some(wanted) = &args.name {
+        let Some((_, _, text)) = SCHEMAS.iter().find(|(name, ..)| name == wanted) else {
+            let near = did_you_mean(&nearest(wanted, names()));
+            let all: Vec<&str> = names().collect();
+            return Err(usage(format!("there is no schema '{wanted}'{near} (schemas: {})", all.join(", "))));
+        };
+        return output::print(text).map(|()| 0);
+    }
+    match common.format {
+        Format::Json => {
+            let line = |(name, commands, _): &(&str, &str, &str)| json!({"name": name, "commands": commands});
+            let lines: Vec<_> = SCHEMAS.iter().map(line).collect();
+            output::print_json("schemas", &json!({ "schemas": lines }), common)?;
+        }
+        Format::Table => {
+            let lines = SCHEMAS.iter().map(|(name, commands, _)| format!("{name:12} {commands}\n"));
+            output::print(&lines.collect::<String>())?;
+        }
+    }
+    Ok(0)
+}

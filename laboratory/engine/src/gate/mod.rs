@@ -1,0 +1,268 @@
+//! Whether this build is slower than a base: the base's plan measured again until that can be told, or time is over.
+//!
+//! **Two ways.** Against the base's samples, what two runs of one program differ by counts in full (a standard deviation of
+//! some tenths of a percent to some percent): only what exceeds it shows. Against the *program* that made the base, its
+//! workers and this build's take turns, with equal seeds, and each pair of processes gives a ratio: the hour and the
+//! neighbours are the same for both, and only what processes differ by remains, which more of them average out.
+//!
+//! **Looking several times.** After 4, 6, 9, 13, ... replicates the cells are [judged]. The k-th look may err with a chance
+//! of `5 % / (k (k + 1))`, which are 5 % together. A cell fails only if its bound passes the limit at that chance divided by
+//! the number of cells, so a gate fails with a chance of at most 5 % where no cell is slower than the limit. The gate holds
+//! only if every cell does, which needs no such division: of cells that are slower than the limit, each has to be missed.
+//!
+//! [judged]: judge
+
+mod plan;
+
+pub use plan::{Chosen, choose};
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::measure::{self, Ground, Outcome};
+use crate::plan::Plan;
+use crate::prove::{Proof, unsupported};
+use crate::supervise::Supervisor;
+use crate::thresholds::{Needs, Schedule};
+use carryline_results::comparison::{Between, Evidence, Pairing, Row, Verdict, differences, pairs};
+use carryline_results::gather::{Gathered, Replicate};
+use carryline_results::round::RoundRecord;
+use carryline_statistics::{Difference, LEAST_FLOOR, Ratio, median_bounds, shuffle};
+use carryline_variants::Family;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// The chance of a wrong answer, all looks together.
+const ERROR: f64 = 0.05;
+/// Replicates at the first look.
+pub const FIRST_LOOK: u32 = 4;
+/// A cell in a process gets at least this, and no more than the second while there is time for a further replicate.
+const LEAST_FOR_A_CELL: Duration = Duration::from_millis(12);
+const ENOUGH_FOR_A_CELL: Duration = Duration::from_millis(60);
+/// The draws of the intervals.
+const SEED: u64 = 1;
+
+/// What became of a cell that is gated.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GatedCell {
+    /// Its situation.
+    pub situation: String,
+    /// Its variant.
+    pub variant: String,
+    /// What the variant does.
+    pub family: Family,
+    /// Gross time over that in the base, with its 95 % interval.
+    pub ratio: Option<Ratio>,
+    /// What the decision rests on: the ratio is above `low`, and below `high`, with the chances of this look.
+    pub bounds: Option<Bounds>,
+    /// `slower` than the limit allows, `same` if it is surely not, `faster` if it surely takes less time than before.
+    pub verdict: Verdict,
+}
+
+/// Where a ratio surely lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bounds {
+    /// It is above this.
+    pub low: f64,
+    /// It is below this.
+    pub high: f64,
+}
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// No cell is slower than the limit allows.
+    Held,
+    /// A cell is.
+    Regressed,
+    /// It cannot be told.
+    Undecided,
+}
+
+/// The answer for cells that were judged.
+#[must_use]
+pub fn answer(cells: &[GatedCell]) -> Answer {
+    let any = |verdict| cells.iter().any(|cell| cell.verdict == verdict);
+    if any(Verdict::Slower) {
+        Answer::Regressed
+    } else if cells.is_empty() || any(Verdict::Unknown) {
+        Answer::Undecided
+    } else {
+        Answer::Held
+    }
+}
+
+/// Judges the cells that `gated` names (situation, variant) at the `look`-th look, from 1 on. The other rows only tell what
+/// runs differ by. `limit` is relative: 0.03 allows 3 % more time.
+#[must_use]
+pub fn judge(
+    base: &[Row],
+    new: &[Row],
+    pairing: Pairing,
+    gated: &BTreeSet<(String, String)>,
+    limit: f64,
+    look: u32,
+) -> (Vec<GatedCell>, Between) {
+    let pairs = pairs(base, new);
+    let found = differences(&pairs, pairing, SEED);
+    let between = match pairing {
+        Pairing::None => Between::of(&pairs, &found),
+        Pairing::Identical | Pairing::Replicates => Between::NOTHING,
+    };
+    let look = f64::from(look.max(1));
+    let chance = ERROR / (look * (look + 1.0));
+    let is_gated = |row: &Row| gated.contains(&(row.situation.clone(), row.variant.clone()));
+    let rows = pairs.iter().zip(&found).filter(|((row, _), _)| is_gated(row));
+    let count = rows.clone().count().max(1) as f64;
+    let cells = rows.map(|((row, new), difference)| {
+        let noise = between.at(row.reach);
+        let (difference, between) = (difference.map(|difference| noise.corrected(difference)), noise.spread);
+        // Pairs that are enough for order statistics need no assumption on how they scatter.
+        let at = |difference: &Difference, tail: f64| match (&new.evidence, &row.evidence, pairing) {
+            (Evidence::Samples(new), Evidence::Samples(base), Pairing::Replicates) => {
+                median_bounds(new, base, tail).unwrap_or_else(|| difference.bounds(tail, between))
+            }
+            _ => difference.bounds(tail, between),
+        };
+        let bounds = difference.as_ref().map(|difference| {
+            // Identical code may differ by this, whatever the replicates say.
+            let low = at(difference, chance / count).0 / (1.0 + LEAST_FLOOR);
+            Bounds { low, high: at(difference, chance).1 * (1.0 + LEAST_FLOOR) }
+        });
+        GatedCell {
+            situation: row.situation.clone(),
+            variant: row.variant.clone(),
+            family: row.family,
+            ratio: difference.map(|difference| difference.interval(between)),
+            bounds,
+            verdict: match bounds {
+                Some(bounds) if bounds.low > 1.0 + limit => Verdict::Slower,
+                Some(bounds) if bounds.high < 1.0 => Verdict::Faster,
+                Some(bounds) if bounds.high < 1.0 + limit => Verdict::Same,
+                _ => Verdict::Unknown,
+            },
+        }
+    });
+    (cells.collect(), between)
+}
+
+/// Where and how long.
+pub struct Ways<'a> {
+    /// What a measurement is based on: `deadline` is when the gate must answer.
+    pub ground: Ground<'a>,
+    /// The base's program, whose workers take turns with those of `ground`; `None` to measure this build alone.
+    pub against: Option<&'a Supervisor>,
+}
+
+/// What was measured: this build, and the base's program where it takes part.
+#[derive(Default)]
+pub struct Measured {
+    /// This build.
+    pub new: Outcome,
+    /// The base's program.
+    pub old: Outcome,
+    /// Replicates of each.
+    pub replicates: u32,
+    /// How often the cells were judged.
+    pub looks: u32,
+}
+
+/// Measures replicates until `decided` says so (asked after 4, 6, 9, 13, ... of them, with the number of the look) or the time
+/// is over, after which it is asked once more.
+///
+/// # Errors
+/// When a worker cannot be started or understood.
+pub fn measure(
+    plan: &Plan,
+    proofs: &[Proof],
+    ways: &Ways<'_>,
+    arrived: &mut dyn FnMut(&RoundRecord),
+    decided: &mut dyn FnMut(&Measured, u32) -> bool,
+) -> Result<Measured, Failure> {
+    let mut measured = Measured::default();
+    let Ground { deadline, .. } = ways.ground;
+    let lacks = |id: &_| unsupported(id).is_some();
+    let kinds = Schedule::of(plan, &Needs::of(plan), |id| !lacks(id)).processes(1);
+    let arms = if ways.against.is_some() { 2 } else { 1 };
+    let cells: u32 = plan.situations.iter().map(|situation| situation.places() as u32).sum();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
+    let (mut next_look, mut longest) = (FIRST_LOOK, Duration::ZERO);
+    let mut overhead = crate::forecast::overhead(plan.subjects().len()) * kinds;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let enough = measured.replicates >= FIRST_LOOK && left < longest * arms;
+        if enough || interrupt::requested() {
+            break;
+        }
+        let to_come = FIRST_LOOK.saturating_sub(measured.replicates).max(1) * arms;
+        let share = (left / to_come).saturating_sub(overhead);
+        let slice = share.clamp(LEAST_FOR_A_CELL * cells * kinds, ENOUGH_FOR_A_CELL * cells * kinds);
+        let seed = rng.next_u64() & ((1 << 53) - 1);
+        let mut order: Vec<bool> =
+            [true, false].into_iter().filter(|old| !old || ways.against.is_some()).collect();
+        shuffle(&mut rng, &mut order);
+        for is_old in order {
+            let begin = Instant::now();
+            let ground = Ground {
+                supervisor: ways.against.filter(|_| is_old).unwrap_or(ways.ground.supervisor),
+                deadline: begin + slice + overhead,
+                // Past those that measure the machine's limits.
+                first_replicate: measure::LIMIT_REPLICATES + measured.replicates * kinds,
+                ..ways.ground
+            };
+            let plan =
+                Plan { replicates: 1, most_replicates: 1, budget: slice + overhead, seed, ..plan.clone() };
+            let (into, keep): (&mut Outcome, bool) =
+                if is_old { (&mut measured.old, false) } else { (&mut measured.new, true) };
+            let part = measure::run(&plan, proofs, &ground, &mut |record| {
+                if keep {
+                    arrived(record);
+                }
+            })?;
+            add(into, part, kinds as usize);
+            let took = begin.elapsed();
+            longest = longest.max(took);
+            overhead = took.saturating_sub(slice).min(Duration::from_secs(5));
+        }
+        measured.replicates += 1;
+        if measured.replicates >= next_look {
+            next_look += (next_look / 2).max(1);
+            measured.looks += 1;
+            if decided(&measured, measured.looks) {
+                return Ok(measured);
+            }
+        }
+    }
+    measured.looks += 1;
+    decided(&measured, measured.looks);
+    Ok(measured)
+}
+
+/// Adds a replicate's processes. Each takes a place of its own, also one that was lost, so that equal places of two arms are
+/// pairs.
+fn add(to: &mut Outcome, mut part: Outcome, kinds: usize) {
+    let gathered = std::mem::take(&mut part.gathered);
+    if to.gathered.is_empty() {
+        to.gathered = gathered.iter().map(|new| Gathered::new(new.situation.clone())).collect();
+    }
+    for (to, mut new) in to.gathered.iter_mut().zip(gathered) {
+        new.replicates.resize_with(kinds.max(new.replicates.len()), Replicate::default);
+        to.replicates.append(&mut new.replicates);
+        for (place, status, why) in new.lost {
+            to.lose(place, status, why);
+        }
+    }
+    to.absorb(part);
+}
+
+/// The rows of what was measured.
+#[must_use]
+pub fn rows(outcome: &Outcome) -> Vec<Row> {
+    outcome.gathered.iter().flat_map(|gathered| Row::of_samples(gathered, None)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+use super::*;
+use crate::standard;
+use carryline_conditions::Condition;
+use carryline_results::comparison::{Evidence, Reach};
+
+/// Rows of `cells` situations; pairs of processes share what the hour does to them (5 %) and differ by 0.6 %.
+fn rows(cells: usize, seed: u64, factor: f64) -> Vec<Row> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut noise =
+        move || (0..12).map(|_| (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0;
+    let row = |cell: usize, evidence| Row {
+        situation: format!("checksum {cell}"),
+        variant: "mine".to_owned(),
+        family: Family::Checksum,
+        reach: Reach::Core,
+        evidence,
+        absent: None,
+        noise_floor: None,
+    };
+    let mut samples = |cell: usize| -> Vec<Vec<f64>> {
+        let hour = |replicate: usize| 1.0 + 0.05 * ((replicate * 7 + cell) % 10) as f64 / 10.0;
+        (0..26).map(|replicate| vec![20.0 * factor * hour(replicate) * (0.006 * noise()).exp(); 3]).collect()
+    };
+    (0..cells).map(|cell| row(cell, Evidence::Samples(samples(cell)))).collect()
+}
+
+fn judged(cells: usize, factor: f64, limit: f64, seed: u64, pairing: Pairing) -> Answer {
+    let gated = (0..cells).map(|cell| (format!("checksum {cell}"), "mine".to_owned())).collect();
+    answer(
+        &judge(&rows(cells, 2 * seed, 1.0), &rows(cells, 2 * seed + 1, factor), pairing, &gated, limit, 6).0,
+    )
+}
+
+#[test]
+fn five_percent_is_found_and_nothing_is_not_where_processes_take_turns() {
+    for seed in 0..30 {
+        assert_eq!(judged(4, 1.05, 0.03, seed, Pairing::Replicates), Answer::Regressed, "{seed}");
+        assert_eq!(judged(4, 1.0, 0.03, seed, Pairing::Replicates), Answer::Held, "{seed}");
+        assert_eq!(judged(4, 0.9, 0.03, seed, Pairing::Replicates), Answer::Held, "{seed}");
+    }
+}
+
+#[test]
+fn at_the_limit_it_cannot_be_told() {
+    let undecided =
+        (0..30).filter(|seed| judged(4, 1.03, 0.03, *seed, Pairing::Replicates) == Answer::Undecided).count();
+    assert!(undecided >= 28, "{undecided} of 30");
+}
+
+#[test]
+fn at_another_time_three_percent_cannot_be_told_without_rows_that_tell_what_runs_differ_by() {
+    for seed in 0..5 {
+        assert_eq!(judged(4, 1.05, 0.03, seed, Pairing::None), Answer::Undecided);
+        assert_eq!(judged(4, 1.0, 0.03, seed, Pairing::None), Answer::Undecided);
+        assert_eq!(judged(4, 1.3, 0.03, seed, Pairing::None), Answer::Regressed);
+    }
+}
+
+#[test]
+fn what_was_not_measured_cannot_be_told() {
+    let gated = BTreeSet::from([("checksum 0".to_owned(), "mine".to_owned())]);
+    let mut new = rows(1, 1, 1.0);
+    new[0].evidence = Evidence::Nothing;
+    let (cells, _) = judge(&rows(1, 2, 1.0), &new, Pairing::Replicates, &gated, 0.03, 1);
+    assert_eq!((cells[0].verdict, answer(&cells)), (Verdict::Unknown, Answer::Undecided));
+    assert_eq!(answer(&[]), Answer::Undecided);
+}
+
+fn plan(names: &[&str]) -> Plan {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    Plan {
+        situations: vec![standard::situation(Family::Checksum, Condition::plain(1500), 1.0, &|_| {
+            (names.clone(), Some(0))
+        })],
+        plugins: Vec::new(),
+        replicates: 5,
+        most_replicates: 5,
+        budget: Duration::from_secs(1),
+        seed: 1,
+        patience: Duration::from_secs(1),
+    }
+}
+
+fn base(plan: &Plan) -> Vec<Row> {
+    let situation = &plan.situations[0];
+    let row = |name: &String| Row {
+        situation: situation.name.clone(),
+        variant: name.clone(),
+        ..rows(1, 1, 1.0).remove(0)
+    };
+    situation.subjects.iter().map(row).collect()
+}
+
+#[test]
+fn the_librarys_rows_are_gated_beside_some_that_cannot_have_changed() {
+    let plan = plan(&["adc_1_stream", "carryline", "avx2", "words16_c", "adc_2_streams", "mine"]);
+    let mut rows = base(&plan);
+    let names = |chosen: &Chosen| chosen.plan.situations[0].subjects.join(" ");
+    let gated =
+        |chosen: &Chosen| chosen.gated.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>().join(" ");
+    let chosen = choose(&plan, &rows, None, true);
+    assert_eq!(names(&chosen), "adc_1_stream carryline avx2 words16_c mine");
+    assert_eq!(gated(&chosen), "carryline mine");
+    assert!(chosen.plan.situations[0].twins.is_empty());
+    assert_eq!(names(&choose(&plan, &rows, None, false)), "carryline mine");
+    let adc = |_: Family, name: &str| name.starts_with("adc");
+    assert_eq!(names(&choose(&plan, &rows, Some(&adc), false)), "adc_1_stream adc_2_streams");
+    rows[1].absent = Some("the CPU lacks it".to_owned());
+    assert_eq!(gated(&choose(&plan, &rows, None, false)), "mine");
+    let none = |_: Family, _: &str| false;
+    assert!(choose(&plan, &rows, Some(&none), true).gated.is_empty());
+    let others = self::plan(&["adc_1_stream", "words16_c"]);
+    assert_eq!(gated(&choose(&others, &base(&others), None, true)), "adc_1_stream words16_c");
+}

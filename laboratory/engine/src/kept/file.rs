@@ -1,0 +1,132 @@
+//! A run from a file: what `--format json` printed, or `carryline export --to json` wrote.
+
+use super::Kept;
+use crate::failure::{Failure, usage};
+use crate::plan::Plan;
+use carryline_machine::environment::Level;
+use carryline_results::comparison::{Evidence, Reach, Row};
+use carryline_results::content_hash::content_hash;
+use carryline_results::gather::Gathered;
+use carryline_results::round::{Round, RoundRecord};
+use carryline_statistics::Estimate;
+use carryline_variants::Family;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What is read of the object; the rest is for people and other programs.
+#[derive(Deserialize)]
+struct RunFile {
+    #[serde(default)]
+    content_hash: Option<String>,
+    #[serde(default)]
+    label: Option<String>,
+    #[serde(default)]
+    started: Option<String>,
+    #[serde(default)]
+    redacted: bool,
+    environment: Value,
+    noise_floor: Option<Floor>,
+    cells: Vec<FileCell>,
+    #[serde(default)]
+    plan: Option<Value>,
+    #[serde(default)]
+    rounds: Vec<FileRound>,
+}
+
+#[derive(Deserialize)]
+struct Floor {
+    by_situation: BTreeMap<String, f64>,
+}
+
+#[derive(Deserialize)]
+struct FileCell {
+    situation: String,
+    variant: String,
+    family: Family,
+    status: String,
+    detail: Option<String>,
+    condition: Value,
+    observed: Option<Seen>,
+    bytes_per_call: f64,
+    gross: Option<Estimate>,
+}
+
+#[derive(Deserialize)]
+struct Seen {
+    level: Level,
+}
+
+/// A round as an export has it.
+#[derive(Deserialize)]
+struct FileRound {
+    situation: String,
+    replicate: u32,
+    #[serde(flatten)]
+    round: Round,
+}
+
+/// Reads a run from a file.
+pub(super) fn read(path: &Path) -> Result<Kept, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        usage(format!(
+            "'{shown}' is no run: it is no number, no beginning of a content hash, and as a file it cannot be read: {error}"
+        ))
+    })?;
+    let file: RunFile = serde_json::from_str(&text).map_err(|error| {
+        usage(format!(
+            "{shown} is no run ({error}); 'carryline export RUN --to json --raw --output FILE' writes one that can be compared"
+        ))
+    })?;
+    kept(file, &shown.to_string())
+}
+
+fn kept(file: RunFile, title: &str) -> Result<Kept, Failure> {
+    let rounds: Vec<RoundRecord> = file
+        .rounds
+        .into_iter()
+        .map(|FileRound { situation, replicate, round }| RoundRecord { situation, replicate, round })
+        .collect();
+    // Words are left out of a redacted plan, so its hash is another.
+    if let (Some(plan), Some(hash), false) = (&file.plan, &file.content_hash, file.redacted)
+        && content_hash(plan, &rounds) != *hash
+    {
+        return Err(usage(format!(
+            "{title} was changed: its rounds do not have the content hash that it states"
+        )));
+    }
+    let plan: Option<Plan> = file.plan.and_then(|plan| serde_json::from_value(plan).ok());
+    let floors = file.noise_floor.map(|floor| floor.by_situation).unwrap_or_default();
+    let mut kept = Kept {
+        title: title.to_owned(),
+        id: None,
+        content_hash: file.content_hash,
+        label: file.label,
+        started: file.started.unwrap_or_default(),
+        environment: file.environment,
+        rows: Vec::new(),
+        conditions: BTreeMap::new(),
+        bytes_per_call: BTreeMap::new(),
+        plan: None,
+    };
+    for cell in file.cells {
+        kept.rows.push(Row {
+            noise_floor: floors.get(&cell.situation).copied(),
+            situation: cell.situation.clone(),
+            variant: cell.variant,
+            family: cell.family,
+            reach: Reach::of(cell.observed.map(|seen| seen.level)),
+            evidence: cell.gross.map_or(Evidence::Nothing, Evidence::Estimate),
+            absent: (cell.status != "ok").then_some(cell.detail).flatten(),
+        });
+        kept.bytes_per_call.insert(cell.situation.clone(), cell.bytes_per_call);
+        kept.conditions.insert(cell.situation, cell.condition);
+    }
+    if let Some(plan) = &plan {
+        kept.put_samples(&Gathered::restore(plan.situations.clone(), &rounds));
+    }
+    kept.plan = plan;
+    Ok(kept)
+}

@@ -1,0 +1,269 @@
+//! What `carryline compare` says: what became slower, what faster, and how much of the rest is known.
+
+use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::text::{safe, wrap};
+use crate::units::{number_with, percent_fine, times};
+use carryline_results::comparison::{ComparedCell, Comparison, Noise, Pairing, RATE, SAME_WITHIN, Verdict};
+use carryline_statistics::Ratio;
+
+/// Rows of a verdict that are shown where not all are wanted.
+const SHOWN: usize = 12;
+
+/// A comparison with the names of its runs.
+#[derive(Debug)]
+pub struct Shown<'a> {
+    /// The base, in words.
+    pub base: &'a str,
+    /// The other run, in words.
+    pub other: &'a str,
+    /// In what the two differ although they were compared, and what is new; sentences.
+    pub remarks: &'a [String],
+    /// What was found.
+    pub comparison: &'a Comparison,
+    /// Whether every cell is shown.
+    pub full: bool,
+}
+
+impl Shown<'_> {
+    /// One thought per line.
+    #[must_use]
+    pub fn to_text(&self, style: Style) -> String {
+        let Comparison { cells, .. } = self.comparison;
+        let mut out = bold(&safe(&format!("{}  ->  {}", self.base, self.other)), style);
+        out.push('\n');
+        for remark in self.remarks {
+            out.push_str(&wrap(&safe(remark), style.width, 2));
+            out.push('\n');
+        }
+        let shown = self.shown();
+        if !shown.is_empty() {
+            out.push('\n');
+            out.push_str(&table(&shown).render(style));
+        }
+        out.push('\n');
+        for verdict in [Verdict::Slower, Verdict::Faster] {
+            let all = self.comparison.with(verdict).count();
+            let rows = shown.iter().filter(|cell| cell.verdict == verdict).count();
+            if all > rows {
+                out.push_str(&format!("and {} more {}: --full shows them\n", all - rows, verdict.word()));
+            }
+        }
+        out.push_str(&wrap(&self.counts(), style.width, 2));
+        out.push('\n');
+        for line in self.how() {
+            out.push_str(&wrap(&line, style.width, 2));
+            out.push('\n');
+        }
+        if cells.is_empty() {
+            return out;
+        }
+        out.push_str(&wrap(&self.over_all(), style.width, 2));
+        out.push('\n');
+        out
+    }
+
+    /// The cells to show: what is slower, the worst first, then what is faster, then the rest if wanted.
+    fn shown(&self) -> Vec<&ComparedCell> {
+        let distance = |cell: &&ComparedCell| cell.ratio.map_or(0.0, |ratio| -ratio.median.ln().abs());
+        let mut rows: Vec<&ComparedCell> = Vec::new();
+        for verdict in [Verdict::Slower, Verdict::Faster, Verdict::Unknown, Verdict::Same] {
+            let mut of: Vec<&ComparedCell> = self.comparison.with(verdict).collect();
+            of.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+            let most = match (self.full, verdict) {
+                (true, _) => usize::MAX,
+                (false, Verdict::Slower | Verdict::Faster) => SHOWN,
+                (false, Verdict::Unknown | Verdict::Same) => 0,
+            };
+            rows.extend(of.into_iter().take(most));
+        }
+        rows
+    }
+
+    fn counts(&self) -> String {
+        let count = |verdict| self.comparison.with(verdict).count();
+        let (same, unknown) = (count(Verdict::Same), count(Verdict::Unknown));
+        let missing = self.comparison.with(Verdict::Unknown).filter(|cell| cell.ratio.is_none()).count();
+        let mut text = format!(
+            "{} cells: {} slower, {} faster, {same} same (within {}), {unknown} cannot be told",
+            self.comparison.cells.len(),
+            count(Verdict::Slower),
+            count(Verdict::Faster),
+            percent_fine(SAME_WITHIN),
+        );
+        if missing > 0 {
+            text.push_str(&format!(" ({missing} of them not measured in both)"));
+        }
+        for (only, run) in
+            [(self.comparison.only_in_base, self.base), (self.comparison.only_in_other, self.other)]
+        {
+            if only > 0 {
+                text.push_str(&format!("; {only} more only in {}", safe(run)));
+            }
+        }
+        text
+    }
+
+    /// How the figures came about.
+    fn how(&self) -> Vec<String> {
+        let between = &self.comparison.between_runs;
+        let (core, beyond) = (between.core_caches, between.beyond);
+        let mut lines = match (self.comparison.pairing, between.controls) {
+            (Pairing::Identical, _) => return vec!["the two are the same run".to_owned()],
+            (Pairing::Replicates, _) => vec!["the two were measured in turn, process by process".to_owned()],
+            (Pairing::None, 0) => vec![format!(
+                "runs of one program are assumed to differ by {}, which the intervals include: no rows tell that cannot have \
+                 changed",
+                percent_fine(core.spread)
+            )],
+            (Pairing::None, rows) => vec![format!(
+                "by {rows} rows that cannot have changed, runs of one program differ here by {} in a core's caches and {} \
+                 beyond, which the intervals include",
+                percent_fine(core.spread),
+                percent_fine(beyond.spread)
+            )],
+        };
+        if between.controls > 0 {
+            let moved = format!("{} in a core's caches and {} beyond", ratio(core), ratio(beyond));
+            let fate = match (core.taken_off, beyond.taken_off) {
+                (true, true) => "taken off all ratios",
+                (false, false) => {
+                    "too much for a clock or a busy hour, so it is in the ratios: the machine changed"
+                }
+                _ => "taken off where it is below 10 %; beyond that the machine changed",
+            };
+            lines.push(format!("those rows took {moved} of their time before: {fate}"));
+        }
+        lines
+            .push(format!("of the cells called slower or faster {} may be so by chance", percent_fine(RATE)));
+        lines
+    }
+
+    fn over_all(&self) -> String {
+        let verdict = match self.comparison.verdict {
+            Verdict::Slower => "slower (a loss anywhere is a loss)",
+            Verdict::Faster => "faster, and nowhere slower",
+            Verdict::Same => "the same",
+            Verdict::Unknown => "cannot be told",
+        };
+        let mean = self.comparison.ratio.map_or_else(String::new, |ratio| {
+            let (median, interval) = speed(&ratio);
+            format!("; in the geometric mean {median} as fast {interval}")
+        });
+        format!("over all: {verdict}{mean}")
+    }
+}
+
+fn table(cells: &[&ComparedCell]) -> Table {
+    let mut table = Table::new([
+        ("", Kind::Name),
+        ("situation", Kind::Text),
+        ("variant", Kind::Name),
+        ("as fast\nas before", Kind::Number),
+        ("95 %\ninterval", Kind::Name),
+        ("floor", Kind::Number),
+    ]);
+    for cell in cells {
+        let (median, interval) = match (&cell.ratio, &cell.detail) {
+            (Some(ratio), _) => speed(ratio),
+            (None, why) => ("-".to_owned(), safe(why.as_deref().unwrap_or("not measured"))),
+        };
+        let emphasis = match cell.verdict {
+            Verdict::Slower => Emphasis::Bad,
+            Verdict::Faster => Emphasis::Strong,
+            Verdict::Unknown => Emphasis::Faint,
+            Verdict::Same => Emphasis::None,
+        };
+        let row = vec![
+            cell.verdict.word().to_owned(),
+            cell.situation.clone(),
+            cell.variant.clone(),
+            median,
+            interval,
+            percent_fine(cell.noise_floor),
+        ];
+        table.push(row, emphasis);
+    }
+    table
+}
+
+fn ratio(noise: Noise) -> String {
+    percent_fine(noise.controls_ratio)
+}
+
+/// A ratio of times as one of speeds, as rankings have it, with its interval: below 1 is slower.
+fn speed(ratio: &Ratio) -> (String, String) {
+    let decimals = |value: f64| number_with(value, if value < 1.995 { 3 } else { 2 });
+    let interval = format!("[{}, {}]", decimals(1.0 / ratio.high), decimals(1.0 / ratio.low));
+    (times(1.0 / ratio.median), interval)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_results::comparison::{Between, Noise};
+    use carryline_variants::Family;
+
+    fn cell(variant: &str, ratio: Option<(f64, f64, f64)>, verdict: Verdict) -> ComparedCell {
+        ComparedCell {
+            situation: "copy 255 offset random hot independent".to_owned(),
+            variant: variant.to_owned(),
+            family: Family::Copy,
+            ratio: ratio.map(|(low, median, high)| Ratio { median, low, high }),
+            base_ticks: ratio.map(|_| 20.0),
+            other_ticks: ratio.map(|(_, median, _)| 20.0 * median),
+            noise_floor: 0.008,
+            p_value: None,
+            verdict,
+            detail: ratio.is_none().then(|| "in the base: the CPU lacks adx".to_owned()),
+        }
+    }
+
+    fn comparison() -> Comparison {
+        let cells = vec![
+            cell("carryline", Some((1.05, 1.075, 1.1)), Verdict::Slower),
+            cell("libc_memcpy", Some((0.99, 1.0, 1.02)), Verdict::Same),
+            cell("avx512", Some((0.26, 0.27, 0.28)), Verdict::Faster),
+            cell("adx", None, Verdict::Unknown),
+        ];
+        Comparison {
+            pairing: Pairing::None,
+            between_runs: Between {
+                core_caches: Noise { controls_ratio: 1.012, taken_off: true, spread: 0.012 },
+                beyond: Noise { controls_ratio: 0.97, taken_off: true, spread: 0.03 },
+                controls: 212,
+            },
+            cells,
+            ratio: Some(Ratio { median: 0.66, low: 0.65, high: 0.67 }),
+            verdict: Verdict::Slower,
+            only_in_base: 2,
+            only_in_other: 0,
+        }
+    }
+
+    #[test]
+    fn the_losses_come_first_and_the_rest_is_counted() {
+        let comparison = comparison();
+        let remarks = ["carryline 0.1.0 -> 0.2.0".to_owned()];
+        let shown = Shown {
+            base: "run 12",
+            other: "run 14",
+            remarks: &remarks,
+            comparison: &comparison,
+            full: false,
+        };
+        insta::assert_snapshot!(shown.to_text(Style { colour: false, width: Some(80) }));
+        let full = Shown { full: true, ..shown }.to_text(Style::default());
+        assert!(full.contains("in the base: the CPU lacks adx") && full.contains("libc_memcpy"), "{full}");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let comparison = comparison();
+        let shown =
+            Shown { base: "run 12", other: "run 14", remarks: &[], comparison: &comparison, full: false };
+        for width in [80, 100, 160] {
+            let text = shown.to_text(Style { colour: false, width: Some(width) });
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What `carryline gate` says, for people and for GitHub's workflows.
+
+use crate::table::{Emphasis, Kind, Style, Table};
+use crate::text::safe;
+use crate::units::{number_with, percent_fine};
+use carryline_results::comparison::Verdict;
+
+/// A cell that was gated: how much more time it takes than in the base.
+#[derive(Clone, Debug)]
+pub struct GateLine {
+    /// Its situation.
+    pub situation: String,
+    /// Its variant.
+    pub variant: String,
+    /// How long a call takes as a multiple of the base; `None` if it was not measured.
+    pub ratio: Option<f64>,
+    /// Where that surely lies.
+    pub bounds: Option<(f64, f64)>,
+    /// `slower` than allowed, `same`, `faster`, or `unknown`.
+    pub verdict: Verdict,
+}
+
+impl GateLine {
+    fn surely(&self) -> String {
+        let digits = |value: f64| if value.is_finite() { number_with(value, 3) } else { "any".to_owned() };
+        match self.bounds {
+            Some((low, high)) => format!("[{}, {}]", digits(low), digits(high)),
+            None => "not measured".to_owned(),
+        }
+    }
+}
+
+/// What cannot pass, then what cannot be told; all lines if `full`.
+#[must_use]
+pub fn to_text(lines: &[GateLine], full: bool, style: Style) -> String {
+    let mut table = Table::new([
+        ("", Kind::Name),
+        ("situation", Kind::Text),
+        ("variant", Kind::Name),
+        ("time", Kind::Number),
+        ("surely within", Kind::Name),
+    ]);
+    let mut any = false;
+    for verdict in [Verdict::Slower, Verdict::Unknown, Verdict::Same, Verdict::Faster] {
+        if !full && matches!(verdict, Verdict::Same | Verdict::Faster) {
+            continue;
+        }
+        for line in lines.iter().filter(|line| line.verdict == verdict) {
+            any = true;
+            let emphasis = match verdict {
+                Verdict::Slower => Emphasis::Bad,
+                Verdict::Unknown => Emphasis::Faint,
+                Verdict::Same | Verdict::Faster => Emphasis::None,
+            };
+            let time =
+                line.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{}x", number_with(ratio, 3)));
+            let row = vec![
+                verdict.word().to_owned(),
+                line.situation.clone(),
+                line.variant.clone(),
+                time,
+                line.surely(),
+            ];
+            table.push(row, emphasis);
+        }
+    }
+    if any { table.render(style) } else { String::new() }
+}
+
+/// Workflow commands: an error for each cell that is slower than `limit` allows, a warning for each that cannot be told.
+#[must_use]
+pub fn annotations(lines: &[GateLine], base: &str, limit: f64) -> String {
+    let mut out = String::new();
+    for line in lines {
+        let (command, what) = match line.verdict {
+            Verdict::Slower => ("error", "slower"),
+            Verdict::Unknown => ("warning", "cannot be told"),
+            Verdict::Same | Verdict::Faster => continue,
+        };
+        let title = format!("carryline: {} in {}: {what}", line.variant, line.situation);
+        let time = line
+            .ratio
+            .map_or_else(String::new, |ratio| format!("{} times the time of ", number_with(ratio, 3)));
+        let message =
+            format!("{time}{base}; surely within {}; allowed is {} more", line.surely(), percent_fine(limit));
+        out.push_str(&format!("::{command} title={}::{}\n", property(&title), data(&message)));
+    }
+    out
+}
+
+/// Text in a workflow command: its line breaks and percent signs are escaped.
+fn data(text: &str) -> String {
+    safe(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The same in a property, which also ends at colons and commas.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(verdict: Verdict) -> GateLine {
+        GateLine {
+            situation: "checksum 1500, hot".to_owned(),
+            variant: "carryline".to_owned(),
+            ratio: Some(1.0517),
+            bounds: Some((1.041, 1.062)),
+            verdict,
+        }
+    }
+
+    #[test]
+    fn annotations_are_github_workflow_commands() {
+        let lines = [
+            line(Verdict::Slower),
+            line(Verdict::Same),
+            GateLine { ratio: None, bounds: None, ..line(Verdict::Unknown) },
+        ];
+        let text = annotations(&lines, "run 12", 0.03);
+        assert_eq!(
+            text,
+            "::error title=carryline%3A carryline in checksum 1500%2C hot%3A slower::1.052 times the time of run 12; surely \
+             within [1.041, 1.062]; allowed is 3.0 %25 more\n\
+             ::warning title=carryline%3A carryline in checksum 1500%2C hot%3A cannot be told::run 12; surely within not \
+             measured; allowed is 3.0 %25 more\n"
+        );
+    }
+
+    #[test]
+    fn what_passes_is_shown_on_request() {
+        let lines = [line(Verdict::Same), line(Verdict::Faster)];
+        assert_eq!(to_text(&lines, false, Style::default()), "");
+        assert!(to_text(&lines, true, Style::default()).contains("[1.041, 1.062]"));
+    }
+}
