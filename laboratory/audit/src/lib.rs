@@ -7,6 +7,7 @@
 //! that verify the laboratory's own routines. The [`report`] is data; [`render`] makes text of it.
 
 pub mod class;
+pub mod data;
 mod examine;
 pub mod reduce;
 mod reference;
