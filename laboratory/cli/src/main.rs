@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod config;
 mod inlining;
 mod output;
 mod prepared;
@@ -10,7 +11,7 @@ mod watch;
 use carryline_engine::allocator::Allocator;
 use carryline_engine::failure::{self, Failure};
 use carryline_engine::interrupt;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
@@ -19,7 +20,14 @@ static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     output::restore_broken_pipe();
-    let cli = Cli::parse();
+    let words = match config::with_file(std::env::args_os().collect(), &Cli::command()) {
+        Ok(words) => words,
+        Err(failure) => {
+            output::complain(&failure.to_string());
+            return ExitCode::from(failure.status());
+        }
+    };
+    let cli = Cli::parse_from(words);
     match run(&cli) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {

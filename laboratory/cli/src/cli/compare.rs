@@ -10,9 +10,9 @@ file that 'carryline export RUN --to json --raw' wrote. The first is the base.
 Runs of unlike machines, builds or conditions are refused with the fields that differ (status 6).
 
 Examples:
-  carryline compare 12 14
-  carryline compare base.json 14 --full
-  carryline compare 12 13 14 --format json")]
+  carryline compare 1 2
+  carryline compare base.json 2 --full
+  carryline compare 1 2 3 --format json")]
 pub struct Compare {
     /// The base, then the runs that are held against it.
     #[arg(value_name = "RUN", num_args = 2.., required = true)]

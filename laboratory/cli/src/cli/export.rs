@@ -10,9 +10,9 @@ use std::path::PathBuf;
 With --raw, json holds the whole run: 'carryline compare' and 'carryline gate' read it.
 
 Examples:
-  carryline export 12 --to json --raw --output base.json
-  carryline export 12 --to go > after.txt; benchstat -col /variant after.txt
-  carryline export 12 --to csv --raw | duckdb -c \"from read_csv('/dev/stdin') limit 5\"")]
+  carryline export 1 --to json --raw --output run.json
+  carryline export 1 --to go > after.txt
+  carryline export 1 --to csv --raw --redact")]
 pub struct Export {
     /// The run's number or content hash, as 'carryline history' lists them.
     #[arg(value_name = "RUN")]

@@ -11,9 +11,9 @@ Exit status: 0 no cell is slower than allowed, 4 a cell is, 5 it cannot be told 
 by counts in full, and a few percent can often not be told.
 
 Examples:
-  carryline gate 12
-  carryline gate 12 --against ./carryline-before --fail-if slower:3%
-  carryline gate base.json --variants 'checksum/carryline*' --budget 60s --annotate")]
+  carryline gate 1
+  carryline gate 1 --against ./old --fail-if slower:3%
+  carryline gate base.json --variants 'zero/*' --annotate")]
 pub struct Gate {
     /// The base: a run's number, its content hash, or a file of 'carryline export RUN --to json --raw'.
     #[arg(value_name = "BASE")]

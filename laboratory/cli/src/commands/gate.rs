@@ -161,7 +161,7 @@ fn choose(args: &Gate, base: &Kept, plan: &Plan) -> Result<Chosen, Failure> {
         }
     }
     let named = |family: Family, name: &str| patterns.iter().any(|pattern| pattern.matches(family, name));
-    let wanted: Option<&dyn Fn(Family, &str) -> bool> = if patterns.is_empty() { None } else { Some(&named) };
+    let wanted: Option<&gate::Wanted<'_>> = if patterns.is_empty() { None } else { Some(&named) };
     let chosen = gate::choose(plan, &base.rows, wanted, args.against.is_none());
     match chosen.gated.is_empty() {
         true => Err(usage(format!("{} has no figure of the rows to be gated", base.title))),

@@ -14,7 +14,7 @@
 
 mod plan;
 
-pub use plan::{Chosen, choose};
+pub use plan::{Chosen, Wanted, choose};
 
 use crate::failure::Failure;
 use crate::interrupt;

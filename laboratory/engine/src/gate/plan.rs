@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 /// Rows that cannot have changed, at most, in each situation: they tell what runs differ by.
 const CONTROLS: usize = 3;
 
+/// Which rows are meant, by family and name.
+pub type Wanted<'a> = dyn Fn(Family, &str) -> bool + 'a;
+
 /// A plan for a gate.
 #[derive(Clone, Debug)]
 pub struct Chosen {
@@ -23,17 +26,12 @@ pub struct Chosen {
 /// there are none of these. With `controls`, rows are measured beside them that cannot have changed. Only rows that the base
 /// has a figure for take part.
 #[must_use]
-pub fn choose(
-    plan: &Plan,
-    base: &[Row],
-    wanted: Option<&dyn Fn(Family, &str) -> bool>,
-    controls: bool,
-) -> Chosen {
+pub fn choose(plan: &Plan, base: &[Row], wanted: Option<&Wanted<'_>>, controls: bool) -> Chosen {
     let ours =
         |family, name: &str| carryline_variants::find(family, name).is_none_or(|v| v.role == Role::Ours);
     let all = |_: Family, _: &str| true;
     let any_ours = base.iter().any(|row| ours(row.family, &row.variant));
-    let default: &dyn Fn(Family, &str) -> bool = if any_ours { &ours } else { &all };
+    let default: &Wanted<'_> = if any_ours { &ours } else { &all };
     let wanted = wanted.unwrap_or(default);
     let row = |situation: &Situation, name: &String| {
         base.iter()

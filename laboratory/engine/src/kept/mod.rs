@@ -179,8 +179,7 @@ impl Stored {
             "plan": self.header.plan,
         });
         let mut whole = redacted(whole);
-        let words = |value: &Value| serde_json::from_value(value.clone()).unwrap_or_default();
-        self.header.command = words(&whole["command"]);
+        self.header.command = serde_json::from_value(whole["command"].take()).unwrap_or_default();
         self.header.environment = whole["environment"].take();
         self.header.plan = whole["plan"].take();
         self.result.environment = self.header.environment.clone();
