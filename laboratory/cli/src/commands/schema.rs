@@ -8,6 +8,8 @@ use serde_json::json;
 
 /// Name, the commands that print it, and the text, in the order of the names.
 const SCHEMAS: &[(&str, &str, &str)] = &[
+    ("audit", "audit", include_str!("../../../../docs/schema/audit.json")),
+    ("audit-capture", "audit capture", include_str!("../../../../docs/schema/audit-capture.json")),
     ("compare", "compare", include_str!("../../../../docs/schema/compare.json")),
     ("critical", "critical", include_str!("../../../../docs/schema/critical.json")),
     ("experiments", "reproduce --list", include_str!("../../../../docs/schema/experiments.json")),
@@ -48,7 +50,7 @@ pub fn run(args: &Schema, common: &Common) -> Result<u8, Failure> {
             output::print_json("schemas", &json!({ "schemas": lines }), common)?;
         }
         Format::Table => {
-            let lines = SCHEMAS.iter().map(|(name, commands, _)| format!("{name:12} {commands}\n"));
+            let lines = SCHEMAS.iter().map(|(name, commands, _)| format!("{name:13} {commands}\n"));
             output::print(&lines.collect::<String>())?;
         }
     }

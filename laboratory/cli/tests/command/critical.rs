@@ -61,8 +61,11 @@ fn a_call_of_a_size_is_followed_and_its_loop_found() {
         );
     }
     // Nothing of where this process was loaded is in the text.
-    let again = json(&place, &arguments);
-    assert_eq!(found, again);
+    let undated = |mut object: serde_json::Value| {
+        object["date"].take();
+        object
+    };
+    assert_eq!(undated(found), undated(json(&place, &arguments)));
 }
 
 #[test]

@@ -31,10 +31,9 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
         },
     )?;
     progress.finish();
-    let json = || Ok::<_, Failure>(serde_json::to_string_pretty(&found)? + "\n");
     match common.format {
         Format::Table => output::print(&render::to_text(&found, output::style()))?,
-        Format::Json => output::print(&json()?)?,
+        Format::Json => output::print_json("audit", &found, common)?,
     }
     if let Some(path) = &args.report {
         std::fs::write(path, render::to_markdown(&found))?;
