@@ -61,7 +61,7 @@ fn a_call_of_a_size_is_followed_and_its_loop_found() {
         );
     }
     // Nothing of where this process was loaded is in the text.
-    let undated = |mut object: serde_json::Value| {
+    let undated = |mut object: Value| {
         object["date"].take();
         object
     };
