@@ -60,9 +60,12 @@ fn a_call_of_a_size_is_followed_and_its_loop_found() {
             "{suggestion}"
         );
     }
-    // Nothing of where this process was loaded is in the text.
-    let again = json(&place, &arguments);
-    assert_eq!(found, again);
+    // Nothing of where this process was loaded is in the text, which says when it was written.
+    let undated = |mut found: Value| {
+        found["date"] = Value::Null;
+        found
+    };
+    assert_eq!(undated(found.clone()), undated(json(&place, &arguments)));
 }
 
 #[test]
