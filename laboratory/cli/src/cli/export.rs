@@ -10,7 +10,7 @@ use std::path::PathBuf;
 With --raw, json holds the whole run: 'carryline compare' and 'carryline gate' read it.
 
 Examples:
-  carryline export 1 --to json --raw --output run.json
+  carryline export 1 --to json --raw > run.json
   carryline export 1 --to go > after.txt
   carryline export 1 --to csv --raw --redact")]
 pub struct Export {
