@@ -48,6 +48,7 @@ pub fn run(subjects: &[Subject], setting: &Setting<'_>) -> Result<Audit, Supervi
         setting.progress.say(format!("auditing {} ({} of {})", row.name, index + 1, subjects.len()));
         setting.audit(subject, row, &cases).map(Some)
     };
+    carryline_engine::parallel::prepare();
     let rows: Vec<_> = subjects.par_iter().enumerate().map(one).collect::<Result<_, _>>()?;
     Ok(Audit { seed: setting.seed, implementations: rows.into_iter().flatten().collect() })
 }

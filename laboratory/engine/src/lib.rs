@@ -13,6 +13,7 @@ mod lines;
 pub mod machine;
 pub mod measure;
 mod members;
+pub mod parallel;
 pub mod pattern;
 pub mod plan;
 pub mod planted;

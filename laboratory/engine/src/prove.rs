@@ -67,6 +67,7 @@ pub fn all(
         }
         Ok(verdict.map(|verdict| Proof { subject: subject.clone(), verdict }))
     };
+    crate::parallel::prepare();
     let proofs: Vec<_> = subjects.par_iter().map(prove).collect::<Result<_, _>>()?;
     Ok(proofs.into_iter().flatten().collect())
 }

@@ -63,6 +63,7 @@ impl Question<'_> {
 pub fn survey(question: &Question<'_>) -> (Vec<Answer>, Vec<InliningRow>) {
     let (stop, candidates) = (question.stop, question.candidates);
     (question.progress)("querying compiler versions", 0, candidates.len());
+    carryline_engine::parallel::prepare();
     let asked = candidates
         .par_iter()
         .enumerate()

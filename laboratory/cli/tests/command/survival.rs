@@ -291,7 +291,7 @@ fn without_memory_nobody_is_accused() {
     let binary = env!("CARGO_BIN_EXE_carryline");
     let mut short = 0;
     // From hardly enough for the program to hardly enough for verification.
-    for kib in (40_000..=75_000).step_by(5000) {
+    for kib in (45_000..=80_000).step_by(5000) {
         let script =
             format!("ulimit -v {kib}; exec '{binary}' verify copy/avx2 --quiet --format json --seed 7");
         let mut command = std::process::Command::new("sh");

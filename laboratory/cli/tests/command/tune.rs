@@ -129,7 +129,7 @@ fn bad_input_is_named_with_its_word() {
     let intel = profile("intel-sapphire-rapids").replace("family = 6", "family = 99");
     place.write("foreign.toml", intel.as_bytes());
     for (arguments, words) in [
-        (&["--budget", "1s"][..], &["50 s", "--family"][..]),
+        (&["--budget", "1s"][..], &["55 s", "--family"][..]),
         (&["--family", "copy,sum"], &["'sum'"]),
         (&["--from", "builtin:zen"], &["'zen'", "amd-zen5"]),
         (&["--from", "absent.toml"], &["absent.toml"]),

@@ -159,7 +159,7 @@ mod tests {
             ("1500", Place::Line(1), "one number alone"),
             ("#\n1,2\n3,4,5", Place::Line(3), "not a 'size,count' pair"),
             ("1,2\nx,4", Place::Line(2), "'x' is not a number"),
-            ("1,2\n-3,4", Place::Line(2), "'-3' is not a number"),
+            ("1,2\n-3,4", Place::Line(2), "'-3' is negative"),
             ("1,2\n3,many", Place::Line(2), "'many' is not a weight"),
             ("1,1e308\n2,1e308", Place::File, "inf, is out of range"),
             ("1,1e-320\n2,0", Place::File, "is out of range"),
