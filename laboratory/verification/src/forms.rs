@@ -170,7 +170,7 @@ pub struct Bound {
 
 // SAFETY: the address of code, which every thread may call.
 unsafe impl Send for Bound {}
-// SAFETY: as above; nothing is changed through it.
+// SAFETY: shared, it is the address of code still, and nothing is changed through it.
 unsafe impl Sync for Bound {}
 
 impl Bound {
@@ -350,23 +350,29 @@ mod tests {
     use super::*;
     use carryline_variants::checksum::reference::folded_sum;
 
+    /// # Safety
+    /// `data` is valid for reads of `len` bytes.
     unsafe extern "C" fn host(data: *const u8, len: usize) -> u16 {
         // SAFETY: the test passes a slice.
         u16::from_be(!folded_sum(unsafe { std::slice::from_raw_parts(data, len) }, 0))
     }
 
+    /// # Safety
+    /// `data` is valid for reads of `len` bytes.
     unsafe extern "C" fn host_seeded(len: usize, data: *const u8, seed: u32) -> u16 {
         // SAFETY: the test passes a slice.
         let data = unsafe { std::slice::from_raw_parts(data, len) };
         u16::from_be(folded_sum(data, u32::from((seed as u16).to_be())))
     }
 
+    /// # Safety
+    /// `pieces` are `count` pieces, each valid for reads of its length.
     unsafe extern "C" fn of_pieces(pieces: *const libc::iovec, count: i32) -> u16 {
         let mut all = Vec::new();
         for at in 0..count as usize {
             // SAFETY: the test passes `count` pieces.
             let piece = unsafe { &*pieces.add(at) };
-            // SAFETY: as above.
+            // SAFETY: the caller's pieces are valid for reads of their lengths.
             all.extend_from_slice(unsafe {
                 std::slice::from_raw_parts(piece.iov_base.cast::<u8>(), piece.iov_len)
             });
@@ -374,6 +380,8 @@ mod tests {
         !folded_sum(&all, 0)
     }
 
+    /// # Safety
+    /// `field` is valid for reads and writes, and nothing else has it.
     unsafe extern "C" fn in_place(field: *mut u16, old: u16, new: u16) {
         // SAFETY: the test passes a field.
         let field = unsafe { &mut *field };

@@ -337,6 +337,9 @@ mod tests {
     }
 
     /// Forwards, byte by byte, as a wrong `memmove` does.
+    ///
+    /// # Safety
+    /// `src` is valid for reads and `dst` for writes of `len` bytes.
     unsafe extern "C" fn forwards(dst: *mut c_void, src: *const c_void, len: usize) -> *mut c_void {
         let (to, from) = (dst.cast::<u8>(), src.cast::<u8>());
         for at in 0..len {
@@ -346,12 +349,16 @@ mod tests {
         dst
     }
 
+    /// # Safety
+    /// `src` is valid for reads and `dst` for writes of `len` bytes.
     unsafe extern "C" fn returns_its_end(dst: *mut c_void, src: *const c_void, len: usize) -> *mut c_void {
         // SAFETY: the caller's buffers.
         unsafe { libc::memmove(dst, src, len) };
         dst.wrapping_byte_add(len)
     }
 
+    /// # Safety
+    /// `src` is valid for reads and `dst` for writes of `len` bytes.
     unsafe extern "C" fn signed_compare(dst: *mut c_void, src: *const c_void, len: usize) -> *mut c_void {
         let upwards = dst as isize as i32 > src as isize as i32;
         let (to, from) = (dst.cast::<u8>(), src.cast::<u8>());
@@ -363,6 +370,8 @@ mod tests {
         dst
     }
 
+    /// # Safety
+    /// `dst` is valid for writes of `len` bytes.
     unsafe extern "C" fn sign_extends(dst: *mut c_void, byte: c_int, len: usize) -> *mut c_void {
         let to = dst.cast::<u8>();
         for at in 0..len {

@@ -143,12 +143,12 @@ pub enum Way {
 ///
 /// ```
 /// use carryline::internals::plan::{Plan, Way};
-/// use carryline::{Intent, Next};
+/// use carryline::Next;
 /// let far = Plan::of_zero(Next::NotSoon.into(), 1 << 20);
 /// assert!(far.way == Way::NonTemporal && !far.source_done);
 /// let (dst, src) = (0x20_0000 as *const u8, 0x10_0000 as *const u8);
-/// let near = Plan::of_copy(Intent::new(Next::ReadHere).source_done(), dst, src, 1 << 20);
-/// assert!(near.way == Way::Loop && near.source_done);
+/// let near = Plan::of_copy(Next::ReadHere.into(), dst, src, 1500);
+/// assert!(near.way == Way::Loop && !near.source_done);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(C)]
