@@ -2,7 +2,7 @@
 //!
 //! | job | module |
 //! | --- | --- |
-//! | pcap and pcapng files, or pipes, to records | [`file`] |
+//! | pcap and pcapng files, or pipes, to records | [`mod@file`] |
 //! | a frame of any link type to its IP packet | [`link`] |
 //! | an IP header with its extensions to the transport | [`ip`] |
 //! | a transport to the IP packet that is tunnelled in it | [`tunnel`] |

@@ -6,7 +6,7 @@
 //!
 //! **The verdict.** `faster` and `slower` have passed three tests: the interval, widened by what two runs of one program
 //! differ by, excludes 1; the difference exceeds the noise floor of its situation in both runs; and it is among the
-//! [discoveries](carryline_statistics::discoveries) of all cells together, of which 5 % may be chance. `same` says that the
+//! [discoveries] of all cells together, of which 5 % may be chance. `same` says that the
 //! interval lies within [`SAME_WITHIN`] of 1. Everything else is `unknown`: it was not measured in both, or the noise could
 //! hide a difference that matters.
 //!
