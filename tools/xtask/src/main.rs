@@ -2,7 +2,9 @@
 //!
 //! Exit status: 0 done, 1 failed, 2 unusable arguments; of `benchmarks` and `profiles` what the program ends with.
 
+use std::fmt::Display;
 use std::io;
+use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 use xtask::{HELP, Job};
 
@@ -14,63 +16,19 @@ fn main() -> ExitCode {
             print!("{HELP}");
             ExitCode::SUCCESS
         }
-        Ok(Job::Install(job)) => match xtask::install(&job) {
-            Ok(installed) => {
-                for file in &installed.files {
-                    println!("{}", file.display());
-                }
-                ExitCode::SUCCESS
+        Ok(Job::Install(job)) => done(xtask::install(&job), |installed| list(&installed.files)),
+        Ok(Job::VendorC(job)) => done(xtask::vendor_c(&job), |vendored| {
+            for remark in &vendored.left_out {
+                eprintln!("note: {remark}");
             }
-            Err(error) => {
-                eprintln!("error: {error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(Job::VendorC(job)) => match xtask::vendor_c(&job) {
-            Ok(vendored) => {
-                for remark in vendored.left_out {
-                    eprintln!("note: {remark}");
-                }
-                for file in &vendored.files {
-                    println!("{}", file.display());
-                }
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("error: {error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(Job::Python(job)) => match xtask::python(&job) {
-            Ok(done) => {
-                println!("{done}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("error: {error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(Job::Adopt(adopted)) => match xtask::adopt(adopted) {
-            Ok(comparison) => {
-                println!("{comparison}");
-                if comparison.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-            }
-            Err(error) => {
-                eprintln!("error: {error}");
-                ExitCode::FAILURE
-            }
-        },
-        Ok(Job::Deep(time)) => match xtask::deep(time) {
-            Ok(done) => {
-                println!("{done}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("error: {error}");
-                ExitCode::FAILURE
-            }
-        },
+            list(&vendored.files)
+        }),
+        Ok(Job::Python(job)) => done(xtask::python(&job), |done| say(&done)),
+        Ok(Job::Adopt(adopted)) => done(xtask::adopt(adopted), |comparison| {
+            say(&comparison);
+            if comparison.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }),
+        Ok(Job::Deep(time)) => done(xtask::deep(time), |done| say(&done)),
         Ok(Job::Benchmarks(arguments)) => ended(xtask::benchmarks(&arguments)),
         Ok(Job::Profiles) => ended(xtask::profiles()),
         Err(error) => {
@@ -91,4 +49,27 @@ fn ended(status: io::Result<ExitStatus>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Ends with what `answer` makes of a result, or with the error.
+fn done<T, E: Display>(result: Result<T, E>, answer: impl FnOnce(T) -> ExitCode) -> ExitCode {
+    match result {
+        Ok(result) => answer(result),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn list(files: &[PathBuf]) -> ExitCode {
+    for file in files {
+        println!("{}", file.display());
+    }
+    ExitCode::SUCCESS
+}
+
+fn say(what: &impl Display) -> ExitCode {
+    println!("{what}");
+    ExitCode::SUCCESS
 }
