@@ -212,7 +212,7 @@ impl Lengths {
         }
     }
 
-    /// The seed that a call is to get in the stead of `seed`: the same, unless the variant is made for 0 alone.
+    /// The seed that a call gets when `seed` is asked for: the same, unless the variant is made for 0 alone.
     #[must_use]
     pub const fn seed(self, seed: u32) -> u32 {
         match self {

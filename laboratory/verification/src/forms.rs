@@ -299,7 +299,7 @@ impl Bound {
     #[must_use]
     pub fn routine(self) -> Option<Routine> {
         if self.form == CSUM_PARTIAL {
-            // SAFETY: the function has the family's own form, says whoever named it.
+            // SAFETY: `new` was told that the function has the family's own form.
             return Some(Routine::Checksum(unsafe {
                 std::mem::transmute::<*const (), ChecksumFn>(self.target)
             }));
@@ -322,7 +322,7 @@ const COPYING: [CopyChecksumFn; 4] = [copying::<0>, copying::<1>, copying::<2>, 
 /// What the checksum family asks of a caller.
 unsafe extern "C" fn summing<const SLOT: usize>(data: *const u8, len: usize, seed: u32) -> u32 {
     let Some(bound) = SLOTS[SLOT].get() else { std::process::abort() };
-    // SAFETY: whoever named the form vouches for it; `len` bytes are readable, by contract, and no such form copies.
+    // SAFETY: `new` was told that the function has this form; `len` bytes are readable, by contract, and no such form copies.
     unsafe { bound.sum(std::ptr::null_mut(), data, len, seed) }
 }
 
@@ -330,7 +330,7 @@ unsafe extern "C" fn summing<const SLOT: usize>(data: *const u8, len: usize, see
 /// What the family that copies and sums asks of a caller.
 unsafe extern "C" fn copying<const SLOT: usize>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let Some(bound) = SLOTS[SLOT].get() else { std::process::abort() };
-    // SAFETY: whoever named the form vouches for it; the buffers are as it asks, by contract.
+    // SAFETY: `new` was told that the function has this form; the buffers are as it asks, by contract.
     unsafe { bound.sum(dst, src, len, seed) }
 }
 

@@ -257,7 +257,7 @@ impl Kept {
         }
     }
 
-    /// Puts the samples of rounds in the stead of the estimates made of them.
+    /// Replaces the estimates by the samples of the rounds that they were made of.
     fn put_samples(&mut self, gathered: &[Gathered]) {
         for gathered in gathered {
             let situation = &gathered.situation;
