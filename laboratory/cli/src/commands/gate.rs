@@ -174,9 +174,13 @@ fn complain_of(proofs: &[Proof]) -> Option<u8> {
     let mut ends = None;
     for proof in proofs {
         match &proof.verdict {
-            Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::TimedOut(_) => {
+            Verdict::Wrong(_) | Verdict::Crashed(_) => {
                 output::complain(&super::verify::sentence(proof));
                 ends = Some(status::WRONG);
+            }
+            Verdict::TimedOut(_) => {
+                output::complain(&format!("{}; --patience waits longer", super::verify::sentence(proof)));
+                ends = ends.or(Some(status::UNDECIDED));
             }
             Verdict::NotProved(why) => {
                 output::complain(&format!("{} is not verified: {why}", proof.subject));

@@ -8,6 +8,9 @@ use carryline_conditions::Dependence;
 use carryline_report::table::{Emphasis, Kind, Table};
 use carryline_report::units::{number, percent};
 
+/// A port that starts at least this share of the operations of the busiest one is as busy.
+const BUSY: f64 = 0.98;
+
 /// Bounds, predictions and measurements by dependence.
 pub fn calls(prediction: &Prediction, measured: Option<&Measured>, is_guess: bool) -> Table {
     let mut table = Table::new([
@@ -64,7 +67,7 @@ pub fn ports(prediction: &Prediction, microarchitecture: &Microarchitecture) -> 
     columns.extend(used.iter().map(|(name, _)| ((*name).clone(), Kind::Number)));
     let mut table = Table::new(columns);
     let counts = used.iter().map(|(_, count)| {
-        let is_busiest = most > 0.0 && **count >= most - 0.05;
+        let is_busiest = most > 0.0 && **count >= most * BUSY;
         format!("{}{}", number(**count), if is_busiest { "*" } else { "" })
     });
     table.push(std::iter::once("operations a call".to_owned()).chain(counts).collect(), Emphasis::None);
@@ -90,7 +93,7 @@ pub fn busy(prediction: &Prediction, microarchitecture: &Microarchitecture) -> V
     let counts = prediction.overlapping.as_ref().map(|found| found.independent.simulated.ports.as_slice());
     let counts = counts.unwrap_or_default();
     let most = counts.iter().copied().fold(0.0, f64::max);
-    let is_busiest = |bit: usize| counts.get(bit).is_some_and(|count| most > 0.0 && *count >= most * 0.98);
+    let is_busiest = |bit: usize| counts.get(bit).is_some_and(|count| most > 0.0 && *count >= most * BUSY);
     let busiest = (0..counts.len()).filter(|bit| is_busiest(*bit)).fold(0_u32, |ports, bit| ports | 1 << bit);
     let starts = |effects: &carryline_chain::effects::Effects| {
         !effects.is_idiom

@@ -21,7 +21,7 @@ pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
     out.push('\n');
     if let Some(reason) = audited.reason() {
         let line = match audited.read.as_ref().err().is_some_and(|error| error.format.is_none()) {
-            true => format!("cannot be used: {}", safe(&reason)),
+            true => safe(&reason),
             false => format!("read in part: {}", safe(&reason)),
         };
         out.push_str(&emphasise(&line, Emphasis::Bad, style));
