@@ -1,4 +1,4 @@
-//! `carryline` alone: a tour of about 20 seconds.
+//! `carryline` alone: a tour of about half a minute.
 
 use super::run::{conclude, ranked};
 use crate::cli::{Common, Detail, Effort, Format};
@@ -18,7 +18,7 @@ use carryline_report::units::Unit;
 use carryline_variants::Family;
 use std::time::Duration;
 
-/// Time for verification and measurement, where it suffices: the whole tour then takes about 20 seconds.
+/// Time for verification and measurement, where it suffices: the whole tour then takes about half a minute.
 const BUDGET: Duration = Duration::from_secs(19);
 const REPLICATES: u32 = 3;
 
