@@ -94,7 +94,7 @@ impl fmt::Display for Job {
 /// Loading a plug-in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadJob {
-    /// As on the command line: `FILE.so:SYMBOL:FAMILY`.
+    /// As on the command line: `[NAME=]FILE.so:SYMBOL:FAMILY`.
     pub plugin: String,
 }
 

@@ -130,15 +130,15 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
     Ok(words.iter().cloned().zip(ids(&specs)).collect())
 }
 
-/// Names of plug-ins: the symbol; where others of the family have the same one, also as much of the file's path as tells
-/// them apart.
+/// Names of plug-ins: what the user calls them, or the symbol; where others of the family have the same one, also as much of
+/// the file's path as tells them apart.
 fn ids(specs: &[PluginSpec]) -> Vec<SubjectId> {
     let tail = |spec: &PluginSpec, count: usize| -> PathBuf {
         let parts: Vec<_> = spec.file.components().collect();
         parts[parts.len().saturating_sub(count)..].iter().collect()
     };
     let name = |spec: &PluginSpec| {
-        let alike = |other: &&PluginSpec| other.family == spec.family && other.symbol == spec.symbol;
+        let alike = |other: &&PluginSpec| other.family == spec.family && other.name() == spec.name();
         let others: Vec<&PluginSpec> =
             specs.iter().filter(alike).filter(|other| other.file != spec.file).collect();
         // The same function in several forms, as once as a zero routine and once as one like memset.

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// Which routine of which file does which family's job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PluginSpec {
+    /// What the user calls it; the symbol where there is none.
+    pub label: Option<String>,
     /// The shared object.
     pub file: PathBuf,
     /// The function's name in it.
@@ -80,8 +82,8 @@ fn words() -> impl Iterator<Item = &'static str> {
 /// A plug-in that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    /// Not of the form `FILE.so:SYMBOL:FAMILY`.
-    #[error("'{text}' is no plug-in: {missing} is missing; the form is FILE.so:SYMBOL:FAMILY")]
+    /// Not of the form `[NAME=]FILE.so:SYMBOL:FAMILY`.
+    #[error("'{text}' is no plug-in: {missing} is missing; the form is [NAME=]FILE.so:SYMBOL:FAMILY")]
     Incomplete {
         /// What was written.
         text: String,
@@ -135,7 +137,7 @@ pub enum PluginError {
 }
 
 impl PluginSpec {
-    /// Reads `FILE.so:SYMBOL:FAMILY`; `fill` in the place of the family is the zero family by a routine like `memset`, and
+    /// Reads `FILE.so:SYMBOL:FAMILY`, or `NAME=FILE.so:SYMBOL:FAMILY` with a name of letters, digits, `_` and `-`; `fill` in the place of the family is the zero family by a routine like `memset`, and
     /// `memcpy`, `memmove`, `memset` and the [forms](crate::forms) of checksums say more. The file's name may hold colons,
     /// the other two cannot.
     ///
@@ -146,6 +148,7 @@ impl PluginSpec {
     /// use carryline_verification::plugin::PluginSpec;
     /// let spec = PluginSpec::parse("./mine.so:my_sum:checksum").expect("three parts");
     /// assert_eq!((spec.symbol.as_str(), spec.family.name()), ("my_sum", "checksum"));
+    /// assert_eq!(PluginSpec::parse("aocl=./lib.so:memcpy:copy").expect("named").name(), "plugin:aocl");
     /// let error = PluginSpec::parse("./mine.so:my_sum:chekcsum").expect_err("a misspelt family");
     /// assert!(error.to_string().contains("did you mean checksum?"));
     /// ```
@@ -155,6 +158,10 @@ impl PluginSpec {
         let (last, symbol, file) = (parts.next().unwrap_or(""), parts.next(), parts.next());
         let (Some(symbol), Some(file)) = (symbol, file) else {
             return Err(incomplete(if symbol.is_none() { "':SYMBOL:FAMILY'" } else { "':FAMILY'" }));
+        };
+        let (label, file) = match file.split_once('=') {
+            Some((label, file)) if is_label(label) => (Some(label.to_owned()), file),
+            _ => (None, file),
         };
         if file.is_empty() {
             return Err(incomplete("the file"));
@@ -177,13 +184,13 @@ impl PluginSpec {
                 known: words().collect::<Vec<_>>().join(", "),
             });
         };
-        Ok(PluginSpec { file: file.into(), symbol: symbol.to_owned(), family, shape })
+        Ok(PluginSpec { label, file: file.into(), symbol: symbol.to_owned(), family, shape })
     }
 
     /// The name in listings and results.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("plugin:{}", self.symbol)
+        format!("plugin:{}", self.label.as_deref().unwrap_or(&self.symbol))
     }
 
     /// The path as the dynamic linker must get it: without a slash it would search its own folders instead of
@@ -197,8 +204,14 @@ impl PluginSpec {
 impl fmt::Display for PluginSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = self.shape.word().unwrap_or_else(|| self.family.name().to_owned());
-        write!(f, "{}:{}:{word}", self.file.display(), self.symbol)
+        let label = self.label.as_ref().map_or_else(String::new, |label| format!("{label}="));
+        write!(f, "{label}{}:{}:{word}", self.file.display(), self.symbol)
     }
+}
+
+/// True for what can stand before `=` as a name; anything else there belongs to the file's path.
+fn is_label(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
 /// Loads the file and finds the routine. The file stays loaded until the process ends.
@@ -298,6 +311,16 @@ mod tests {
     }
 
     #[test]
+    fn a_name_stands_before_the_file() {
+        let spec = PluginSpec::parse("aocl_5-3=/a/b.so:memcpy:copy").expect("named");
+        assert_eq!((spec.name().as_str(), spec.file.as_path()), ("plugin:aocl_5-3", Path::new("/a/b.so")));
+        assert_eq!(spec.to_string(), "aocl_5-3=/a/b.so:memcpy:copy");
+        let path = PluginSpec::parse("./x=1/b.so:f:copy").expect("a path");
+        assert_eq!((path.name().as_str(), path.file.as_path()), ("plugin:f", Path::new("./x=1/b.so")));
+        assert!(message("aocl=:f:zero").contains("the file is missing"));
+    }
+
+    #[test]
     fn a_routine_like_memset_is_of_the_zero_family() {
         let spec = PluginSpec::parse("./mine.so:memset:fill").expect("three parts");
         assert_eq!((spec.family, spec.shape), (Family::Zero, Shape::Fill));
@@ -344,6 +367,7 @@ mod tests {
     fn files_that_are_no_plug_ins_are_errors() {
         let folder = tempfile::tempdir().expect("a folder");
         let spec = |file: &Path| PluginSpec {
+            label: None,
             file: file.into(),
             symbol: "f".into(),
             family: Family::Zero,

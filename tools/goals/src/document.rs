@@ -77,6 +77,7 @@ fn part(out: &mut String, results: &Results) {
             goal_table(out, title, &of_part);
         }
     }
+    others(out, results);
     losses(out, results);
     worst_cells(out, results);
     sources(out, results);
@@ -192,6 +193,44 @@ fn goal_table(out: &mut String, title: &str, goals: &[&GoalResult]) {
         ["goal", "condition", "ours, ticks", "against", "its ticks", "ratio [95 %]", "wanted", "verdict"];
     let right = [false, false, true, false, true, false, true, false];
     out.push_str(&markdown::table(&header, &right, &rows));
+    out.push('\n');
+}
+
+/// Libraries outside of the collection.
+fn others(out: &mut String, results: &Results) {
+    if results.others.is_empty() {
+        return;
+    }
+    let rows: Vec<Vec<String>> = results
+        .others
+        .iter()
+        .map(|other| {
+            let worst: Vec<String> = other
+                .worst
+                .iter()
+                .filter(|place| place.order == Order::Slower)
+                .map(|place| format!("{} ({})", factor(place.ratio), place.condition))
+                .collect();
+            vec![
+                other.name.clone(),
+                other.family.to_string(),
+                other.cells.to_string(),
+                other.faster.to_string(),
+                other.slower.to_string(),
+                other.fleet.as_ref().map(interval).unwrap_or_default(),
+                worst.join("; "),
+            ]
+        })
+        .collect();
+    let _ = writeln!(
+        out,
+        "### Other libraries\n\nMeasured as plug-ins, which no goal depends on: [other-libraries.md](other-libraries.md) builds \
+         them. Ratios are their time over that of `carryline`; the fleet's mean is over its size mixes (hot, independent, \
+         offset random).\n"
+    );
+    let header =
+        ["library", "job", "cells", "faster", "slower", "fleet's mean [95 %]", "where ours is slowest"];
+    out.push_str(&markdown::table(&header, &[false, false, true, true, true, true, false], &rows));
     out.push('\n');
 }
 

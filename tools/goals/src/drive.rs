@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use carryline_conditions::Then;
 use carryline_conditions::sizes::Sizes;
 use carryline_variants::Family;
+use carryline_verification::plugin::PluginSpec;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -89,9 +90,9 @@ pub fn seconds(cells: &Cells) -> f64 {
     cells.families.iter().map(proof).sum::<f64>() + (situations * places as f64).max(least)
 }
 
-/// The arguments of `carryline` that measure a matrix.
+/// The arguments of `carryline` that measure a matrix, with the plug-ins of its families beside it.
 #[must_use]
-pub fn arguments(cells: &Cells, budget: Duration, db: &Path) -> Vec<OsString> {
+pub fn arguments(cells: &Cells, plugins: &[PluginSpec], budget: Duration, db: &Path) -> Vec<OsString> {
     let families: Vec<&str> = cells.families.iter().map(|family| family.name()).collect();
     let condition = &cells.condition;
     let mut offsets = condition.offsets.to_string();
@@ -112,6 +113,9 @@ pub fn arguments(cells: &Cells, budget: Duration, db: &Path) -> Vec<OsString> {
     ];
     for (option, value) in options.into_iter().filter(|(_, value)| !value.is_empty()) {
         words.extend([option.into(), value.into()]);
+    }
+    for plugin in plugins.iter().filter(|plugin| cells.families.contains(&plugin.family)) {
+        words.extend(["--plugin".into(), plugin.to_string().into()]);
     }
     words.extend(["--db".into(), db.into()]);
     words
@@ -148,20 +152,21 @@ fn dpdk_is_here() -> bool {
     Command::new("pkg-config").args(["--exists", "libdpdk"]).status().is_ok_and(|status| status.success())
 }
 
-/// Measures one matrix into the database, with some CPU features masked if `mask` names any: the number of the run.
+/// Measures one matrix into the database, in the tier that `one` says: the number of the run.
 ///
 /// # Errors
 /// A command that cannot be started, fails, or keeps nothing. What it said is on standard error.
 pub fn measure(
     program: &Path,
     cells: &Cells,
+    plugins: &[PluginSpec],
     budget: Duration,
     db: &Path,
     one: &Measured,
 ) -> anyhow::Result<i64> {
     let mut command = Command::new(program);
     command.envs(settings(one));
-    command.args(arguments(cells, budget, db));
+    command.args(arguments(cells, plugins, budget, db));
     if !std::io::stderr().is_terminal() {
         command.arg("--quiet");
     }
@@ -215,12 +220,14 @@ mod tests {
     #[test]
     fn the_arguments_are_those_of_the_command() {
         let goal = &goals::only(&["zero-read-later-4m".to_owned()], Tier::Avx512).expect("a goal")[0];
-        let words = arguments(&goal.cells, Duration::from_secs(7), Path::new("x.sqlite"));
+        let plugins =
+            ["a=./a.so:f:copy", "b=./b.so:g:fill"].map(|text| PluginSpec::parse(text).expect("a plug-in"));
+        let words = arguments(&goal.cells, &plugins, Duration::from_secs(7), Path::new("x.sqlite"));
         let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
         assert_eq!(
             words.join(" "),
             "measure --family zero --sizes 4K,64K --offsets 0 --cache hot --dependence independent \
-             --then read-later:4194304 --budget 7000ms --format json --db x.sqlite"
+             --then read-later:4194304 --budget 7000ms --format json --plugin b=./b.so:g:fill --db x.sqlite"
         );
     }
 }

@@ -261,13 +261,17 @@ pub fn is_ours(name: &str) -> bool {
     name == "carryline" || name.starts_with("carryline_")
 }
 
-/// True if a variant is what users have without us: the baseline, another project's library, or the C library's.
+/// How the names of plug-ins begin.
+pub const PLUGIN: &str = "plugin:";
+
+/// True if a variant is what users have without us: the baseline, another project's library, or the C library's. A plug-in
+/// is not, so that goals do not depend on what somebody measured beside them.
 ///
 /// A variant that this build of the collection does not know was measured by one with more features: those bring
 /// peers, and nothing else.
 #[must_use]
 pub fn is_peer(family: Family, name: &str) -> bool {
-    if is_ours(name) {
+    if is_ours(name) || name.starts_with(PLUGIN) {
         return false;
     }
     match carryline_variants::find(family, name).map(|variant| variant.role) {
@@ -286,7 +290,7 @@ mod tests {
         for peer in ["adc_1_stream", "adc_2_streams", "dpdk", "s2n_quic"] {
             assert!(is_peer(Family::Checksum, peer), "{peer}");
         }
-        for other in ["carryline", "carryline_not_soon", "avx512_dot", "words16_c", "reference"] {
+        for other in ["plugin:memcpy", "carryline", "carryline_not_soon", "avx512_dot", "words16_c", "reference"] {
             assert!(!is_peer(Family::Checksum, other), "{other}");
         }
         for (family, name) in SHIPPED {

@@ -11,7 +11,7 @@ use carryline_statistics::{Estimate, Order, Ratio, compare, estimate, median, pa
 use carryline_variants::Family;
 
 /// The floor where a situation has none of its own: as wide as the ranking assumes there.
-const FLOOR_WITHOUT_TWINS: f64 = 0.02;
+pub(crate) const FLOOR_WITHOUT_TWINS: f64 = 0.02;
 
 /// A goal in one of its cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +88,7 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
     cells.sort_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
     let judged = match goal.over {
         Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
-        Over::Mean => geometric_mean(&cells),
+        Over::Mean => mean_of(&cells.iter().map(|cell| (cell.ratio, cell.floor)).collect::<Vec<_>>()),
     };
     let mut verdict = judged.map_or(Verdict::NotThere("it has no cell".to_owned()), |(ratio, floor)| {
         verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
@@ -112,16 +112,17 @@ fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> Verdict
     }
 }
 
-/// The mean, with an interval as wide as independent cells give it, and the floor of a typical cell.
-fn geometric_mean(cells: &[CellFinding]) -> Option<(Ratio, f64)> {
+/// The geometric mean of ratios, each with the floor of its cell: with an interval as wide as independent cells give it, and
+/// the floor of a typical cell.
+pub(crate) fn mean_of(cells: &[(Ratio, f64)]) -> Option<(Ratio, f64)> {
     let count = cells.len() as f64;
-    let mean = cells.iter().map(|cell| cell.ratio.median.ln()).sum::<f64>() / count;
+    let mean = cells.iter().map(|(ratio, _)| ratio.median.ln()).sum::<f64>() / count;
     let spread = |end: fn(&Ratio) -> f64| {
-        let squares = cells.iter().map(|cell| (end(&cell.ratio) / cell.ratio.median).ln().powi(2));
+        let squares = cells.iter().map(|(ratio, _)| (end(ratio) / ratio.median).ln().powi(2));
         squares.sum::<f64>().sqrt() / count
     };
     let (below, above) = (spread(|ratio| ratio.low), spread(|ratio| ratio.high));
-    let floor = median(&cells.iter().map(|cell| cell.floor).collect::<Vec<_>>())?;
+    let floor = median(&cells.iter().map(|(_, floor)| *floor).collect::<Vec<_>>())?;
     let ratio = Ratio { median: mean.exp(), low: (mean - below).exp(), high: (mean + above).exp() };
     Some((ratio, floor))
 }
@@ -280,19 +281,10 @@ mod tests {
 
     #[test]
     fn a_mean_is_no_wider_than_its_cells() {
-        let cell = |median: f64| CellFinding {
-            size: "1".to_owned(),
-            ours: Estimate { median: 1.0, low: 1.0, high: 1.0, min: 1.0 },
-            opponent: "x".to_owned(),
-            opponent_ticks: median,
-            ratio: Ratio { median, low: median / 1.1, high: median * 1.1 },
-            also: None,
-            floor: 0.01,
-            limit_ticks: None,
-        };
-        let (mean, floor) = geometric_mean(&[cell(1.0), cell(4.0), cell(2.0), cell(2.0)]).expect("cells");
+        let cell = |median: f64| (Ratio { median, low: median / 1.1, high: median * 1.1 }, 0.01);
+        let (mean, floor) = mean_of(&[cell(1.0), cell(4.0), cell(2.0), cell(2.0)]).expect("cells");
         assert!((mean.median - 2.0).abs() < 1e-12 && (mean.high - 2.0 * 1.1f64.sqrt()).abs() < 1e-9);
         assert_eq!(floor, 0.01);
-        assert!(geometric_mean(&[]).is_none());
+        assert!(mean_of(&[]).is_none());
     }
 }

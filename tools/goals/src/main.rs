@@ -10,6 +10,7 @@ use carryline_goals::tier::{Measured, Tier, to_measure};
 use carryline_goals::{critical, document, drive, goals, judge, table};
 use carryline_machine::environment::Environment;
 use carryline_report::table::Style;
+use carryline_verification::plugin::{PluginError, PluginSpec};
 use clap::{Args, Parser, Subcommand};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -85,6 +86,10 @@ struct Run {
     /// The command to measure with, instead of a fresh release build.
     #[arg(long, value_name = "PATH")]
     carryline: Option<PathBuf>,
+    /// A routine of another library, shown beside the collection; no goal depends on it. May be given several times; see
+    /// docs/other-libraries.md. One that needs more than a masked tier has wants --tier.
+    #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = plugin)]
+    plugin: Vec<PluginSpec>,
     /// Print what would be run, and stop.
     #[arg(long)]
     plan: bool,
@@ -111,6 +116,10 @@ fn time(text: &str) -> Result<Duration, String> {
         Ok(_) => Err(format!("'{text}' is not between a second and a day")),
         Err(_) => Err(format!("'{text}' is not a time: write 60s or 5m")),
     }
+}
+
+fn plugin(text: &str) -> Result<PluginSpec, PluginError> {
+    PluginSpec::parse(text)
 }
 
 fn main() -> ExitCode {
@@ -241,7 +250,7 @@ fn plan(args: &Run, one: &Measured, goals: &[Goal], db: &Path) -> anyhow::Result
     let settings: String =
         drive::settings(one).iter().map(|(name, words)| format!("{name}={words} ")).collect();
     for (cells, budget) in timed(args, goals) {
-        let words = drive::arguments(&cells, budget, db);
+        let words = drive::arguments(&cells, &args.plugin, budget, db);
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         print(&format!("{settings}carryline {}\n", words.join(" ")))?;
     }
@@ -266,7 +275,7 @@ fn measure(args: &Run, one: &Measured, goals: &[Goal], program: &Path, db: &Path
             cells.words(),
             cells.sizes.len()
         );
-        if let Err(error) = drive::measure(program, cells, *budget, db, one) {
+        if let Err(error) = drive::measure(program, cells, &args.plugin, *budget, db, one) {
             eprintln!("error: {error:#}");
             is_done = false;
         }

@@ -4,8 +4,11 @@
 //! two measurements can be read.
 
 mod collect;
+mod others;
 mod tables;
 mod text;
+
+pub use others::OtherLibrary;
 
 use crate::goal::Part;
 use crate::tier::Tier;
@@ -49,6 +52,9 @@ pub struct Results {
     pub warnings: BTreeMap<String, usize>,
     /// The goals, in the order of the document.
     pub goals: Vec<GoalResult>,
+    /// Libraries outside of the collection.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub others: Vec<OtherLibrary>,
     /// The figures of all variants.
     pub tables: Vec<Table>,
 }
@@ -272,6 +278,12 @@ impl Results {
                 *goal = GoalResult { measured: Some(measured), ..old.clone() };
             }
         }
+        for other in older.others {
+            if !self.others.iter().any(|known| (&known.name, known.family) == (&other.name, other.family)) {
+                self.others.push(other);
+            }
+        }
+        self.others.sort_by(|a, b| (a.family, &a.name).cmp(&(b.family, &b.name)));
         for table in older.tables {
             if !self.tables.iter().any(|known| known.title == table.title) {
                 self.tables.push(table);

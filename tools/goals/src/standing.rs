@@ -1,6 +1,6 @@
 //! Where carryline wins on a machine, by how much, and where it does not: in plain words, from the figures.
 
-use crate::results::{CellResult, GoalResult, Kind, Order, Outcome, Results};
+use crate::results::{CellResult, GoalResult, Kind, Order, OtherLibrary, Outcome, Results};
 use crate::table::factor;
 use carryline_variants::Family;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub fn paragraph(results: &Results) -> String {
         let _ = write!(out, " {unmeasured} more were not measured.");
     }
     let families = FAMILIES.into_iter().filter_map(|(family, words)| about(results, family, words));
-    let others = [mixes(results), sizes(results), traps(results)].into_iter().flatten();
+    let others = [mixes(results), other_libraries(results), sizes(results), traps(results)].into_iter().flatten();
     out.push('\n');
     for sentence in families.chain(others).chain(results.notes.iter().cloned()) {
         let _ = write!(out, "\n- {sentence}");
@@ -112,6 +112,20 @@ fn mixes(results: &Results) -> Option<String> {
     }
     sentence.push('.');
     Some(sentence)
+}
+
+/// Libraries outside of the collection.
+fn other_libraries(results: &Results) -> Option<String> {
+    let words = |other: &OtherLibrary| {
+        let OtherLibrary { name, cells, faster, slower, .. } = other;
+        let fleet = other.fleet.map(|mean| format!(", a fleet's size mixes {}", factor(mean.median)));
+        format!(
+            "{name}: ours faster in {faster}, slower in {slower} of {cells} cells{}",
+            fleet.unwrap_or_default()
+        )
+    };
+    let all: Vec<String> = results.others.iter().map(words).collect();
+    (!all.is_empty()).then(|| format!("Against libraries outside of the collection: {}.", all.join("; ")))
 }
 
 /// Sizes at which a peer is ahead.

@@ -192,6 +192,14 @@ impl Stored {
 }
 
 impl StoredSituation {
+    /// The size and the condition, without what is plainest.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let condition = &self.gathered.situation.condition;
+        let cells = Cells { condition: condition.clone(), ..Cells::hot(self.gathered.situation.family, [""; 0]) };
+        format!("{}, {}", condition.sizes.label, cells.words())
+    }
+
     /// The figures of a variant, or why there are none.
     ///
     /// # Errors

@@ -203,7 +203,7 @@ pub struct Subjects {
     pub variants: Vec<String>,
     /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
     /// memset's signature.
-    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY", value_parser = text())]
+    #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
 }
 
@@ -260,7 +260,7 @@ pub struct Verify {
     pub family: Vec<String>,
     /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
     /// memset's signature.
-    #[arg(long, value_name = "FILE.so:SYMBOL:FAMILY", value_parser = text())]
+    #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
     /// Seconds without progress after which a routine counts as hung; calls of many bytes get more.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]

@@ -33,13 +33,14 @@ impl Results {
             floor: floor(stored),
             warnings: warnings(stored),
             goals: findings.iter().map(goal).collect(),
+            others: super::others::others(stored),
             tables: super::tables::all_variants(stored),
         }
     }
 }
 
 /// Four digits are more than any figure deserves, and keep the files small.
-fn rounded(value: f64) -> f64 {
+pub(super) fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
@@ -53,7 +54,7 @@ fn rounded(value: f64) -> f64 {
     }
 }
 
-fn interval(ratio: &Ratio) -> Interval {
+pub(super) fn interval(ratio: &Ratio) -> Interval {
     Interval { median: rounded(ratio.median), low: rounded(ratio.low), high: rounded(ratio.high) }
 }
 
@@ -195,8 +196,8 @@ fn goal(finding: &Finding) -> GoalResult {
         best: best.map(cell),
         count: Count {
             cells: finding.cells.len(),
-            faster: finding.cells.iter().filter(|cell| order(cell) == Order::Faster).count(),
-            slower: finding.cells.iter().filter(|cell| order(cell) == Order::Slower).count(),
+            faster: finding.cells.iter().filter(|cell| order(&cell.ratio, cell.floor) == Order::Faster).count(),
+            slower: finding.cells.iter().filter(|cell| order(&cell.ratio, cell.floor) == Order::Slower).count(),
             below: finding.cells.iter().filter(|cell| cell.ratio.median < goal.want).count(),
         },
         measured: None,
@@ -210,12 +211,12 @@ fn cell(finding: &CellFinding) -> CellResult {
         opponent: finding.opponent.clone(),
         ours: Some(rounded(finding.ours.median)),
         theirs: Some(rounded(finding.opponent_ticks)),
-        order: order(finding),
+        order: order(&finding.ratio, finding.floor),
     }
 }
 
-fn order(cell: &CellFinding) -> Order {
-    let (ratio, floor) = (&cell.ratio, cell.floor);
+/// Which is faster, where a ratio is the opponent's time over ours.
+pub(super) fn order(ratio: &Ratio, floor: f64) -> Order {
     match () {
         () if ratio.high < 1.0 && 1.0 - ratio.median > floor => Order::Slower,
         () if ratio.low > 1.0 && ratio.median - 1.0 > floor => Order::Faster,

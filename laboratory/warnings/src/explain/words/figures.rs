@@ -141,7 +141,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "plugin",
         &["plug-in", "plugins"],
-        "A routine of your own in a shared object, named by --plugin FILE.so:SYMBOL:FAMILY. It has the plain C signature \
+        "A routine of your own in a shared object, named by --plugin [NAME=]FILE.so:SYMBOL:FAMILY. It has the plain C signature \
          of its family (or, with 'fill' for the family, that of memset), is loaded in the worker processes only, and is \
          verified and measured like every other variant. A crash or a hang becomes a row that says so.",
     ),

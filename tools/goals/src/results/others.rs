@@ -1,0 +1,106 @@
+//! Libraries outside of the collection, measured beside it as plug-ins: how ours compares with each.
+//!
+//! No goal depends on them, so that goals mean the same where somebody has them and where nobody has.
+
+use super::collect::{interval, order, rounded};
+use super::{Interval, Order};
+use crate::goal::PLUGIN;
+use crate::judge::{FLOOR_WITHOUT_TWINS, mean_of};
+use crate::stored::{Stored, StoredSituation};
+use carryline_conditions::{Condition, Offsets};
+use carryline_statistics::{Ratio, paired_ratio};
+use carryline_variants::Family;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a drop-in user calls.
+const OURS: &str = "carryline";
+/// How the names of a fleet's size mixes begin.
+const FLEET: &str = "fleet:";
+
+/// A routine of another library against ours, over all cells in which both were measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherLibrary {
+    /// Its name, without what marks a plug-in.
+    pub name: String,
+    /// The job.
+    pub family: Family,
+    /// Cells in which both have figures.
+    pub cells: usize,
+    /// Of these, where ours is significantly faster.
+    pub faster: usize,
+    /// Where ours is significantly slower.
+    pub slower: usize,
+    /// The cells with the lowest ratios, its time over ours.
+    pub worst: Vec<Place>,
+    /// The geometric mean of its time over ours on a fleet's size mixes, drawn anew for each batch, at random offsets, hot and
+    /// independent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fleet: Option<Interval>,
+}
+
+/// A cell with its ratio.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The size and the condition.
+    pub condition: String,
+    /// Its time over ours.
+    pub ratio: f64,
+    /// Which of the two is significantly faster.
+    pub order: Order,
+}
+
+/// How many cells are listed, the worst first.
+const LISTED: usize = 5;
+
+/// The plug-ins of what is stored.
+pub(super) fn others(stored: &Stored) -> Vec<OtherLibrary> {
+    let mut found: BTreeMap<(String, Family), Vec<(&StoredSituation, Ratio)>> = BTreeMap::new();
+    for situation in &stored.situations {
+        let family = situation.gathered.situation.family;
+        let seed = stored.runs[situation.run].seed;
+        for subject in &situation.gathered.situation.subjects {
+            let Some(name) = subject.strip_prefix(PLUGIN) else { continue };
+            if situation.cell(subject).is_err() || situation.cell(OURS).is_err() {
+                continue;
+            }
+            let ratio = paired_ratio(&situation.samples(subject), &situation.samples(OURS), seed);
+            if let Some(ratio) = ratio {
+                found.entry((name.to_owned(), family)).or_default().push((situation, ratio));
+            }
+        }
+    }
+    found.into_iter().map(|((name, family), cells)| library(name, family, cells)).collect()
+}
+
+fn library(name: String, family: Family, mut cells: Vec<(&StoredSituation, Ratio)>) -> OtherLibrary {
+    cells.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    let floor = |situation: &StoredSituation| situation.floor.unwrap_or(FLOOR_WITHOUT_TWINS);
+    let place = |(situation, ratio): &(&StoredSituation, Ratio)| Place {
+        condition: situation.words(),
+        ratio: rounded(ratio.median),
+        order: order(ratio, floor(situation)),
+    };
+    let all: Vec<Place> = cells.iter().map(place).collect();
+    let of_fleet = cells.iter().filter(|(situation, _)| is_fleet(&situation.gathered.situation.condition));
+    let mean = mean_of(&of_fleet.map(|(situation, ratio)| (*ratio, floor(situation))).collect::<Vec<_>>());
+    OtherLibrary {
+        name,
+        family,
+        cells: all.len(),
+        faster: all.iter().filter(|place| place.order == Order::Faster).count(),
+        slower: all.iter().filter(|place| place.order == Order::Slower).count(),
+        fleet: mean.map(|(ratio, _)| interval(&ratio)),
+        worst: all.into_iter().take(LISTED).collect(),
+    }
+}
+
+/// True for sizes of a fleet that no predictor can learn, under the condition of the goals for them.
+fn is_fleet(condition: &Condition) -> bool {
+    let label = &condition.sizes.label;
+    let plain =
+        Condition { sizes: condition.sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };
+    label.starts_with(FLEET) && !label.contains("period") && *condition == plain
+}
