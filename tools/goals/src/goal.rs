@@ -290,7 +290,9 @@ mod tests {
         for peer in ["adc_1_stream", "adc_2_streams", "dpdk", "s2n_quic"] {
             assert!(is_peer(Family::Checksum, peer), "{peer}");
         }
-        for other in ["plugin:memcpy", "carryline", "carryline_not_soon", "avx512_dot", "words16_c", "reference"] {
+        for other in
+            ["plugin:memcpy", "carryline", "carryline_not_soon", "avx512_dot", "words16_c", "reference"]
+        {
             assert!(!is_peer(Family::Checksum, other), "{other}");
         }
         for (family, name) in SHIPPED {

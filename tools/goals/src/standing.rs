@@ -39,7 +39,8 @@ pub fn paragraph(results: &Results) -> String {
         let _ = write!(out, " {unmeasured} more were not measured.");
     }
     let families = FAMILIES.into_iter().filter_map(|(family, words)| about(results, family, words));
-    let others = [mixes(results), other_libraries(results), sizes(results), traps(results)].into_iter().flatten();
+    let others =
+        [mixes(results), other_libraries(results), sizes(results), traps(results)].into_iter().flatten();
     out.push('\n');
     for sentence in families.chain(others).chain(results.notes.iter().cloned()) {
         let _ = write!(out, "\n- {sentence}");

@@ -196,7 +196,8 @@ impl StoredSituation {
     #[must_use]
     pub fn words(&self) -> String {
         let condition = &self.gathered.situation.condition;
-        let cells = Cells { condition: condition.clone(), ..Cells::hot(self.gathered.situation.family, [""; 0]) };
+        let cells =
+            Cells { condition: condition.clone(), ..Cells::hot(self.gathered.situation.family, [""; 0]) };
         format!("{}, {}", condition.sizes.label, cells.words())
     }
 

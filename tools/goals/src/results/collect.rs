@@ -196,8 +196,16 @@ fn goal(finding: &Finding) -> GoalResult {
         best: best.map(cell),
         count: Count {
             cells: finding.cells.len(),
-            faster: finding.cells.iter().filter(|cell| order(&cell.ratio, cell.floor) == Order::Faster).count(),
-            slower: finding.cells.iter().filter(|cell| order(&cell.ratio, cell.floor) == Order::Slower).count(),
+            faster: finding
+                .cells
+                .iter()
+                .filter(|cell| order(&cell.ratio, cell.floor) == Order::Faster)
+                .count(),
+            slower: finding
+                .cells
+                .iter()
+                .filter(|cell| order(&cell.ratio, cell.floor) == Order::Slower)
+                .count(),
             below: finding.cells.iter().filter(|cell| cell.ratio.median < goal.want).count(),
         },
         measured: None,

@@ -100,7 +100,6 @@ fn library(name: String, family: Family, mut cells: Vec<(&StoredSituation, Ratio
 /// True for sizes of a fleet that no predictor can learn, under the condition of the goals for them.
 fn is_fleet(condition: &Condition) -> bool {
     let label = &condition.sizes.label;
-    let plain =
-        Condition { sizes: condition.sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };
+    let plain = Condition { sizes: condition.sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };
     label.starts_with(FLEET) && !label.contains("period") && *condition == plain
 }

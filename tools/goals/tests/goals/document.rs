@@ -1,6 +1,7 @@
 //! The document and the table of a small made-up set of results, word for word.
 
 use crate::support::{environment, gathered, limit};
+use carryline_conditions::Offsets;
 use carryline_goals::goal::{Against, Cells, Goal, Part};
 use carryline_goals::judge::{Verdict, judge};
 use carryline_goals::results::Results;
@@ -12,7 +13,10 @@ use carryline_results::{Limit, Warning};
 use carryline_variants::Family;
 
 fn situation(family: Family, size: &str, times: &[(&str, f64)], limits: &[Limit]) -> StoredSituation {
-    let gathered = gathered(family, size, times);
+    let mut gathered = gathered(family, size, times);
+    if size.starts_with("fleet:") {
+        gathered.situation.condition.offsets = Offsets::Random;
+    }
     let summary = summarise(&gathered, limits, 1);
     let matrix = Matrix::of(&Cells::hot(family, [size]));
     StoredSituation { run: 0, matrix, gathered, cells: summary.cells, floor: summary.floor }
@@ -51,8 +55,10 @@ fn stored() -> Stored {
         situation(Family::Checksum, "64", &sums(6.0, 5.0), &limits),
         situation(Family::Checksum, "4K", &sums(40.0, 41.0), &limits),
     ];
-    let zeros = [("libc_memset", 80.0), ("carryline", 42.0)];
-    situations.push(situation(Family::Zero, "4K", &zeros, &limits));
+    let zeros = |theirs| [("libc_memset", 80.0), ("carryline", 42.0), ("plugin:other", theirs)];
+    situations.push(situation(Family::Zero, "4K", &zeros(41.0), &limits));
+    situations.push(situation(Family::Zero, "fleet:memset-A", &zeros(63.0), &limits));
+    situations.push(situation(Family::Zero, "fleet:memset-B", &zeros(84.0), &limits));
     Stored { runs: vec![run], situations }
 }
 
@@ -73,6 +79,19 @@ fn goals() -> Vec<Goal> {
         Goal::new("zero-not-soon", Part::Memory, zero, Against::Variant("libc_memset"), 2.0, "cold")
             .ours("carryline_not_soon"),
     ]
+}
+
+#[test]
+fn a_plug_in_is_compared_and_decides_nothing() {
+    let others = results().others;
+    let [other] = others.as_slice() else { panic!("{others:?}") };
+    assert_eq!((other.name.as_str(), other.cells, other.faster, other.slower), ("other", 3, 2, 1));
+    // The square root of 1.5 times 2.
+    let fleet = other.fleet.expect("two sets").median;
+    assert!((fleet - 1.732).abs() < 0.002, "{fleet}");
+    let best =
+        Goal::new("g", Part::Memory, Cells::hot(Family::Zero, ["4K"]), Against::BestPeer, 1.0, "a test");
+    assert_eq!(judge(&[best], &stored())[0].cells[0].opponent, "libc_memset");
 }
 
 #[test]
