@@ -52,7 +52,7 @@ impl Here {
         let Some(largest) = self.largest(situations).filter(|_| needed > self.room()) else { return Ok(()) };
         let largest = &situations[largest];
         Err(usage(format!(
-            "size '{}' for {} needs {} MiB of memory , but only {} MiB are available; choose a smaller size",
+            "size '{}' for {} needs {} MiB of memory, but only {} MiB are available; choose a smaller size",
             largest.condition.sizes.label,
             largest.family,
             needed >> 20,

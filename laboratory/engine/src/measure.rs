@@ -40,9 +40,9 @@ pub struct Outcome {
     pub involuntary_switches: u64,
     /// The fraction of the machine's time stolen by the hypervisor: the maximum over replicates.
     pub stolen: f64,
-    /// How replicates ended that ended early outside every subject.
+    /// The causes of replicates that ended early, outside every subject.
     pub lost: Vec<String>,
-    /// How workers ended that died once, through no fault of a subject, and were started again.
+    /// The causes of single deaths of workers, through no fault of a subject; the workers were started again.
     pub restarted: Vec<String>,
     /// Subjects that were found wrong, crashed or hung during the measurement, with the findings.
     pub fallen: Vec<Proof>,
@@ -92,7 +92,7 @@ pub struct MeasureContext<'a> {
 /// The state of a measurement.
 struct Run<'a> {
     plan: &'a Plan,
-    ground: &'a MeasureContext<'a>,
+    context: &'a MeasureContext<'a>,
     outcome: Outcome,
     subjects: Vec<SubjectId>,
     /// The kind of process that each subject needs.
@@ -107,7 +107,7 @@ struct Run<'a> {
 pub fn run(
     plan: &Plan,
     proofs: &[Proof],
-    ground: &MeasureContext<'_>,
+    context: &MeasureContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
 ) -> Result<Outcome, SuperviseError> {
     let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
@@ -115,21 +115,21 @@ pub fn run(
     let out =
         proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
     let mut run =
-        Run { plan, ground, outcome, subjects: plan.subjects(), needs: Needs::of(plan), processes: 0, out };
+        Run { plan, context, outcome, subjects: plan.subjects(), needs: Needs::of(plan), processes: 0, out };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     let schedule = Schedule::of(plan, &run.needs, |id| !run.out.contains_key(id));
     run.processes = schedule.processes(plan.replicates);
-    let least = ground.first_replicate + schedule.processes(plan.replicates);
-    let most = ground.first_replicate + schedule.processes(plan.most_replicates.max(plan.replicates));
+    let least = context.first_replicate + schedule.processes(plan.replicates);
+    let most = context.first_replicate + schedule.processes(plan.most_replicates.max(plan.replicates));
     // The time before a replicate measures: an estimate at first, then that of the last replicate of its
     // kind.
     let guess = forecast::overhead(run.subjects.len());
     let mut overheads: HashMap<Thresholds, Duration> = HashMap::new();
-    let _kept_off = ground.cpu.map(process::keep_off);
+    let _kept_off = context.cpu.map(process::keep_off);
     let mut longest = Duration::ZERO;
-    for number in ground.first_replicate..most {
-        let time = ground.deadline.saturating_duration_since(Instant::now());
-        if (ground.stop)() || number >= least && time < longest {
+    for number in context.first_replicate..most {
+        let time = context.deadline.saturating_duration_since(Instant::now());
+        if (context.stop)() || number >= least && time < longest {
             break;
         }
         // After the least number, replicates of all kinds in turn.
@@ -142,7 +142,7 @@ pub fn run(
         overheads.insert(kind, begin.elapsed().saturating_sub(time).min(left));
         longest = longest.max(begin.elapsed());
         let to_come = longest.saturating_mul(least.saturating_sub(number + 1)).max(Duration::from_millis(1));
-        ground.progress.expect_left(ground.deadline.saturating_duration_since(Instant::now()).max(to_come));
+        context.progress.expect_left(context.deadline.saturating_duration_since(Instant::now()).max(to_come));
     }
     run.outcome.interrupted = interrupt::requested();
     for gathered in &mut run.outcome.gathered {
@@ -194,7 +194,7 @@ impl Run<'_> {
             let job_subjects = job.subjects.clone();
             // An answer about a situation or subject that is not in the job.
             let mut stray = None;
-            let MeasureContext { supervisor, progress, stop, .. } = *self.ground;
+            let MeasureContext { supervisor, progress, stop, .. } = *self.context;
             let (outcome, plan) = (&mut self.outcome, self.plan);
             let processes = self.processes;
             let ticking = || {
@@ -410,7 +410,7 @@ impl Run<'_> {
         }
         let total_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
         let plugins = self.plan.plugins.clone();
-        let MeasureContext { caches, cpu, .. } = *self.ground;
+        let MeasureContext { caches, cpu, .. } = *self.context;
         let limits = if replicate < LIMIT_REPLICATES { self.levels(&caches) } else { Vec::new() };
         (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)
     }

@@ -45,7 +45,7 @@ fn measured(answers: &[MeasureAnswer]) -> Result<Outcome, SuperviseError> {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let supervisor = worker_that_sends(answers, folder.path());
-    let ground = MeasureContext {
+    let context = MeasureContext {
         supervisor: &supervisor,
         caches: CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 32 << 20 },
         cpu: None,
@@ -54,7 +54,7 @@ fn measured(answers: &[MeasureAnswer]) -> Result<Outcome, SuperviseError> {
         first_replicate: 0,
         stop: &|| false,
     };
-    measure::run(&plan, &[], &ground, &mut |_| {})
+    measure::run(&plan, &[], &context, &mut |_| {})
 }
 
 // One test: a concurrent fork would keep the program open for writing when it is started.

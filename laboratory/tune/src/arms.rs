@@ -179,7 +179,7 @@ fn process(
         seed,
         patience: supervisor.patience,
     };
-    let ground = MeasureContext {
+    let context = MeasureContext {
         supervisor: &supervisor,
         caches: lab.caches,
         cpu: lab.cpu,
@@ -189,7 +189,7 @@ fn process(
         first_replicate: measure::LIMIT_REPLICATES + replicate,
         stop: &interrupt::requested,
     };
-    let outcome = measure::run(&plan, &[], &ground, &mut |_| {})?;
+    let outcome = measure::run(&plan, &[], &context, &mut |_| {})?;
     let mut lost = lab.lost.borrow_mut();
     for gathered in &outcome.gathered {
         let name = &gathered.situation.name;

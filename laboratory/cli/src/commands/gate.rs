@@ -64,8 +64,8 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     };
     let environment = serde_json::to_value(&here.environment)?;
     let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(&plan)?);
-    let ways = GateContext {
-        ground: MeasureContext {
+    let context = GateContext {
+        measure: MeasureContext {
             supervisor: &supervisor,
             caches: here.caches,
             cpu: here.cpu(args.cpu)?,
@@ -88,7 +88,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
         };
         gate::answer(&found.0) != Answer::Undecided
     };
-    let measured = gate::measure(&plan, &proofs, &ways, &mut |record| keeper.keep(record), &mut decided)?;
+    let measured = gate::measure(&plan, &proofs, &context, &mut |record| keeper.keep(record), &mut decided)?;
     progress.finish();
     if let Some(why) = against.as_ref().and_then(|old| cannot_be_measured(old, &measured)) {
         return Err(Failure::Unlike(why));

@@ -1,11 +1,11 @@
 //! Decides whether this build is slower than a base: measures the base's plan again until there is an answer
 //! or the time is up.
 //!
-//! **What it is compared with.** Compared with the base's stored samples, only a difference larger than the
-//! usual difference between two runs of one program can be detected (a standard deviation from some tenths of
-//! a percent to several percent). Compared with the *program* that made the base, the workers of both
-//! programs alternate, with equal seeds, and each pair of processes gives a ratio: time of day and other load
-//! are the same for both, and the remaining variation between processes averages out as replicates are added.
+//! **Base.** Against the base's stored samples, only a difference larger than that between two runs of one
+//! program can be detected (a standard deviation from some tenths of a percent to several percent). Against
+//! the *program* that made the base, the workers of both programs alternate, with equal seeds, and each pair
+//! of processes gives a ratio: time of day and other load are the same for both, and the remaining variation
+//! between processes averages out as replicates are added.
 //!
 //! **Sequential testing.** The cells are [judged] after 4, 6, 9, 13, ... replicates. The k-th look has an
 //! error probability of `5 % / (k (k + 1))`; over all looks these add up to 5 %. A cell fails only if its
@@ -157,8 +157,8 @@ pub fn judge(
 /// Where and how long to measure.
 pub struct GateContext<'a> {
     /// The workers and machine; `deadline` is when the gate must answer.
-    pub ground: MeasureContext<'a>,
-    /// The base's program, whose workers alternate with those of `ground`; `None` to measure only this build.
+    pub measure: MeasureContext<'a>,
+    /// The base's program, whose workers alternate with those of `measure`; `None` to measure only this build.
     pub against: Option<&'a Supervisor>,
 }
 
@@ -183,15 +183,15 @@ pub struct Measured {
 pub fn measure(
     plan: &Plan,
     proofs: &[Proof],
-    ways: &GateContext<'_>,
+    gate: &GateContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
     decided: &mut dyn FnMut(&Measured, u32) -> bool,
 ) -> Result<Measured, Failure> {
     let mut measured = Measured::default();
-    let MeasureContext { deadline, .. } = ways.ground;
+    let MeasureContext { deadline, .. } = gate.measure;
     let lacks = |id: &_| unsupported(id).is_some();
     let kinds = Schedule::of(plan, &Needs::of(plan), |id| !lacks(id)).processes(1);
-    let arms = if ways.against.is_some() { 2 } else { 1 };
+    let arms = if gate.against.is_some() { 2 } else { 1 };
     let cells: u32 = plan.situations.iter().map(|situation| situation.places() as u32).sum();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     let (mut next_look, mut longest) = (FIRST_LOOK, Duration::ZERO);
@@ -207,22 +207,22 @@ pub fn measure(
         let slice = share.clamp(LEAST_FOR_A_CELL * cells * kinds, ENOUGH_FOR_A_CELL * cells * kinds);
         let seed = rng.next_u64() & ((1 << 53) - 1);
         let mut order: Vec<bool> =
-            [true, false].into_iter().filter(|old| !old || ways.against.is_some()).collect();
+            [true, false].into_iter().filter(|old| !old || gate.against.is_some()).collect();
         shuffle(&mut rng, &mut order);
         for is_old in order {
             let begin = Instant::now();
-            let ground = MeasureContext {
-                supervisor: ways.against.filter(|_| is_old).unwrap_or(ways.ground.supervisor),
+            let context = MeasureContext {
+                supervisor: gate.against.filter(|_| is_old).unwrap_or(gate.measure.supervisor),
                 deadline: begin + slice + overhead,
                 // Replicates below this measure the machine's limits.
                 first_replicate: measure::LIMIT_REPLICATES + measured.replicates * kinds,
-                ..ways.ground
+                ..gate.measure
             };
             let plan =
                 Plan { replicates: 1, most_replicates: 1, budget: slice + overhead, seed, ..plan.clone() };
             let (into, keep): (&mut Outcome, bool) =
                 if is_old { (&mut measured.old, false) } else { (&mut measured.new, true) };
-            let part = measure::run(&plan, proofs, &ground, &mut |record| {
+            let part = measure::run(&plan, proofs, &context, &mut |record| {
                 if keep {
                     arrived(record);
                 }
