@@ -8,7 +8,7 @@ use carryline_engine::machine::Here;
 use carryline_engine::plan::Plan;
 use carryline_engine::prove;
 use carryline_engine::select::{self, Selection};
-use carryline_engine::session::{self, Finished, Setting};
+use carryline_engine::session::{self, Finished, RunContext};
 use carryline_engine::supervise::Supervisor;
 use carryline_engine::thresholds::{Needs, Schedule};
 use carryline_report::units::Unit;
@@ -128,7 +128,7 @@ impl Prepared {
             print_plan(plan, &forecast, common)?;
             return Ok(None);
         }
-        let setting = Setting {
+        let setting = RunContext {
             here,
             supervisor: &self.supervisor,
             selection: &self.selection,

@@ -1,8 +1,8 @@
-//! Writes `data/fleet.txt`: the fleet's size distributions in the compact form that the crate ships.
+//! Writes `data/fleet.txt`: the fleet's size distributions in the compact form shipped with the crate.
 //!
-//! `cargo run -p carryline-conditions --example compact_fleet FOLDER > laboratory/conditions/data/fleet.txt`, where FOLDER
-//! holds the published files (`MemcpyGoogleA.csv` and so on: the probabilities of sizes 0, 1, 2, ... on one line).
-//! Digits are carried over as they are, so nothing is rounded on the way.
+//! `cargo run -p carryline-conditions --example compact_fleet FOLDER > laboratory/conditions/data/fleet.txt`,
+//! where FOLDER holds the published files (`MemcpyGoogleA.csv` and so on: the probabilities of sizes 0, 1, 2,
+//! ... on one line). The digits are copied as they are, so nothing is rounded.
 
 use std::error::Error;
 use std::path::Path;

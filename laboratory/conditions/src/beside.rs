@@ -1,29 +1,29 @@
-//! What another core does while calls are timed.
+//! Load on another core while calls are timed.
 
 use carryline_machine::words::{UnknownWord, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What another core does while calls are timed.
+/// Load on another core while calls are timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
-    /// No work of ours.
+    /// None.
     #[default]
     Nothing,
-    /// It reads and writes a buffer too large to cache, again and again: cache and memory are shared.
+    /// Another core repeatedly reads and writes a buffer too large to cache, so caches and memory are shared.
     Stream,
 }
 
 impl Beside {
-    /// The words of the command line.
+    /// The words of the command line and their meanings.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("nothing", "the other cores are unused"),
         ("stream", "another core reads and writes a buffer too large to cache"),
     ];
 
-    /// True if the other cores are left alone.
+    /// True if there is no load on another core.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
         matches!(self, Beside::Nothing)
@@ -56,7 +56,7 @@ mod tests {
     use crate::Condition;
 
     #[test]
-    fn every_word_reads_back_and_a_wrong_one_names_the_right_ones() {
+    fn words_round_trip_and_an_error_names_the_valid_ones() {
         for (word, _) in Beside::WORDS {
             assert_eq!(word.parse::<Beside>().map(|beside| beside.to_string()), Ok((*word).to_owned()));
         }
@@ -65,13 +65,13 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_stored_without_it_has_nothing_beside() {
+    fn a_condition_stored_without_the_field_has_no_load() {
         let plain = Condition::plain(64);
         let mut stored = serde_json::to_value(&plain).expect("JSON");
         assert!(stored.get("beside").is_none(), "{stored}");
         assert_eq!(serde_json::from_value::<Condition>(stored.clone()).expect("a condition"), plain);
         stored["beside"] = serde_json::json!("stream");
-        let company: Condition = serde_json::from_value(stored).expect("a condition");
-        assert_eq!(company, Condition { beside: Beside::Stream, ..plain });
+        let loaded: Condition = serde_json::from_value(stored).expect("a condition");
+        assert_eq!(loaded, Condition { beside: Beside::Stream, ..plain });
     }
 }

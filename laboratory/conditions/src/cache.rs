@@ -1,69 +1,69 @@
-//! What is in the caches when a call begins, and how it came to be so.
+//! The state of the caches when a call begins, and the method that prepares it.
 
 use carryline_machine::words::{UnknownWord, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the cache state is prepared before a call.
+/// How the cache state is prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMethod {
-    /// The same buffers again and again, written and read by the sampler before each batch.
+    /// The same buffers repeatedly, written and read before each batch.
     Hot,
-    /// Every line of the buffers flushed one by one, then a fence.
+    /// Each line of the buffers is flushed, followed by a fence.
     Clflush,
-    /// A buffer larger than the last-level cache walked between batches.
+    /// A buffer larger than the last-level cache is read between batches.
     Evict,
-    /// Each call gets lines of a buffer too large to cache, last touched a whole walk ago.
+    /// Each call gets lines of a buffer too large to cache, last touched one full pass ago.
     Arena,
-    /// Each buffer of each call is the hot one by chance, and else fresh lines as of [`CacheMethod::Arena`].
+    /// Each buffer of each call is hot at random, otherwise fresh lines as with [`CacheMethod::Arena`].
     Mixed {
-        /// How often it is the hot one: 1 to 99 of a hundred.
+        /// The probability of being hot in percent, 1 to 99.
         hot_percent: u8,
     },
 }
 
-/// Which of a call's buffers the cache state speaks of; the others are hot.
+/// The buffers of a call to which the cache state applies; the others are hot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operands {
     /// Every buffer of the call.
     Both,
-    /// The source alone.
+    /// Only the source.
     Source,
-    /// The destination alone.
+    /// Only the destination.
     Destination,
 }
 
-/// How many calls that miss follow each other in a cold batch.
+/// How many cold calls follow each other in a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColdBatch {
-    /// Not a part of the condition: hot cells, and the cold ones of runs from when the batch depended on the time there
-    /// was.
+    /// Not part of the condition: hot cells, and cold cells of runs from when the batch depended on the
+    /// available time.
     #[default]
     Unstated,
-    /// A stream of calls: their number follows from sizes and caches alone, and is part of the result.
+    /// A stream of calls. Their number depends only on sizes and caches, and is part of the result.
     Stream,
     /// One isolated call.
     Single,
 }
 
-/// The state of the caches when a call begins, with the method that made it.
+/// The state of the caches when a call begins, with the method that prepares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cache {
-    /// How the state is made.
+    /// The method that prepares the state.
     pub method: CacheMethod,
-    /// Which buffers it speaks of. Always `Both` when hot or mixed.
+    /// The buffers to which it applies. Always `Both` if hot or mixed.
     pub operands: Operands,
-    /// How many calls that miss follow each other.
+    /// How many cold calls follow each other.
     #[serde(default, skip_serializing_if = "ColdBatch::is_unstated")]
     pub batch: ColdBatch,
 }
 
 impl ColdBatch {
-    /// True where the batch is not part of the condition.
+    /// True if the batch is not part of the condition.
     #[must_use]
     pub const fn is_unstated(&self) -> bool {
         matches!(self, ColdBatch::Unstated)
@@ -71,17 +71,17 @@ impl ColdBatch {
 }
 
 impl Cache {
-    /// Everything in the nearest level it fits in.
+    /// All buffers in the nearest level that holds them.
     pub const HOT: Cache =
         Cache { method: CacheMethod::Hot, operands: Operands::Both, batch: ColdBatch::Unstated };
 
-    /// The words of the command line.
+    /// The words of the command line and their meanings.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("hot", "the same buffers repeatedly"),
         ("cold:clflush", "every line flushed, then a fence; a stream of calls that miss"),
         (
             "cold:evict",
-            "a buffer larger than the last cache level walked in between; a stream of calls that miss",
+            "a buffer larger than the last cache level read in between; a stream of calls that miss",
         ),
         ("cold:arena", "fresh lines of a buffer too large to cache; a stream of calls that miss"),
         ("cold:METHOD:single", "cold by that method, one isolated call"),
@@ -93,19 +93,19 @@ impl Cache {
         ),
     ];
 
-    /// A stream of calls that find none of their buffers in the caches.
+    /// A stream of calls whose buffers are not cached.
     #[must_use]
     pub const fn cold(method: CacheMethod) -> Cache {
         Cache { method, operands: Operands::Both, batch: ColdBatch::Stream }
     }
 
-    /// True if every buffer is the hot one.
+    /// True if all buffers are hot.
     #[must_use]
     pub fn is_hot(&self) -> bool {
         self.method == CacheMethod::Hot
     }
 
-    /// How often a buffer is the hot one, in percent, where that is left to chance.
+    /// The probability in percent that a buffer is hot, for mixed states.
     #[must_use]
     pub const fn mixed(&self) -> Option<u8> {
         match self.method {
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_printed_state_reads_back() {
+    fn printed_states_round_trip() {
         for word in [
             "hot",
             "cold:clflush",
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_word_is_named_with_the_right_ones() {
+    fn an_invalid_word_is_named_with_the_valid_ones() {
         for word in [
             "",
             "warm",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_cold_state_without_a_batch_is_none_of_those_of_today() {
+    fn a_cold_state_stored_without_a_batch_differs_from_current_ones() {
         let old: Cache =
             serde_json::from_str(r#"{"method":"clflush","operands":"both"}"#).expect("an old state");
         assert_eq!(old.to_string(), "cold:clflush:batch-not-stated");

@@ -1,11 +1,11 @@
-//! Packet sizes of a capture file, so that a routine can be measured on a user's own traffic.
+//! Reads the packet sizes of a capture file, so that routines can be measured on a user's own traffic.
 //!
-//! What counts is the length that a transport checksum runs over: header and data of TCP, UDP, ICMP or ICMPv6,
-//! the pseudo-header left out. Lengths come from the headers, so a capture that kept only the first bytes of each
-//! packet serves as well as a whole one. Everything else is skipped and counted by reason ([`Skip`]).
+//! The size of a packet is the length covered by its transport checksum: header and data of TCP, UDP, ICMP or
+//! ICMPv6, without the pseudo-header. It comes from the headers, so captures that kept only the first bytes
+//! of each packet are sufficient. Other packets are skipped and counted by reason ([`Skip`]).
 //!
-//! Files are read, and headers taken apart, by `carryline_packets`. What came before a fault in a file is not used: sizes of half a
-//! capture are not the traffic's.
+//! `carryline_packets` reads files and parses headers. If a file is damaged, none of it is used, because half
+//! of a capture does not represent the traffic.
 
 mod packet;
 #[cfg(test)]
@@ -21,45 +21,45 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What a capture file holds, as far as sizes are concerned.
+/// The sizes in a capture file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// The file format.
     pub format: Format,
-    /// Lengths in bytes with the number of packets that have them, ascending.
+    /// Lengths in bytes with the number of packets of that length, in ascending order.
     pub sizes: Vec<(u64, u64)>,
-    /// How many packets `sizes` counts.
+    /// The number of packets in `sizes`.
     pub packets_used: u64,
-    /// Why the others were not used, and how many each, in the order of [`Skip`].
+    /// The number of packets skipped for each reason, in the order of [`Skip`].
     pub skipped: Vec<(Skip, u64)>,
-    /// How long the file was.
+    /// The length of the file in bytes.
     pub file_bytes: u64,
 }
 
 impl Capture {
-    /// How many packets were not used.
+    /// The number of packets skipped.
     #[must_use]
     pub fn packets_skipped(&self) -> u64 {
         self.skipped.iter().map(|(_, count)| count).sum()
     }
 }
 
-/// A capture that cannot be used: which file, where in it, and why.
+/// A capture that cannot be used: the file, the position and the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: byte {offset}: {fault}", file.display())]
 pub struct CaptureError {
-    /// As it was named.
+    /// The file as it was named.
     pub file: PathBuf,
-    /// The byte at which the faulty record begins, or reading stopped.
+    /// The byte offset of the damaged record, or where reading stopped.
     pub offset: u64,
-    /// What is wrong.
+    /// The reason.
     pub fault: Fault,
 }
 
-/// Reads a capture file, or a pipe that delivers one.
+/// Reads a capture from a file or a pipe.
 ///
 /// # Errors
-/// [`CaptureError`] if it is not a capture, is damaged, or holds nothing usable.
+/// [`CaptureError`] if it is not a capture, is damaged, or holds no usable packet.
 pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
     let path = path.as_ref();
     match File::open(path) {
@@ -79,7 +79,7 @@ pub fn read_from(reader: impl Read, name: impl AsRef<Path>) -> Result<Capture, C
     tally.finish(whole).map_err(|nothing| fault(whole.file_bytes, nothing))
 }
 
-/// What has been counted so far.
+/// The counts so far.
 #[derive(Default)]
 struct Tally {
     sizes: BTreeMap<u64, u64>,
@@ -87,7 +87,7 @@ struct Tally {
 }
 
 impl Sink for Tally {
-    /// Counts a packet by what its headers say.
+    /// Counts a packet by its headers.
     fn packet(&mut self, link: u32, captured: &[u8], original_bytes: u64) {
         match packet::checksummed_bytes(link, captured, original_bytes) {
             Ok(size) => *self.sizes.entry(size).or_insert(0) += 1,
@@ -112,7 +112,7 @@ impl Tally {
     }
 }
 
-/// `3 not IP, 1 fragment`: the reasons in one line.
+/// The reasons on one line: `3 not IP, 1 fragment`.
 #[must_use]
 pub fn skip_list(skipped: &[(Skip, u64)]) -> String {
     if skipped.is_empty() {

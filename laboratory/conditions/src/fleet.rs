@@ -1,11 +1,11 @@
-//! Call sizes of memcpy, memmove and memset in a production fleet.
+//! The call sizes of memcpy, memmove and memset in a production fleet.
 //!
-//! A fixed size trains the branch predictor and flatters every routine with a size ladder; these eighteen
-//! distributions (three functions, six services) are what a general-purpose routine meets instead. They come
-//! from the LLVM project's libc benchmarks; see [`ATTRIBUTION`]. They say nothing of alignment, of cache state
-//! or of the order in which sizes follow each other.
+//! A fixed size trains the branch predictor and flatters routines with a size ladder. These eighteen
+//! distributions (three functions, six services) show the sizes that a general-purpose routine meets in
+//! practice. They come from the LLVM project's libc benchmarks; see [`ATTRIBUTION`]. They contain no
+//! alignments, no cache states, and no order of sizes.
 
-/// Where the figures come from, to be shown beside results that use them.
+/// The source of the figures, to be shown with results that use them.
 pub const ATTRIBUTION: &str = "LLVM project, libc benchmarks (Apache-2.0 WITH LLVM-exception); \
      Guillaume Chatelet et al., \"automemcpy\", ISMM 2021";
 
@@ -31,11 +31,11 @@ pub const NAMES: [&str; 18] = [
     "memset-Q",
 ];
 
-/// The data; its form is described at its beginning.
+/// The data; the file describes its format.
 const DATA: &str = include_str!("../data/fleet.txt");
 
-/// The sizes of one distribution with their probabilities, ascending by size, zeros left out; `None` where the
-/// name is not one of [`NAMES`].
+/// The sizes of a distribution with their probabilities, in ascending order without zeros; `None` if the name
+/// is not in [`NAMES`].
 ///
 /// ```
 /// let sizes = carryline_conditions::fleet::distribution("memcpy-A").expect("a known name");
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_eighteen_are_there_and_add_up_to_one() {
+    fn all_eighteen_distributions_add_up_to_one() {
         assert_eq!(DATA.lines().filter(|line| line.starts_with('[')).count(), NAMES.len());
         for name in NAMES {
             let sizes = distribution(name).expect("well-formed data");
@@ -79,10 +79,10 @@ mod tests {
         }
     }
 
-    /// Number of sizes that occur, the largest of them with its probability, and two from the middle: read off
+    /// The number of sizes, the largest size with its probability, and two sizes from the middle, taken from
     /// the published files.
     #[test]
-    fn values_are_those_of_the_published_files() {
+    fn values_match_the_published_files() {
         let check = |name: &str, count: usize, spots: &[(u64, f64)]| {
             let sizes = distribution(name).expect("a known name");
             assert_eq!(sizes.len(), count, "{name}");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_says_whose_it_is() {
+    fn the_data_states_its_source() {
         for word in ["LLVM", "Apache-2.0 WITH LLVM-exception", "automemcpy", "Guillaume Chatelet"] {
             assert!(DATA.contains(word) && ATTRIBUTION.contains(word), "{word}");
         }

@@ -1,8 +1,8 @@
-//! All that a cell holds fixed, as data.
+//! The conditions of a measurement, as data.
 //!
-//! A size, an alignment or a cache state is never a copy of a function: every combination of the fields below
-//! is one [`Condition`], and the sampler makes it so before each batch. Each word that the command line takes
-//! for a field is in that field's `WORDS`, with what it means.
+//! No function is duplicated for a size, an alignment or a cache state: every combination of the fields below
+//! is one [`Condition`], which the sampler prepares before each batch. The words that the command line
+//! accepts for a field are in its `WORDS`, with their meanings.
 
 mod beside;
 mod cache;
@@ -22,52 +22,53 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a cell tests, except for the variant.
+/// Everything that a cell holds fixed, except for the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
-    /// How many bytes a call gets.
+    /// The bytes of each call.
     pub sizes: Sizes,
-    /// Where in a page the buffers begin.
+    /// The offsets of the buffers in their pages.
     pub offsets: Offsets,
-    /// What is in the caches when a call begins.
+    /// The state of the caches when a call begins.
     pub cache: Cache,
-    /// How calls follow each other.
+    /// The dependence between calls.
     pub dependence: Dependence,
-    /// What the buffers are mapped with.
+    /// The pages on which the buffers are mapped.
     pub pages: Pages,
-    /// Lengths of the buffers that make up one message, each at its own random alignment; empty for one buffer
-    /// per call. The sizes field then holds their sum.
+    /// The lengths of the buffers that make up one message, each at its own random alignment; empty for one
+    /// buffer per call. `sizes` then holds their sum.
     pub segments: Vec<u32>,
-    /// What happens after each call, inside the timed region.
+    /// What follows each call within the timed region.
     pub then: Then,
-    /// What another core does meanwhile.
+    /// Load on another core.
     #[serde(default, skip_serializing_if = "Beside::is_nothing")]
     pub beside: Beside,
 }
 
-/// How calls follow each other. Figures of different dependence answer different questions; a table never mixes
-/// them.
+/// The dependence between successive calls. Figures of different dependence answer different questions; a
+/// table never mixes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dependence {
-    /// A call needs the result of the one before: a sum is the next seed, a buffer's address waits for a load
-    /// of the byte written last. Shows the latency through that path.
+    /// A call needs the result of the previous one: a sum is the next seed, or a buffer's address depends on
+    /// a load of the last byte written. Shows the latency along this path.
     Chained,
-    /// Calls may overlap as far as the core can. Shows throughput.
+    /// Calls may overlap. Shows throughput.
     Independent,
-    /// A fence (`lfence`) on both sides of every call. Shows the latency from nothing to everything done.
+    /// A fence (`lfence`) before and after each call. Shows the latency from the first instruction to the
+    /// last result.
     Fenced,
 }
 
 impl Dependence {
-    /// The words of the command line.
+    /// The words of the command line and their meanings.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("chained", "each call waits for the result of the previous one"),
         ("independent", "calls may overlap"),
         ("fenced", "a fence on both sides of every call"),
     ];
 
-    /// Every value, in the order of the words.
+    /// All values, in the order of the words.
     pub const ALL: [Dependence; 3] = [Dependence::Chained, Dependence::Independent, Dependence::Fenced];
 
     /// The word of the command line.
@@ -97,7 +98,7 @@ impl fmt::Display for Dependence {
     }
 }
 
-/// What follows each call inside the timed region: who pays for the state in which the call leaves the caches.
+/// What follows each call within the timed region: the cost of the state in which the call leaves the caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Then {
@@ -105,16 +106,16 @@ pub enum Then {
     Nothing,
     /// The result is read line by line immediately.
     Read,
-    /// The result is read after calls on other buffers have moved this many bytes.
+    /// The result is read after calls on other buffers have processed this many bytes.
     ReadLater(u64),
-    /// A working set of this many bytes, foreign to the call, is read line by line: what the call pushed out of
-    /// the caches is paid here. The null call's share is subtracted, so the net is the call plus the slowdown
-    /// of the code around it.
+    /// A separate working set of this many bytes is read line by line, which pays for what the call evicted
+    /// from the caches. The null call's share is subtracted, so the net is the call plus the slowdown that it
+    /// causes elsewhere.
     Victim(u64),
 }
 
 impl Then {
-    /// The words of the command line.
+    /// The words of the command line and their meanings.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("nothing", "the result is never used"),
         ("read", "the result is read immediately"),
@@ -151,7 +152,7 @@ impl fmt::Display for Then {
 }
 
 impl Condition {
-    /// A hot, independent, aligned cell of a fixed size: the plainest condition.
+    /// The default condition: hot, independent and aligned, with a fixed size.
     #[must_use]
     pub fn plain(size_bytes: u64) -> Condition {
         Condition {
@@ -166,14 +167,14 @@ impl Condition {
         }
     }
 
-    /// True if sizes with a period are repeated under this condition: a cold batch is too short for one, and what
-    /// follows calls has lists of its own.
+    /// True if sizes with a period can repeat under this condition. A cold batch is too short, and what
+    /// follows calls uses lists of its own.
     #[must_use]
     pub fn can_repeat(&self) -> bool {
         self.cache.is_hot() && self.segments.is_empty() && self.then == Then::Nothing
     }
 
-    /// True if calls differ in size.
+    /// True if the size differs between calls.
     #[must_use]
     pub fn sizes_vary(&self) -> bool {
         !matches!(self.sizes.draw, sizes::Draw::Fixed(_))
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_printed_state_reads_back() {
+    fn printed_words_round_trip() {
         for word in ["nothing", "read", "read-later:4096", "victim:32768"] {
             assert_eq!(word.parse::<Then>().map(|t| t.to_string()), Ok(word.to_owned()));
         }
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_word_is_named_with_the_right_ones() {
+    fn invalid_words_are_errors() {
         assert!("read-later:".parse::<Then>().is_err());
         assert!("victim:0".parse::<Then>().is_err());
     }

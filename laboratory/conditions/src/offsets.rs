@@ -1,46 +1,46 @@
-//! Where in a page the buffers of a call begin, or end.
+//! The offsets of a call's buffers in their pages.
 
 use carryline_machine::words::{UnknownWord, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Where the buffers begin, or end.
+/// The offsets at which buffers begin or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offsets {
-    /// The same for every call, in bytes past a line boundary; up to 4095, so that distances modulo a page can
-    /// be chosen too.
+    /// The same for every call, in bytes past a line boundary, up to 4095, so that distances modulo a page
+    /// can be chosen too.
     Fixed {
-        /// Of the destination.
+        /// The destination's offset.
         dst: u16,
-        /// Of the source.
+        /// The source's offset.
         src: u16,
     },
-    /// Drawn anew for every call and every buffer by itself, from the whole page: 0 to 4095.
-    // Stored runs have "random" for what is `RandomInLine` now, so this needs a name of its own there.
+    /// Random for each call and buffer, from the whole page: 0 to 4095.
+    // Stored runs use "random" for what is now `RandomInLine`, so this variant is stored under another name.
     #[serde(rename = "random_page")]
     Random,
-    /// The source begins anywhere in a page; the destination lies 1 to 63 bytes above or below it modulo 4096. Drawn
-    /// anew for every call.
+    /// The source begins anywhere in a page; the destination is 1 to 63 bytes above or below it modulo 4096.
+    /// Random for each call.
     Alias,
-    /// Drawn anew for every call and every buffer, 0 to 63; hot buffers begin with a page, so that those of a call
-    /// are always within 63 bytes of each other modulo 4096. This is what `random` meant until it was seen that
-    /// few programs have such buffers.
+    /// Random for each call and buffer, 0 to 63. Hot buffers begin on a page boundary, so the buffers of a
+    /// call are always within 63 bytes of each other modulo 4096. This was the meaning of `random` until it
+    /// became clear that few programs have such buffers.
     #[serde(rename = "random")]
     RandomInLine,
-    /// Every buffer ends with the last byte of a page. Behind the page of a hot one nothing is mapped.
+    /// Every buffer ends at the end of a page. Nothing is mapped after the page of a hot one.
     End,
 }
 
 impl Offsets {
-    /// All buffers at a line boundary.
+    /// All buffers on a line boundary.
     pub const ALIGNED: Offsets = Offsets::Fixed { dst: 0, src: 0 };
     /// The largest offset that can be requested.
     pub const MOST: u16 = 4095;
     /// The largest distance modulo 4096 that [`Offsets::Alias`] draws.
     pub const ALIAS_MOST: u16 = 63;
-    /// The words of the command line.
+    /// The words of the command line and their meanings.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("N", "every buffer begins N bytes (0 to 4095) past a page boundary"),
         ("D:S", "the destination begins D bytes past a page boundary, the source S"),
@@ -50,7 +50,7 @@ impl Offsets {
         ("end", "every buffer ends at a page boundary; nothing is mapped after a hot one"),
     ];
 
-    /// True if the buffers of different calls begin at different offsets.
+    /// True if the offsets differ between calls.
     #[must_use]
     pub const fn vary(self) -> bool {
         match self {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_printed_offset_reads_back() {
+    fn printed_offsets_round_trip() {
         for word in ["0", "13", "4095", "0:13", "random", "alias", "random-line", "end"] {
             assert_eq!(word.parse::<Offsets>().map(|o| o.to_string()), Ok(word.to_owned()));
         }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_as_random_is_the_layout_that_was_measured_then() {
+    fn stored_random_offsets_keep_their_old_meaning() {
         let old: Offsets = serde_json::from_str("\"random\"").expect("offsets of an old run");
         assert_eq!((old, old.to_string().as_str()), (Offsets::RandomInLine, "random-line"));
         for offsets in [Offsets::Random, Offsets::Alias, Offsets::RandomInLine, Offsets::End] {

@@ -1,4 +1,4 @@
-//! How many bytes each call gets: fixed, drawn from a range, or drawn from a real distribution.
+//! The bytes of each call: fixed, from a range, or from a real distribution.
 
 mod histogram;
 mod parse;
@@ -10,47 +10,47 @@ pub use source::SizeSource;
 
 use serde::{Deserialize, Serialize};
 
-/// The sizes of a cell's calls, with the words the user wrote for them.
+/// The sizes of a cell's calls, with the user's word for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sizes {
     /// As written on the command line: `1500`, `1..64`, `fleet:memcpy-A`.
     pub label: String,
-    /// What a call's size is drawn from.
+    /// The distribution of the sizes.
     pub draw: Draw,
-    /// After how many calls the sizes start again in the same order, for a branch predictor to learn; `None` where no
-    /// order ever repeats.
+    /// The number of calls after which the sizes repeat in the same order, which a branch predictor can
+    /// learn; `None` if they never repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<u32>,
 }
 
-/// Sizes in a period, at most: they make a list of a mebibyte.
+/// The longest period: its list takes one mebibyte.
 pub const MOST_PERIOD: u32 = 1 << 16;
 
-/// What a call's size is drawn from.
+/// A distribution of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
     /// Always this many bytes.
     Fixed(u64),
-    /// Every size from `low` to `high`, both included, equally often.
+    /// Every size from `low` to `high`, inclusive, with equal probability.
     Uniform {
         /// The smallest size.
         low: u64,
         /// The largest size.
         high: u64,
     },
-    /// Sizes with their weights (any positive scale), ascending by size.
+    /// Sizes with their weights (on any positive scale), in ascending order of size.
     Weighted(Vec<(u64, f64)>),
 }
 
 impl Sizes {
-    /// Sizes whose order never repeats.
+    /// Sizes that never repeat in the same order.
     #[must_use]
     pub fn new(label: impl Into<String>, draw: Draw) -> Sizes {
         Sizes { label: label.into(), draw, period: None }
     }
 
-    /// A fixed size, labelled by its number.
+    /// A fixed size, with the number as its label.
     #[must_use]
     pub fn fixed(size_bytes: u64) -> Sizes {
         Sizes::new(size_bytes.to_string(), Draw::Fixed(size_bytes))
@@ -89,12 +89,12 @@ impl Sizes {
         }
     }
 
-    /// Whether something can be drawn at all. What [`Sizes::parse_list`] gives always passes; this is for sizes
-    /// that were stored or sent.
+    /// Tests whether sizes can be drawn. Sizes from [`Sizes::parse_list`] always pass; this is for sizes from
+    /// a store or a message.
     ///
     /// # Errors
-    /// A period that is none; a range that ends before it begins; weights that are negative, not finite, not ascending by size, or all
-    /// zero.
+    /// An invalid period; a range that ends before it begins; weights that are negative, not finite, not in
+    /// ascending order of size, or all zero.
     pub fn check(&self) -> Result<(), SizeError> {
         let fault = |reason: &str| {
             Err(SizeError::NothingToDraw { word: self.label.clone(), reason: reason.to_owned() })
@@ -111,7 +111,7 @@ impl Sizes {
                 if sizes.iter().any(|(_, weight)| !weight.is_finite() || *weight < 0.0) {
                     fault("a weight is negative or not finite")
                 } else if sizes.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
-                    fault("the sizes do not ascend")
+                    fault("the sizes are not in ascending order")
                 } else if !total.is_normal() {
                     fault("the sum of the weights is zero or too large")
                 } else {
@@ -122,7 +122,7 @@ impl Sizes {
     }
 }
 
-/// The sizes that can be drawn: those with any weight.
+/// The sizes that can be drawn: those with a positive weight.
 fn drawn(sizes: &[(u64, f64)]) -> impl Iterator<Item = (u64, f64)> + '_ {
     sizes.iter().copied().filter(|(_, weight)| *weight > 0.0)
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_sizes_is_what_can_be_drawn() {
+    fn minimum_maximum_and_mean_ignore_sizes_without_weight() {
         let fixed = Sizes::fixed(1500);
         assert_eq!((fixed.min(), fixed.max(), fixed.mean()), (1500, 1500, 1500.0));
         let range = Sizes::new("r", Draw::Uniform { low: 1, high: 64 });

@@ -1,8 +1,8 @@
-//! How a worker ended, and whether that says anything about the routine that it was calling.
+//! How a worker ended, and whether the routine that it was calling may be the cause.
 //!
 //! A routine can crash or end its process; it is blamed only if that happens twice ([`prove`](crate::prove),
-//! [`measure`](crate::measure)). Other ends are not a routine's fault: memory ran out, or another process sent a signal.
-//! They are [`End::Lost`], and a worker that is lost is started again.
+//! [`measure`](crate::measure)). Other causes are not the routine's fault, such as a lack of memory or a
+//! signal from another process: they are [`End::Lost`], and the worker is started again.
 
 use carryline_verification::status::{Now, StatusPage};
 use std::os::unix::process::ExitStatusExt;
@@ -12,40 +12,41 @@ use std::time::Duration;
 /// How a worker ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It did its job.
+    /// It completed its job.
     Done,
-    /// A signal ended it, at what the status page says.
+    /// A signal ended it.
     Crashed {
         /// The signal's number.
         signal: i32,
-        /// What it was doing.
+        /// What it was doing, from the status page.
         now: Now,
     },
-    /// It ended by itself before its job was done.
+    /// It exited before its job was done.
     Exited {
         /// The exit status.
         code: i32,
-        /// What it was doing.
+        /// What it was doing, from the status page.
         now: Now,
         /// The message of a panic in the worker's own code, if there was one.
         panic: Option<String>,
     },
     /// It was killed because it made no progress.
     TimedOut {
-        /// What it was doing.
+        /// What it was doing, from the status page.
         now: Now,
     },
-    /// It ended for a reason that has nothing to do with what it was doing.
+    /// It ended for a reason unrelated to what it was doing.
     Lost {
         /// The reason.
         why: String,
     },
-    /// It was killed because the caller asked.
+    /// It was killed at the caller's request.
     Stopped,
 }
 
 impl End {
-    /// How a process ended, given whether it reported `done` and the message of its panic, if any.
+    /// Classifies the end of a process. `done` says whether it reported that its job was done, `panic` is the
+    /// message of its panic, if any, and `killings_before` is [`memory_killings`] when it was started.
     pub(crate) fn of(
         exit: ExitStatus,
         done: bool,
@@ -70,7 +71,7 @@ impl End {
         }
     }
 
-    /// What it was doing, if that may be why it ended.
+    /// What it was doing, if that may be the cause of its end.
     pub(crate) fn now(&self) -> Option<&Now> {
         match self {
             End::Crashed { now, .. } | End::Exited { now, .. } | End::TimedOut { now } => Some(now),
@@ -78,21 +79,21 @@ impl End {
         }
     }
 
-    /// In a few words, behind "ended".
+    /// The cause in a few words that follow "ended".
     pub fn how(&self) -> String {
         match self {
-            End::Done | End::Stopped => "as it should".to_owned(),
+            End::Done | End::Stopped => "normally".to_owned(),
             End::Crashed { signal, .. } => format!("by signal {signal}"),
-            End::Exited { panic: Some(text), .. } => format!("by failing: {text}"),
-            End::Exited { code, .. } => format!("by itself, with status {code}"),
-            End::TimedOut { .. } => "by being killed, because it made no progress".to_owned(),
+            End::Exited { panic: Some(text), .. } => format!("with a panic: {text}"),
+            End::Exited { code, .. } => format!("with exit status {code}"),
+            End::TimedOut { .. } => "when it was killed because it made no progress".to_owned(),
             End::Lost { why } => format!("early, because {why}"),
         }
     }
 }
 
-/// The name of a signal that no instruction raises and that says nothing about a routine: another process sends it, or the
-/// kernel when a limit of the process is reached.
+/// The name of a signal that no instruction raises: another process sends it, or the kernel when the process
+/// reaches one of its limits.
 fn outside(signal: i32) -> Option<&'static str> {
     Some(match signal {
         libc::SIGKILL => "SIGKILL",
@@ -106,22 +107,22 @@ fn outside(signal: i32) -> Option<&'static str> {
     })
 }
 
-/// How many processes the kernel has killed for their memory since the machine started, in memory groups too; `None`
-/// if it does not say.
+/// The number of processes that the kernel has killed for lack of memory since boot, including memory control
+/// groups; `None` if the kernel does not report it.
 pub(crate) fn memory_killings() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/vmstat").ok()?;
     text.lines().find_map(|line| line.strip_prefix("oom_kill "))?.trim().parse().ok()
 }
 
-/// The least speed at which bytes are processed, by the slowest routine on a busy machine.
+/// The lowest speed assumed for processing bytes: the slowest routine on a busy machine.
 const SLOWEST_BYTES_PER_S: u64 = 64 << 20;
-/// How long bytes may take in any case.
+/// The longest time allowed for processing bytes.
 const MOST_FOR_WORK: Duration = Duration::from_secs(3600);
 
-/// How long a status page that says `now` may stay unchanged: the patience, and the time that its bytes may take.
+/// How long the status page may stay unchanged at `now`: the patience plus the time that the bytes may take.
 pub(crate) fn patience_at(now: &Now, patience: Duration) -> Duration {
     let work = Duration::from_millis(now.work().saturating_mul(1000) / SLOWEST_BYTES_PER_S);
-    // A routine that overwrites the page must not be waited for forever.
+    // Bounded, because a routine may overwrite the page.
     patience + work.min(MOST_FOR_WORK)
 }
 
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_routine_can_do_is_a_crash() {
+    fn only_signals_that_a_routine_can_raise_are_crashes() {
         let status = StatusPage::create().expect("a page");
         for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGABRT]
         {
@@ -149,9 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn a_killing_for_memory_is_told_from_another() {
+    fn an_out_of_memory_kill_is_distinguished_from_others() {
         let status = StatusPage::create().expect("a page");
-        // A count below any that the machine can have.
+        // `None` is less than any count.
         let killed = End::of(ExitStatus::from_raw(libc::SIGKILL), false, None, &status, None);
         if memory_killings().is_some() {
             assert!(killed.how().contains("memory"), "{killed:?}");

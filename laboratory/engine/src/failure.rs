@@ -1,20 +1,20 @@
-//! Why a command ends without having done its job, and the exit status that says so.
+//! The errors that end a command, and their exit statuses.
 
 use std::fmt;
 
 /// Exit statuses, as documented in the help.
 pub mod status {
-    /// Not everything that was asked for could be done.
+    /// Not everything requested could be done.
     pub const FAILED: u8 = 1;
     /// Unusable arguments or input.
     pub const USAGE: u8 = 2;
-    /// Something was found wrong, and found wrong again.
+    /// Something is wrong, and was found wrong again.
     pub const WRONG: u8 = 3;
-    /// Slower than what it is held against.
+    /// Slower than the base.
     pub const REGRESSED: u8 = 4;
-    /// It cannot be told: the machine is too noisy, there was no time, or a routine did not return in time.
+    /// No answer: the machine is too noisy, the time ran out, or a routine did not return in time.
     pub const UNDECIDED: u8 = 5;
-    /// What was to be compared is not alike.
+    /// The runs to compare are not comparable.
     pub const UNLIKE: u8 = 6;
     /// Interrupted.
     pub const INTERRUPTED: u8 = 130;
@@ -23,9 +23,9 @@ pub mod status {
 /// An error with its exit status.
 #[derive(Debug)]
 pub enum Failure {
-    /// The user can mend it: exit 2.
+    /// The user can correct it: exit 2.
     Usage(String),
-    /// What was to be compared is not alike: exit 6.
+    /// The runs to compare are not comparable: exit 6.
     Unlike(String),
     /// Anything else: exit 1.
     Other(anyhow::Error),
@@ -57,7 +57,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-/// A usage error with this text.
+/// A usage error with this message.
 pub fn usage(text: impl Into<String>) -> Failure {
     Failure::Usage(text.into())
 }

@@ -1,4 +1,4 @@
-//! What a plan needs at least, known before it starts, so that a budget that is too small is announced.
+//! Estimates the least time that a plan takes, so that a budget that is too small is reported at the start.
 
 use crate::machine::Here;
 use crate::plan::Plan;
@@ -9,28 +9,28 @@ use carryline_results::gather::Situation;
 use carryline_sampler::least_bytes;
 use std::time::{Duration, Instant};
 
-/// What verification of one subject takes of a CPU, roughly.
+/// The approximate CPU time to verify one subject.
 const PROOF: Duration = Duration::from_millis(850);
-/// Buffers so large that filling them takes noticeable time.
+/// From this size, the time to fill buffers is noticeable.
 const LARGE: u64 = 64 << 20;
-/// By how much a budget may be exceeded without a word.
+/// How far a budget may be exceeded without a message.
 const TOLERANCE: f64 = 1.33;
 
-/// What verification of that many subjects takes, roughly, with all CPUs at work.
+/// The approximate time to verify that many subjects on all CPUs.
 #[must_use]
 pub fn verification(subjects: usize) -> Duration {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     PROOF * subjects as u32 / cpus.clamp(1, subjects.max(1)) as u32
 }
 
-/// What a worker process spends before it measures, roughly.
+/// The approximate time before a worker process starts to measure.
 pub fn overhead(subjects: usize) -> Duration {
     Duration::from_millis(300 + 25 * subjects as u64)
 }
 
-/// Bytes that the members of a situation process in a worker at least, averaged over the `kinds` of worker processes:
-/// those that end in the C library are members in one kind alone.
-fn passed(situation: &Situation, here: &Here, kinds: f64) -> f64 {
+/// The least number of bytes that the members of a situation process in a worker, averaged over the `kinds`
+/// of worker processes: members that call the C library take part in one kind only.
+fn processed(situation: &Situation, here: &Here, kinds: f64) -> f64 {
     let share = |place: usize| {
         let subject =
             situation.twins.get(place.wrapping_sub(situation.subjects.len())).copied().unwrap_or(place);
@@ -43,32 +43,33 @@ fn passed(situation: &Situation, here: &Here, kinds: f64) -> f64 {
     least_bytes(situation.family, &situation.condition, &here.caches) as f64 * members
 }
 
-/// What a plan needs at least.
+/// The least resources that a plan needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Verification of all subjects.
+    /// The time to verify all subjects.
     pub proof: Duration,
-    /// Worker processes, one after the other.
+    /// The number of worker processes, which run one after the other.
     pub processes: u32,
-    /// How many of them a replicate is.
+    /// The number of processes in a replicate: one of each kind.
     pub kinds: u32,
-    /// What each of them takes.
+    /// The time of each process.
     pub each: Duration,
-    /// Bytes that each of them fills first.
+    /// The bytes that each process fills first.
     pub filled_bytes: u64,
 }
 
-/// How fast this machine processes large buffers, in bytes per second.
+/// The speed at which this machine processes large buffers, in bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
-    /// New memory, filled for the first time.
+    /// Filling new memory for the first time.
     pub filling: f64,
-    /// Memory that was written before.
+    /// Processing memory that was written before.
     pub passing: f64,
 }
 
 impl Speed {
-    /// Fills 64 MiB as buffers are filled, and then as routines write. `None` if they cannot be allocated.
+    /// Measures it on 64 MiB: first as buffers are filled, then as routines write. `None` if they cannot be
+    /// allocated.
     pub fn here() -> Option<Speed> {
         const BYTES: usize = 64 << 20;
         let mut arena = Arena::new(BYTES, Pages::Base).ok()?;
@@ -77,7 +78,7 @@ impl Speed {
         arena.prefault();
         let filling = rate(begin);
         let begin = Instant::now();
-        // SAFETY: the arena's own bytes, which nobody else has.
+        // SAFETY: the bytes belong to the arena, to which nothing else has access.
         unsafe { arena.start().write_bytes(1, BYTES) };
         std::hint::black_box(&mut arena);
         Some(Speed { filling, passing: rate(begin) })
@@ -85,7 +86,7 @@ impl Speed {
 }
 
 impl Forecast {
-    /// For a plan on this machine; `speed` is asked where buffers are large.
+    /// The forecast for a plan on this machine; `speed` is called only if buffers are large.
     pub fn of(plan: &Plan, here: &Here, speed: impl FnOnce() -> Option<Speed>) -> Forecast {
         let subjects = plan.subjects();
         let runs = |id: &_| prove::unsupported(id).is_none();
@@ -93,25 +94,25 @@ impl Forecast {
         let processes = Schedule::of(plan, &Needs::of(plan), runs).processes(plan.replicates);
         let filled_bytes = here.memory_needed(&plan.situations);
         let kinds = (processes / plan.replicates.max(1)).max(1);
-        let passed: f64 =
-            plan.situations.iter().map(|situation| passed(situation, here, f64::from(kinds))).sum();
+        let processed: f64 =
+            plan.situations.iter().map(|situation| processed(situation, here, f64::from(kinds))).sum();
         let mut each = overhead(proved);
-        if passed.max(filled_bytes as f64) > LARGE as f64
+        if processed.max(filled_bytes as f64) > LARGE as f64
             && let Some(speed) = speed()
         {
-            let seconds = filled_bytes as f64 / speed.filling + passed / speed.passing;
+            let seconds = filled_bytes as f64 / speed.filling + processed / speed.passing;
             each += Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4096);
         }
         Forecast { proof: verification(proved), processes, kinds, each, filled_bytes }
     }
 
-    /// All of it.
+    /// The total time.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.proof.saturating_add(self.each.saturating_mul(self.processes))
     }
 
-    /// How many of that many replicates there is time for, at least one.
+    /// The largest number of replicates, up to `replicates`, that fits into the budget; at least 1.
     #[must_use]
     pub fn replicates_within(&self, budget: Duration, replicates: u32) -> u32 {
         let fits = |replicates: u32| {
@@ -121,7 +122,7 @@ impl Forecast {
         (1..=replicates).rev().find(|replicates| fits(*replicates)).unwrap_or(1)
     }
 
-    /// Why a budget is too small, if so.
+    /// A message if the budget is too small.
     #[must_use]
     pub fn against(&self, budget: Duration) -> Option<String> {
         let total = self.total();
@@ -132,8 +133,8 @@ impl Forecast {
                 false => String::new(),
             };
             format!(
-                "the budget of {} will not hold: this takes about {:.0} s, of which verification {} and each of {} worker \
-                 processes {}{filling}; take fewer or smaller cells, fewer --replicates, or --budget {:.0}s",
+                "the budget of {} is too short: this takes about {:.0} s (verification {}, each of {} worker \
+                 processes {}{filling}); use fewer or smaller cells, fewer --replicates, or --budget {:.0}s",
                 seconds(budget),
                 total.as_secs_f64().ceil(),
                 seconds(self.proof),
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn large_buffers_and_many_processes_take_their_time() {
+    fn large_buffers_and_many_processes_take_longer() {
         let small = forecast(4096, 5);
         assert_eq!(small.processes, 5);
         assert_eq!(small.total(), verification(1) + overhead(1) * 5);
@@ -185,7 +186,11 @@ mod tests {
             assert!(said.contains(word), "{word} in {said}");
         }
         assert_eq!(small.replicates_within(Duration::from_secs(60), 5), 5);
-        assert_eq!(large.replicates_within(Duration::from_secs(3), 5), 1, "what cannot be kept is announced");
+        assert_eq!(
+            large.replicates_within(Duration::from_secs(3), 5),
+            1,
+            "at least one, however small the budget"
+        );
         assert_eq!(large.replicates_within(large.each * 3, 5), 3);
         let once = forecast(8 << 30, 1);
         assert_eq!(once.against(once.total()), None);

@@ -1,5 +1,5 @@
-//! One run, from the plan to the result, across processes: every subject verified, replicates run in workers, each round
-//! stored, the cells put together. The worker's side of it is here too.
+//! Carries out a run: verifies every subject, measures replicates in worker processes, stores each round and
+//! assembles the result. The worker's side is here too.
 
 pub mod allocator;
 mod end;

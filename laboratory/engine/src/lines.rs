@@ -1,4 +1,4 @@
-//! A worker's messages, cut out of what comes through its pipe.
+//! Reads a worker's messages from its pipe.
 
 use crate::protocol::{Job, Message};
 use crate::supervise::SuperviseError;
@@ -9,18 +9,18 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// A line longer than this is garbage.
+/// The longest line accepted.
 const LONGEST_LINE: usize = 16 << 20;
-/// Characters of an unreadable line that its error shows.
+/// The most characters of an unreadable line shown in its error.
 const MOST_SHOWN: usize = 200;
 
-/// A worker's own line that is not a message.
+/// A line that carries the worker's token but no message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {excerpt}")]
 pub struct UnreadableLine {
-    /// What is wrong with it.
+    /// The error.
     reason: String,
-    /// What follows the token, cut to a sensible length.
+    /// The text after the token, shortened.
     excerpt: String,
 }
 
@@ -28,13 +28,13 @@ impl UnreadableLine {
     fn new(reason: impl Into<String>, text: &str) -> UnreadableLine {
         let mut shown: String = text.chars().take(MOST_SHOWN).collect();
         if shown.len() < text.len() {
-            shown = format!("{shown}... ({} bytes in all)", text.len());
+            shown = format!("{shown}... ({} bytes in total)", text.len());
         }
         UnreadableLine { reason: reason.into(), excerpt: shown.escape_debug().to_string() }
     }
 }
 
-/// Why no further message comes out of the pipe.
+/// Why no more messages can be read from the pipe.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
     #[error(transparent)]
@@ -52,7 +52,7 @@ impl ReadError {
     }
 }
 
-/// The worker's lines, cut out of what comes through the pipe.
+/// The worker's lines, read from its pipe.
 pub(crate) struct Lines {
     reader: File,
     token: String,
@@ -61,12 +61,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Those with this token.
+    /// Reads the lines that carry this token.
     pub(crate) fn new(reader: File, token: String) -> Lines {
         Lines { reader, token, pending: Vec::new(), open: true }
     }
 
-    /// Waits until something can be read or the time is over.
+    /// Waits until data arrives or `time` has passed.
     pub(crate) fn wait(&self, time: Duration) -> Result<(), SuperviseError> {
         if !self.open {
             std::thread::sleep(time);
@@ -79,7 +79,7 @@ impl Lines {
         }
     }
 
-    /// Reads what is there, without waiting.
+    /// Reads the available data without waiting.
     fn fill(&mut self) -> Result<bool, ReadError> {
         let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         let ready =
@@ -98,7 +98,7 @@ impl Lines {
         if self.pending.len() > LONGEST_LINE && !self.pending.contains(&b'\n') {
             let text = String::from_utf8_lossy(&self.pending);
             if let Some((_, ours)) = text.split_once(&self.token) {
-                let reason = format!("it has more than {} MiB", LONGEST_LINE >> 20);
+                let reason = format!("it is longer than {} MiB", LONGEST_LINE >> 20);
                 return Err(UnreadableLine::new(reason, ours.trim()).into());
             }
             self.pending.clear();
@@ -106,7 +106,7 @@ impl Lines {
         Ok(read > 0)
     }
 
-    /// The next message that has arrived in full.
+    /// The next complete message.
     pub(crate) fn next<A: DeserializeOwned>(&mut self) -> Result<Option<Message<A>>, ReadError> {
         loop {
             while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
@@ -122,7 +122,8 @@ impl Lines {
     }
 }
 
-/// A line's message; `None` if the line is not the worker's. Garbage may stand before the token on the same line.
+/// The message in a line; `None` if it is not the worker's. Other output may precede the token on the same
+/// line.
 fn parse<A: DeserializeOwned>(line: &[u8], token: &str) -> Result<Option<Message<A>>, UnreadableLine> {
     let text = String::from_utf8_lossy(line);
     let Some((_, ours)) = text.split_once(token) else { return Ok(None) };
@@ -149,19 +150,19 @@ mod tests {
         assert!(parsed(b"\xff\xfe\n").is_none());
     }
 
-    /// Lines of a worker that has ended.
-    fn said(bytes: &[u8]) -> Lines {
+    /// The lines of a worker that wrote `bytes` and ended.
+    fn written(bytes: &[u8]) -> Lines {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
         File::from(writer).write_all(bytes).expect("it fits into the pipe");
         Lines::new(File::from(reader), "abc".to_owned())
     }
 
     #[test]
-    fn a_line_of_the_worker_that_cannot_be_read_is_an_error_that_names_line_and_job() {
-        // What JSON makes of a NaN.
+    fn an_unreadable_line_is_an_error_that_names_line_and_job() {
+        // A NaN is serialized as null.
         let nan =
             "{\"answer\":{\"setup\":{\"ticks_per_ns\":null,\"pin_error\":null,\"counter_error\":null}}}";
-        let mut lines = said(format!("a routine prints\nabc {nan}\nabc \"done\"\n").as_bytes());
+        let mut lines = written(format!("a routine prints\nabc {nan}\nabc \"done\"\n").as_bytes());
         let error = lines.next::<ProbeAnswer>().expect_err("not dropped");
         let job = LoadJob { plugin: "f.so:sum:checksum".to_owned() };
         let text = error.during(&job.into()).to_string();
@@ -173,21 +174,21 @@ mod tests {
     #[test]
     fn an_answer_to_another_job_is_an_error() {
         let line = b"abc {\"answer\":\"loaded\"}\n";
-        assert!(matches!(said(line).next(), Ok(Some(Message::Answer(LoadAnswer::Loaded)))));
-        let text = said(line).next::<ProbeAnswer>().expect_err("probes load nothing").to_string();
+        assert!(matches!(written(line).next(), Ok(Some(Message::Answer(LoadAnswer::Loaded)))));
+        let text = written(line).next::<ProbeAnswer>().expect_err("probes load nothing").to_string();
         assert!(text.contains("unknown variant `loaded`"), "{text}");
     }
 
     #[test]
-    fn a_long_line_is_cut_where_it_is_named() {
+    fn a_long_line_is_shortened_in_its_error() {
         let line = format!("abc \"{}\n", "ü".repeat(5000));
-        let text = said(line.as_bytes()).next::<LoadAnswer>().expect_err("no end").to_string();
-        assert!(text.contains("(10001 bytes in all)"), "{text}");
+        let text = written(line.as_bytes()).next::<LoadAnswer>().expect_err("not JSON").to_string();
+        assert!(text.contains("(10001 bytes in total)"), "{text}");
         assert!(text.len() < 1000, "{}", text.len());
     }
 
     #[test]
-    fn a_line_cut_off_by_the_workers_death_is_no_line() {
-        assert!(matches!(said(b"abc \"don").next::<LoadAnswer>(), Ok(None)));
+    fn an_incomplete_last_line_is_ignored() {
+        assert!(matches!(written(b"abc \"don").next::<LoadAnswer>(), Ok(None)));
     }
 }

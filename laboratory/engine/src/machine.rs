@@ -1,29 +1,30 @@
-//! The machine as a run needs it: cache sizes to lay buffers out for, the CPU to stay on, the memory there is.
+//! The properties of the machine that a run needs: cache sizes, the CPU to use, and available memory.
 
 use crate::failure::{Failure, usage};
 use carryline_machine::environment::{CacheSizes, Environment};
 use carryline_results::gather::Situation;
 use carryline_sampler::memory_bytes;
 
-/// What the processes take besides buffers.
+/// Memory used by the processes besides buffers.
 const PROGRAM_BYTES: u64 = 16 << 20;
 
-/// What this machine is like.
+/// This machine.
 pub struct Here {
-    /// Everything that is kept with a result.
+    /// The description stored with a result.
     pub environment: Environment,
-    /// Cache sizes; safe ones where the machine does not tell.
+    /// Cache sizes; safe assumptions where the machine does not report them.
     pub caches: CacheSizes,
 }
 
 impl Here {
-    /// Looks at the machine.
+    /// Examines the machine.
     pub fn look() -> Here {
         let environment = Environment::here();
         Here { caches: environment.cache_sizes(), environment }
     }
 
-    /// The logical CPU to measure on: the one requested, or the last allowed (the first ones get the interrupts).
+    /// The logical CPU to measure on: the one requested, or the last one allowed (the first ones handle
+    /// interrupts).
     pub fn cpu(&self, asked: Option<usize>) -> Result<Option<usize>, Failure> {
         let allowed = &self.environment.cpu.allowed_cpus;
         match asked {
@@ -31,7 +32,7 @@ impl Here {
             Some(cpu) => {
                 let list: Vec<String> = allowed.iter().map(ToString::to_string).collect();
                 Err(usage(format!(
-                    "--cpu {cpu}: not among the CPUs this process may use ({})",
+                    "--cpu {cpu}: not one of the CPUs that this process may use ({})",
                     list.join(", ")
                 )))
             }
@@ -39,19 +40,19 @@ impl Here {
         }
     }
 
-    /// Bytes of memory that measuring these situations takes.
+    /// The bytes of memory needed to measure these situations.
     pub fn memory_needed(&self, situations: &[Situation]) -> u64 {
         let cells = situations.iter().map(|situation| (situation.family, &situation.condition));
         PROGRAM_BYTES + memory_bytes(cells, &self.caches)
     }
 
-    /// Refuses situations whose buffers do not fit into the memory that is free now.
+    /// Fails if the buffers of these situations do not fit into available memory.
     pub fn check_memory(&self, situations: &[Situation]) -> Result<(), Failure> {
         let needed = self.memory_needed(situations);
         let Some(largest) = self.largest(situations).filter(|_| needed > self.room()) else { return Ok(()) };
         let largest = &situations[largest];
         Err(usage(format!(
-            "size '{}' for {} needs {} MiB of memory in all, but only {} MiB are available; choose a smaller size",
+            "size '{}' for {} needs {} MiB of memory, but only {} MiB are available; choose a smaller size",
             largest.condition.sizes.label,
             largest.family,
             needed >> 20,
@@ -59,8 +60,8 @@ impl Here {
         )))
     }
 
-    /// Removes the largest of these situations, one after the other, until the rest fit into the memory that is free
-    /// now. Returns those that fit, and why each of the others is left out.
+    /// Removes the largest situation until the rest fit into available memory. Returns those that fit, and
+    /// the reason for each one left out.
     pub fn that_fit(&self, mut situations: Vec<Situation>) -> (Vec<Situation>, Vec<String>) {
         let mut left_out = Vec::new();
         while self.memory_needed(&situations) > self.room()
@@ -68,7 +69,7 @@ impl Here {
         {
             let large = situations.remove(place);
             left_out.push(format!(
-                "{}: it needs {} MiB of memory, and {} MiB are available",
+                "{}: it needs {} MiB of memory, but only {} MiB are available",
                 large.name,
                 self.memory_needed(std::slice::from_ref(&large)) >> 20,
                 self.room() >> 20
@@ -83,7 +84,7 @@ impl Here {
             .max_by_key(|place| self.memory_needed(std::slice::from_ref(&situations[*place])))
     }
 
-    /// How much of the memory may be used; the rest is for other programs.
+    /// How much of the available memory may be used; the rest is for other programs.
     fn room(&self) -> u64 {
         let available = self.environment.memory.available_bytes;
         available - available / 16
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_largest_first_and_refused_where_asked_for() {
+    fn situations_too_large_for_memory_are_left_out_or_refused() {
         let sizes = [4096, 700 << 20, 300 << 20];
         let situations = || sizes.map(zeroing).to_vec();
         let here = with_memory(512 << 20);

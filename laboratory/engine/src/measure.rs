@@ -1,4 +1,5 @@
-//! The replicates: one worker process after the other, each measuring everything again with its own layout.
+//! Measures the replicates: worker processes, one after the other, each of which measures everything with a
+//! layout of its own.
 
 use super::members::{Places, place_members, unsupported_size};
 use super::plan::Plan;
@@ -22,35 +23,35 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Everything that the replicates found.
+/// The results of all replicates.
 #[derive(Default)]
 pub struct Outcome {
     /// By situation, in plan order.
     pub gathered: Vec<Gathered>,
-    /// The machine's limits; the best of all replicates.
+    /// The machine's limits: the best of all replicates.
     pub limits: Vec<Limit>,
     /// Ticks per nanosecond, by replicate.
     pub ticks_per_ns: Vec<f64>,
-    /// Why workers could not stay on their CPU.
+    /// Why workers could not be pinned to their CPU.
     pub pin_error: Option<String>,
     /// Why cycles were not counted.
     pub counter_error: Option<String>,
-    /// Times the kernel took the CPU from a worker while it measured.
+    /// Involuntary context switches of workers while they measured.
     pub involuntary_switches: u64,
-    /// Share of the machine's time that the hypervisor stole meanwhile, the maximum over replicates.
+    /// The fraction of the machine's time stolen by the hypervisor: the maximum over replicates.
     pub stolen: f64,
-    /// Replicates that ended early outside every subject: how.
+    /// The causes of replicates that ended early, outside every subject.
     pub lost: Vec<String>,
-    /// Workers that died once, for no fault of a subject, and were started again: how they ended.
+    /// The causes of single deaths of workers, through no fault of a subject; the workers were started again.
     pub restarted: Vec<String>,
-    /// Subjects that were found wrong, crashed or hung while measuring, with what was found.
+    /// Subjects that were found wrong, crashed or hung during the measurement, with the findings.
     pub fallen: Vec<Proof>,
-    /// True if the user stopped it.
+    /// True if the user interrupted it.
     pub interrupted: bool,
 }
 
 impl Outcome {
-    /// Adds what another measurement of the same run found.
+    /// Adds the results of another measurement of the same run.
     pub fn absorb(&mut self, other: Outcome) {
         self.gathered.extend(other.gathered);
         limits::merge(&mut self.limits, &other.limits);
@@ -66,46 +67,47 @@ impl Outcome {
     }
 }
 
-/// Replicates that measure the limits: the best of these is used for all, because faulting in their memory is slow.
+/// The number of replicates that measure the limits. The best result counts for all, because filling the
+/// memory is slow.
 pub const LIMIT_REPLICATES: u32 = 2;
 
-/// What a measurement is based on.
-pub struct Ground<'a> {
+/// Where and how long to measure.
+pub struct MeasureContext<'a> {
     /// How workers are started.
     pub supervisor: &'a Supervisor,
     /// The machine's caches.
     pub caches: CacheSizes,
     /// The logical CPU to measure on.
     pub cpu: Option<usize>,
-    /// When to be done.
+    /// When the measurement must end.
     pub deadline: Instant,
-    /// What a person sees meanwhile.
+    /// Shows progress to the user.
     pub progress: &'a Progress,
-    /// The number of the first replicate: above 0 where a measurement goes on with a run that has some.
+    /// The number of the first replicate; above 0 if the measurement continues a run.
     pub first_replicate: u32,
-    /// Whether to stop now; asked about twenty times a second.
+    /// Whether to stop now; called about twenty times a second.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// The state of the replicates' loop.
+/// The state of a measurement.
 struct Run<'a> {
     plan: &'a Plan,
-    ground: &'a Ground<'a>,
+    context: &'a MeasureContext<'a>,
     outcome: Outcome,
     subjects: Vec<SubjectId>,
-    /// What kind of process some of them need.
+    /// The kind of process that each subject needs.
     needs: Needs,
-    /// How many processes there are to be, at least.
+    /// The least number of processes.
     processes: u32,
-    /// Subjects that take no further part.
+    /// Subjects that are excluded from now on, with the reason.
     out: HashMap<SubjectId, (Status, String)>,
 }
 
-/// Measures the plan with the subjects that the verifications let through. `arrived` gets every round as it comes.
+/// Measures the plan with the subjects that passed verification. `arrived` receives every round as it comes.
 pub fn run(
     plan: &Plan,
     proofs: &[Proof],
-    ground: &Ground<'_>,
+    context: &MeasureContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
 ) -> Result<Outcome, SuperviseError> {
     let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
@@ -113,23 +115,24 @@ pub fn run(
     let out =
         proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
     let mut run =
-        Run { plan, ground, outcome, subjects: plan.subjects(), needs: Needs::of(plan), processes: 0, out };
+        Run { plan, context, outcome, subjects: plan.subjects(), needs: Needs::of(plan), processes: 0, out };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     let schedule = Schedule::of(plan, &run.needs, |id| !run.out.contains_key(id));
     run.processes = schedule.processes(plan.replicates);
-    let least = ground.first_replicate + schedule.processes(plan.replicates);
-    let most = ground.first_replicate + schedule.processes(plan.most_replicates.max(plan.replicates));
-    // What a replicate spends before it measures: a guess at first, then what the last one of its kind took.
+    let least = context.first_replicate + schedule.processes(plan.replicates);
+    let most = context.first_replicate + schedule.processes(plan.most_replicates.max(plan.replicates));
+    // The time before a replicate measures: an estimate at first, then that of the last replicate of its
+    // kind.
     let guess = forecast::overhead(run.subjects.len());
     let mut overheads: HashMap<Thresholds, Duration> = HashMap::new();
-    let _kept_off = ground.cpu.map(process::keep_off);
+    let _kept_off = context.cpu.map(process::keep_off);
     let mut longest = Duration::ZERO;
-    for number in ground.first_replicate..most {
-        let time = ground.deadline.saturating_duration_since(Instant::now());
-        if (ground.stop)() || number >= least && time < longest {
+    for number in context.first_replicate..most {
+        let time = context.deadline.saturating_duration_since(Instant::now());
+        if (context.stop)() || number >= least && time < longest {
             break;
         }
-        // Beyond the least, a replicate of each kind at a time.
+        // After the least number, replicates of all kinds in turn.
         let until = if number < least { least } else { number + schedule.processes(1) };
         let left = time.mul_f64(schedule.share(number, until));
         let begin = Instant::now();
@@ -139,7 +142,7 @@ pub fn run(
         overheads.insert(kind, begin.elapsed().saturating_sub(time).min(left));
         longest = longest.max(begin.elapsed());
         let to_come = longest.saturating_mul(least.saturating_sub(number + 1)).max(Duration::from_millis(1));
-        ground.progress.expect_left(ground.deadline.saturating_duration_since(Instant::now()).max(to_come));
+        context.progress.expect_left(context.deadline.saturating_duration_since(Instant::now()).max(to_come));
     }
     run.outcome.interrupted = interrupt::requested();
     for gathered in &mut run.outcome.gathered {
@@ -153,7 +156,7 @@ pub fn run(
     Ok(run.outcome)
 }
 
-/// Why a verdict keeps a subject from being measured.
+/// The status and reason that exclude a subject with this verdict; `None` if it is measured.
 fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
     match verdict {
         Verdict::Proved(_) => None,
@@ -166,7 +169,8 @@ fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
 }
 
 impl Run<'_> {
-    /// One replicate; started again without the culprit when a worker is lost.
+    /// Measures one replicate. If its worker dies, starts it again, without the subject at fault if there is
+    /// one.
     fn replicate(
         &mut self,
         kind: Thresholds,
@@ -177,7 +181,7 @@ impl Run<'_> {
     ) -> Result<(), SuperviseError> {
         let deadline = Instant::now() + time;
         let mut finished = vec![false; self.plan.situations.len()];
-        // Every second worker that dies costs a subject, or ends the replicate.
+        // Every second death of a worker excludes a subject or ends the replicate.
         let mut first_death: Option<Death> = None;
         for _attempt in 0..=2 * self.subjects.len() {
             let (job, places) = self.job(kind, replicate, seed, deadline, &finished);
@@ -188,9 +192,9 @@ impl Run<'_> {
             let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
             let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
             let job_subjects = job.subjects.clone();
-            // What it said of a situation or subject that it had no business with.
+            // An answer about a situation or subject that is not in the job.
             let mut stray = None;
-            let Ground { supervisor, progress, stop, .. } = *self.ground;
+            let MeasureContext { supervisor, progress, stop, .. } = *self.context;
             let (outcome, plan) = (&mut self.outcome, self.plan);
             let processes = self.processes;
             let ticking = || {
@@ -262,7 +266,7 @@ impl Run<'_> {
                                 stray = Some(SuperviseError::NotInJob { subject: member });
                                 return;
                             };
-                            let why = "gave a wrong result after it had been timed";
+                            let why = "returned a wrong result after it was timed";
                             outcome.gathered[index].lose(*place, Status::Wrong, why);
                         }
                         measured.observed = Some(observed);
@@ -300,7 +304,7 @@ impl Run<'_> {
             }
             let death = Death { culprit: culprit(&end, &job_subjects).cloned(), end };
             first_death = match first_death {
-                // Try again: what kills a worker by chance, or from outside, does not do so twice.
+                // Try again: an accident or a signal from outside is unlikely to happen twice.
                 None => Some(death),
                 Some(first) => match (&first.culprit, &death.culprit) {
                     (Some(before), Some(id)) if before == id => {
@@ -308,7 +312,7 @@ impl Run<'_> {
                         None
                     }
                     (Some(_), Some(_)) => Some(death),
-                    // Outside every subject: there is none to leave out, so this replicate ends here.
+                    // No subject is at fault, so there is none to exclude: this replicate ends here.
                     _ => {
                         self.outcome.lost.push(death.end.how());
                         return Ok(());
@@ -319,19 +323,20 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Notes a death that did not happen again. A subject that crashed is not measured, because the cause is unknown.
+    /// Records a death that did not happen again. A subject that crashed is excluded, because the cause is
+    /// unknown.
     fn died_once(&mut self, Death { end, culprit }: Death) {
         let how = end.how();
         match (end, culprit) {
             (End::Crashed { .. } | End::Exited { .. }, Some(id)) => {
-                let why = format!("a worker process that measured it ended {how}, and another one did not");
+                let why = format!("a worker process that measured it ended {how}, but another one did not");
                 self.lose(id, Verdict::NotProved(why));
             }
             _ => self.outcome.restarted.push(how),
         }
     }
 
-    /// The cache levels that the plan's operands come from.
+    /// The cache levels of the plan's operands.
     fn levels(&self, caches: &CacheSizes) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::new();
         for situation in &self.plan.situations {
@@ -350,8 +355,8 @@ impl Run<'_> {
         }
     }
 
-    /// The job of a replicate of that kind for the situations not yet finished, and for each of them which place every
-    /// subject of the job has.
+    /// The job of a replicate of this kind for the unfinished situations, and the places of the job's
+    /// subjects in each situation.
     fn job(
         &mut self,
         kind: Thresholds,
@@ -405,19 +410,19 @@ impl Run<'_> {
         }
         let total_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
         let plugins = self.plan.plugins.clone();
-        let Ground { caches, cpu, .. } = *self.ground;
+        let MeasureContext { caches, cpu, .. } = *self.context;
         let limits = if replicate < LIMIT_REPLICATES { self.levels(&caches) } else { Vec::new() };
         (MeasureJob { plugins, subjects, situations, replicate, seed, total_ms, cpu, limits, caches }, places)
     }
 }
 
-/// How a worker died, and at which subject.
+/// The death of a worker, and the subject that it was calling.
 struct Death {
     end: End,
     culprit: Option<SubjectId>,
 }
 
-/// The subject that a worker was at when it died, if it was at one and its death may be that one's doing.
+/// The subject that a worker was calling when it died, if that subject may be the cause.
 fn culprit<'s>(end: &End, subjects: &'s [SubjectId]) -> Option<&'s SubjectId> {
     subjects.get(usize::try_from(end.now()?.subject).ok()?)
 }

@@ -1,16 +1,16 @@
-//! Which subjects of a job take part in a situation, and which of its places they fill.
+//! Which places of a situation each subject of a job fills.
 
 use carryline_conditions::Condition;
 use carryline_variants::Lengths;
 use std::collections::HashMap;
 
-/// By subject of a job: the places it fills, its own first, then its twin's.
+/// The places of each subject of a job: its own first, then its twin's.
 pub(crate) type Places = HashMap<usize, Vec<usize>>;
 
-/// Which place each member of a round fills.
+/// The place of each member of a round.
 ///
 /// # Errors
-/// The first member that fills none, or that occurs more often than it has places.
+/// The first member that has no place, or that occurs more often than it has places.
 pub(crate) fn place_members(members: &[usize], places: &Places) -> Result<Vec<usize>, usize> {
     let mut used: HashMap<usize, usize> = HashMap::new();
     let place = |member: &usize| {
@@ -21,7 +21,7 @@ pub(crate) fn place_members(members: &[usize], places: &Places) -> Result<Vec<us
     members.iter().map(place).collect()
 }
 
-/// Why a variant made for some lengths alone cannot take part.
+/// Why a variant that supports only some lengths cannot take part.
 pub(crate) fn unsupported_size(lengths: Lengths, condition: &Condition) -> Option<String> {
     let (low, high) = if condition.segments.is_empty() {
         (condition.sizes.min(), condition.sizes.max())
@@ -35,7 +35,7 @@ pub(crate) fn unsupported_size(lengths: Lengths, condition: &Condition) -> Optio
     }
     Some(match lengths {
         Lengths::Any => return None,
-        Lengths::UpTo(most) => format!("its authors support at most {most} bytes"),
+        Lengths::UpTo(most) => format!("it supports at most {most} bytes"),
         Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("it supports {only} bytes only"),
     })
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_outside_what_the_authors_support_is_refused() {
+    fn unsupported_lengths_are_refused() {
         let condition = Condition::plain(1500);
         assert!(unsupported_size(Lengths::Only(40), &condition).is_some());
         assert!(unsupported_size(Lengths::UpTo(1499), &condition).is_some());

@@ -1,15 +1,15 @@
-//! Work on several CPUs at once.
+//! Parallel work.
 
 use rayon::ThreadPoolBuilder;
 use std::sync::Once;
 use std::thread::{self, Builder};
 
-/// Sees to it that parallel iterators work where no threads can be had, as with hardly any memory: then they use the calling
-/// one. To be called before the first of them, which would panic there.
+/// Makes parallel iterators fall back to the calling thread if no threads can be started, for example for
+/// lack of memory. Must be called before the first parallel iterator, which would panic instead.
 pub fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // The pool can be built only once, so whether there is memory for its threads is tried with others.
+        // The pool can be built only once, so other threads test whether there is enough memory.
         let count = thread::available_parallelism().map_or(1, usize::from);
         let tried: Vec<_> = (0..count).map(|_| Builder::new().spawn(|| {})).collect();
         let enough = tried.iter().all(Result::is_ok);

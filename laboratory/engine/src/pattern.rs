@@ -1,24 +1,25 @@
-//! Variants named by a pattern: `avx2`, `zero/avx*`, `/carryline(_.*)?/`.
+//! Variants selected by a pattern: `avx2`, `zero/avx*`, `/carryline(_.*)?/`.
 
 use crate::failure::{Failure, usage};
 use carryline_variants::Family;
 
-/// What a word of `--variants` means.
+/// A word of `--variants`.
 #[derive(Clone, Debug)]
 pub enum Pattern {
-    /// A name, perhaps of one family.
+    /// A name, optionally with a family: `avx2` or `zero/avx2`.
     Name(String),
-    /// Shell wildcards over `FAMILY/NAME`, or over the name where it has no slash.
+    /// Shell wildcards matched against `FAMILY/NAME`, or against the name if the pattern has no slash.
     Glob(String, glob::Pattern),
-    /// A regular expression that must match all of `FAMILY/NAME` or of the name.
+    /// A regular expression that must match `FAMILY/NAME` or the name in full.
     Expression(String, regex::Regex),
 }
 
 impl Pattern {
-    /// Reads a word: between slashes a regular expression, with `*`, `?` or `[` a glob, else a name.
+    /// Parses a word: a regular expression between slashes, a glob if it contains `*`, `?` or `[`, otherwise
+    /// a name.
     ///
     /// # Errors
-    /// When the expression or the glob is wrong: which, and why.
+    /// An invalid expression or glob, with the reason.
     pub fn parse(word: &str) -> Result<Pattern, Failure> {
         let inner = word.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
         if let Some(inner) = inner {
@@ -35,7 +36,7 @@ impl Pattern {
         Ok(Pattern::Name(word.to_owned()))
     }
 
-    /// True if it means this variant, or this plug-in.
+    /// True if the pattern matches this variant or plug-in.
     #[must_use]
     pub fn matches(&self, family: Family, name: &str) -> bool {
         let full = || format!("{family}/{name}");
@@ -47,7 +48,7 @@ impl Pattern {
         }
     }
 
-    /// As it was written.
+    /// The pattern as written.
     #[must_use]
     pub fn word(&self) -> &str {
         match self {
@@ -68,8 +69,8 @@ mod tests {
             (Family::Copy, "carryline"),
         ];
         let pattern = Pattern::parse(word).expect(word);
-        let is_meant = names.iter().filter(|(family, name)| pattern.matches(*family, name));
-        is_meant.map(|(family, name)| format!("{family}/{name}")).collect()
+        let selected = names.iter().filter(|(family, name)| pattern.matches(*family, name));
+        selected.map(|(family, name)| format!("{family}/{name}")).collect()
     }
 
     #[test]
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_pattern_is_named() {
+    fn an_invalid_pattern_is_named() {
         for wrong in ["/(/", "zero/[", "***"] {
             let error = Pattern::parse(wrong).expect_err(wrong);
             assert!(error.to_string().contains(&format!("'{wrong}'")) && error.status() == 2, "{error}");

@@ -1,32 +1,32 @@
-//! What is to be measured, before anything is.
+//! The plan of a run: what is to be measured.
 
 use carryline_results::gather::Situation;
 use carryline_verification::subject::SubjectId;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A run to be made.
+/// A run before it is carried out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// The comparisons.
     pub situations: Vec<Situation>,
-    /// Plug-ins, as on the command line, with the subjects they are.
+    /// Plug-ins as on the command line, with their subjects.
     pub plugins: Vec<(String, SubjectId)>,
-    /// Worker processes of each kind that measure everything again, whatever the time; see
+    /// The number of replicates, each a worker process of each kind, that run even if the time is up; see
     /// [`thresholds`](super::thresholds).
     pub replicates: u32,
-    /// The same at most, where time is left: nothing sharpens an interval like another replicate.
+    /// The most replicates if there is time: another replicate narrows an interval more than anything else.
     pub most_replicates: u32,
-    /// Time for verification and measurement together.
+    /// The time for verification and measurement together.
     pub budget: Duration,
-    /// Seed of everything random.
+    /// The random seed.
     pub seed: u64,
-    /// How long a worker may make no progress.
+    /// How long a worker may go without progress.
     pub patience: Duration,
 }
 
 impl Plan {
-    /// Every subject once, in the order of first occurrence.
+    /// All subjects without duplicates, in the order of first occurrence.
     pub fn subjects(&self) -> Vec<SubjectId> {
         let mut ids: Vec<SubjectId> = Vec::new();
         for situation in &self.situations {

@@ -1,20 +1,22 @@
-//! What an experiment times itself, where the sampler's cells cannot hold it: set up in a worker process, then sampled
-//! round by round: a page fault, a task switch, a system call.
+//! Probes: measurements that an experiment makes itself because the sampler's cells cannot express them, such
+//! as a page fault, a context switch or a system call.
 //!
-//! A probe runs in a worker process of its own, like everything that is timed: a crash or a hang costs one row that says
-//! so. A worker starts it once ([`Probe::start`]) and asks for rounds ([`Rounds::round`]), each of which fills in one
-//! sample for every series; the command repeats that in several processes, and the statistics are those of all other figures. Times
-//! are in ticks of [`carryline_machine::clock`], less [`clock::overhead_ticks`] where that matters.
+//! Like all measurements, a probe runs in a worker process of its own, so that a crash or a hang costs one
+//! row, which states the reason. The worker sets the probe up once ([`Probe::start`]) and then asks for
+//! rounds ([`Rounds::round`]), each of which yields one sample per series. The command repeats this in
+//! several processes; the statistics are those of all other figures. Times are in ticks of
+//! [`carryline_machine::clock`], less [`clock::overhead_ticks`] where that matters.
 //!
-//! Rules for an author:
-//! - each round measures every series once, in random order where they compete, so that ratios can be paired;
-//! - one series twice, under two names, makes an A/A pair ([`Rounds::twins`]), from which the noise floor comes;
-//! - [`StatusPage::beat`] at least every few seconds, or the worker counts as hung;
-//! - what cannot be done on this machine is [`Impossible`], with the reason in words for a user;
-//! - what was set up is a fact ([`Rounds::facts`]): pages that were untouched, sums that agreed; tests look at these
-//!   and not at times. Facts are a structure of the experiment's own, which the engine passes on;
-//! - what takes no part for a reason of its own is [`Unusable`], with the reason ([`Rounds::unusable`]);
-//! - a routine of the collection is called only once it is verified: [`Setup::verified`].
+//! Rules for authors:
+//! - A round measures every series once. Series that are compared are measured in random order, so that their
+//!   ratios can be paired.
+//! - One series under two names is an A/A pair ([`Rounds::twins`]), which gives the noise floor.
+//! - Call [`StatusPage::beat`] at least every few seconds; otherwise the worker counts as hung.
+//! - Return [`Impossible`] for what cannot be done on this machine, with a reason for the user.
+//! - Report properties of the setup as facts ([`Rounds::facts`]): pages were untouched, sums agreed. Tests
+//!   check facts, not times. Their type is the experiment's own; the engine passes them on.
+//! - Report a series that cannot take part as [`Unusable`], with the reason ([`Rounds::unusable`]).
+//! - Call a routine of the collection only after verifying it with [`Setup::verified`].
 
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
@@ -26,52 +28,52 @@ use carryline_verification::{self as verify, Copying, Depth, Verified, Zeroing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What an experiment times itself.
+/// A measurement that an experiment makes itself.
 #[derive(Debug)]
 pub struct Probe {
     /// Its file's name.
     pub name: &'static str,
-    /// What it measures, in a sentence.
+    /// What it measures, in one sentence.
     pub what: &'static str,
-    /// Sets it up in the worker process.
+    /// Sets the probe up in the worker process.
     pub start: fn(&Setup<'_>) -> Result<Box<dyn Rounds>, Impossible>,
 }
 
-/// What a probe is set up with.
+/// The arguments of [`Probe::start`].
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// What the experiment requested: see [`Setup::parameters()`].
+    /// The experiment's parameters: see [`Setup::parameters()`].
     pub parameters: &'a serde_json::Value,
-    /// Decides everything that is drawn. It differs from replicate to replicate.
+    /// The random seed; it differs between replicates.
     pub seed: u64,
-    /// Number of the replicate.
+    /// The number of the replicate.
     pub replicate: u32,
     /// The machine's caches.
     pub caches: CacheSizes,
-    /// The logical CPU that this process stays on, if any.
+    /// The logical CPU to which this process is pinned, if any.
     pub cpu: Option<usize>,
-    /// Ticks of the clock per nanosecond.
+    /// Clock ticks per nanosecond.
     pub ticks_per_ns: f64,
-    /// To beat on.
+    /// The page for heartbeats.
     pub status: &'a StatusPage,
 }
 
 impl Setup<'_> {
-    /// What the experiment asked for, in a structure of its own; the default where it asked for nothing.
+    /// The experiment's parameters as a type of its own; the default if there are none.
     ///
     /// # Errors
-    /// [`Impossible`] for parameters of another form, which names what is wrong with them.
+    /// [`Impossible`] if the parameters have another form, with the reason.
     pub fn parameters<P: DeserializeOwned + Default>(&self) -> Result<P, Impossible> {
         Option::<P>::deserialize(self.parameters)
             .map(Option::unwrap_or_default)
             .map_err(|error| Impossible(format!("unusable parameters {}: {error}", self.parameters)))
     }
 
-    /// A variant of the collection, verified in this process. The worker ends with the measurement, so its
-    /// subject is never freed.
+    /// A variant of the collection, verified in this process. Its subject is leaked: the worker ends with the
+    /// measurement.
     ///
     /// # Errors
-    /// [`Impossible`] when there is no such variant, the CPU lacks what it needs, or it is wrong.
+    /// [`Impossible`] if there is no such variant, the CPU cannot run it, or it is wrong.
     pub fn verified(&self, family: Family, name: &str) -> Result<Verified<'static>, Impossible> {
         let variant = carryline_variants::find(family, name)
             .ok_or_else(|| Impossible(format!("there is no variant {family}/{name}")))?;
@@ -81,10 +83,10 @@ impl Setup<'_> {
             .map_err(|failure| Impossible(format!("{family}/{name}: {failure}")))
     }
 
-    /// The first of these ways to zero that runs here, verified in this process, with its name.
+    /// The first of these zeroing variants that can run here and is verified in this process, with its name.
     ///
     /// # Errors
-    /// [`Impossible`] when none of them does; the reason is that of the last.
+    /// [`Impossible`] if there is none, with the reason for the last name.
     pub fn zeroing(&self, names: &[&'static str]) -> Result<(&'static str, Zeroing), Impossible> {
         let mut reason = Impossible("no zeroing variant was named".to_owned());
         for name in names {
@@ -97,7 +99,7 @@ impl Setup<'_> {
         Err(reason)
     }
 
-    /// The first of these ways to copy that runs here, verified in this process, with its name.
+    /// The first of these copying variants that can run here and is verified in this process, with its name.
     ///
     /// # Errors
     /// As [`Setup::zeroing`].
@@ -114,15 +116,15 @@ impl Setup<'_> {
     }
 }
 
-/// Why something cannot be measured here, in words for a user.
+/// Why something cannot be measured here, for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Impossible(pub String);
 
-/// A name and a unit for one sample of every round.
+/// The name and unit of one sample per round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// Unique in its probe.
+    /// A name that is unique in the probe.
     pub name: String,
     /// The unit of its samples.
     pub unit: Unit,
@@ -136,17 +138,17 @@ impl Series {
     }
 }
 
-/// What takes no part in a probe.
+/// Series that take no part in a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unusable {
-    /// What the names of its series begin with.
+    /// The prefix of their names.
     pub series: String,
-    /// Why, in words for a user.
+    /// The reason, for the user.
     pub reason: String,
 }
 
 impl Unusable {
-    /// Series whose names begin so, and why they take no part.
+    /// Excludes the series whose names have this prefix.
     #[must_use]
     pub fn new(series: impl Into<String>, reason: impl ToString) -> Unusable {
         Unusable { series: series.into(), reason: reason.to_string() }
@@ -155,7 +157,7 @@ impl Unusable {
 
 /// A probe that has been set up.
 pub trait Rounds {
-    /// What each round samples.
+    /// The series that each round samples.
     fn series(&self) -> Vec<Series>;
 
     /// A/A pairs: indices of series that measure the same thing.
@@ -163,29 +165,30 @@ pub trait Rounds {
         Vec::new()
     }
 
-    /// Measures every series once: a sample each, `NaN` for one that failed this time.
+    /// Measures every series once, and returns a sample of each; `NaN` for one that failed this time.
     ///
     /// # Errors
-    /// [`Impossible`], after which no further round is made.
+    /// [`Impossible`] ends the probe.
     fn round(&mut self, status: &StatusPage) -> Result<Vec<f64>, Impossible>;
 
-    /// What was established besides the samples, once the rounds are made: a structure of the experiment's own.
+    /// The facts established besides the samples, called after the last round; the type is the experiment's
+    /// own.
     fn facts(&mut self) -> serde_json::Value {
         serde_json::Value::Null
     }
 
-    /// What takes no part, and why.
+    /// The series that take no part, with the reasons.
     fn unusable(&self) -> Vec<Unusable> {
         Vec::new()
     }
 
-    /// Rounds that are enough.
+    /// The most rounds to measure.
     fn most_rounds(&self) -> u32 {
         64
     }
 }
 
-/// Ticks that `action` takes, less the clock's own cost as given.
+/// The ticks that `action` takes, less the given overhead of the clock.
 #[inline(always)]
 pub fn time(overhead_ticks: f64, action: impl FnOnce()) -> f64 {
     let begin = clock::start();

@@ -1,7 +1,7 @@
-//! What a person sees while it works: one line with the share done and the time left, on a terminal only.
+//! The progress line: the fraction done and the time left, on a terminal only.
 //!
-//! How long work takes is a guess at first and is corrected as it goes on: by the pace of the verification, and by what
-//! the first worker processes took. The line never says that nothing is left while something is.
+//! The total time is an estimate that is corrected by the speed of the verification and by the time of the
+//! first worker processes. While work continues, the line always shows some time left.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -17,39 +17,39 @@ pub struct Progress {
     pace: Mutex<Pace>,
 }
 
-/// How far work is, and what is known of its length.
+/// The progress of work and its estimated total time.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     begin: Instant,
-    /// All of it, from the beginning.
+    /// The estimated total time.
     expected: Duration,
-    /// When the verification that goes on began.
+    /// When the current verification began.
     verification_from: Duration,
-    /// What follows the verification at least.
+    /// The least time of what follows the verification.
     after_verification: Duration,
-    /// The time that all of it is to take, which what follows the verification uses up.
+    /// The time budget, which what follows the verification uses up.
     budget: Duration,
-    /// The most that was shown, in steps.
+    /// The most steps shown so far.
     shown: u64,
 }
 
 impl Pace {
-    /// What is shown after that time: the steps done and the whole seconds left, at least one.
+    /// What is shown after `elapsed`: the steps done, and the whole seconds left, at least one.
     fn at(&mut self, elapsed: Duration) -> (u64, u64) {
         if elapsed + Duration::from_secs(1) > self.expected {
-            // It takes longer than was thought, by nobody knows how much.
+            // It takes longer than estimated; how much longer is unknown.
             self.expected = elapsed.mul_f64(1.05) + Duration::from_secs(1);
         }
         let share = elapsed.as_secs_f64() / self.expected.as_secs_f64();
-        // A correction moves no bar back.
+        // The bar never moves back.
         self.shown = self.shown.max((share * STEPS as f64) as u64).min(STEPS - 1);
         let left = self.expected.saturating_sub(elapsed).as_secs_f64().ceil();
         (self.shown, (left as u64).max(1))
     }
 
-    /// After that time, so many subjects are verified.
+    /// Corrects the estimate: after `elapsed`, `done` subjects of `of` are verified.
     fn verified(&mut self, elapsed: Duration, done: usize, of: usize) {
-        // The first ones say little.
+        // The first few subjects are no basis for an estimate.
         if done * 8 >= of {
             let so_far = elapsed.saturating_sub(self.verification_from);
             let verification = so_far.mul_f64(of as f64 / done.max(1) as f64);
@@ -60,13 +60,13 @@ impl Pace {
 }
 
 impl Progress {
-    /// A line for work that should take `expected`; silent if `quiet` or not on a terminal.
+    /// A progress line for work of about `expected`; hidden if `quiet` or not on a terminal.
     pub fn new(expected: Duration, quiet: bool) -> Progress {
         Progress::with_verification(expected, expected, Duration::ZERO, quiet)
     }
 
-    /// The same for work that begins with a verification of many subjects, after which something follows that takes
-    /// `after` at least, or what is left of a `budget`.
+    /// A progress line for work that begins with the verification of many subjects. What follows takes at
+    /// least `after`, or the rest of the `budget`.
     pub fn with_verification(expected: Duration, budget: Duration, after: Duration, quiet: bool) -> Progress {
         let shown = !quiet && std::io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
@@ -88,37 +88,37 @@ impl Progress {
         Progress { bar, pace: Mutex::new(pace) }
     }
 
-    /// Says what is being done now.
+    /// Sets the message.
     pub fn say(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
         self.tick();
     }
 
-    /// What is being done now.
+    /// The current message.
     pub fn said(&self) -> String {
         self.bar.message()
     }
 
-    /// Corrects the expectation: what is left takes that long.
+    /// Corrects the estimate: `left` remains.
     pub fn expect_left(&self, left: Duration) {
         let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
         pace.expected = pace.begin.elapsed() + left;
     }
 
-    /// A verification of many subjects begins.
+    /// The verification of many subjects begins.
     pub fn verification_begins(&self) {
         let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
         pace.verification_from = pace.begin.elapsed();
     }
 
-    /// Corrects the expectation by the pace of the verification: so many subjects are done.
+    /// Corrects the estimate by the speed of the verification: `done` subjects of `of` are verified.
     pub fn verified(&self, done: usize, of: usize) {
         let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
         let elapsed = pace.begin.elapsed();
         pace.verified(elapsed, done, of);
     }
 
-    /// Moves the bar on with the time.
+    /// Updates the bar to the current time.
     pub fn tick(&self) {
         let (position, left) = {
             let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +129,7 @@ impl Progress {
         self.bar.set_prefix(format!("{left} s"));
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn something_is_left_until_the_end_and_the_bar_never_moves_back() {
+    fn time_is_left_until_the_end_and_the_bar_never_moves_back() {
         let mut pace = pace(10, 10, 0);
         assert_eq!(pace.at(Duration::ZERO), (0, 10));
         assert_eq!(pace.at(5 * SECOND), (500, 5));
@@ -168,16 +168,16 @@ mod tests {
     }
 
     #[test]
-    fn the_pace_of_the_verification_corrects_the_guess() {
+    fn the_speed_of_the_verification_corrects_the_estimate() {
         let mut pace = pace(10, 10, 4);
         pace.verified(SECOND, 1, 40);
-        assert_eq!(pace.expected, 10 * SECOND, "one of forty says little");
+        assert_eq!(pace.expected, 10 * SECOND, "one of forty is no basis");
         pace.verified(5 * SECOND, 10, 40);
         assert_eq!(pace.expected, 24 * SECOND);
         pace.verified(SECOND, 20, 40);
-        assert_eq!(pace.expected, 10 * SECOND, "what is left of the budget is used");
+        assert_eq!(pace.expected, 10 * SECOND, "the rest of the budget is used");
         pace.verification_from = 30 * SECOND;
         pace.verified(31 * SECOND, 10, 20);
-        assert_eq!(pace.expected, 36 * SECOND, "a later one has its own pace");
+        assert_eq!(pace.expected, 36 * SECOND, "a later verification has its own speed");
     }
 }

@@ -1,8 +1,9 @@
-//! What the command and its worker processes say to each other.
+//! The protocol between the command and its worker processes.
 //!
-//! A worker gets one [`Job`] as JSON on its standard input and answers with lines on a descriptor of its own: the
-//! run's token, a space, a [`Message`] as JSON. Every job has answers of its own ([`Task`]). Standard output and error lead nowhere, for a routine under test may
-//! print what it likes; a line without the token is not the worker's and is ignored; one with it that is not a message is an error.
+//! A worker receives one [`Job`] as JSON on standard input. It answers with lines on a dedicated descriptor:
+//! the run's token, a space, and a [`Message`] as JSON. Every job has its own type of answers ([`Task`]).
+//! Standard output and error are discarded, because a routine under test may print anything. A line without
+//! the token is not the worker's and is ignored; a line with the token that is not a message is an error.
 
 use crate::probe::{Series, Unusable};
 use carryline_conditions::Condition;
@@ -18,39 +19,39 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The environment variable with the number of the descriptor that messages go to.
+/// The environment variable with the number of the message descriptor.
 pub const CHANNEL_VARIABLE: &str = "CARRYLINE_WORKER_CHANNEL";
 /// The environment variable with the number of the status page's descriptor.
 pub const STATUS_VARIABLE: &str = "CARRYLINE_WORKER_STATUS";
-/// The environment variable with the token that marks the worker's lines.
+/// The environment variable with the token that begins the worker's lines.
 pub const TOKEN_VARIABLE: &str = "CARRYLINE_WORKER_TOKEN";
-/// The environment variable that says with which thresholds the worker's C library was started: see
+/// The environment variable with the thresholds of the worker's C library: see
 /// [`c_library`](carryline_machine::c_library).
 pub const THRESHOLDS_VARIABLE: &str = "CARRYLINE_WORKER_THRESHOLDS";
-/// The environment variable whose length shifts the stack from worker to worker.
+/// The environment variable whose length varies the stack address between workers.
 pub const PADDING_VARIABLE: &str = "CARRYLINE_WORKER_PADDING";
 
-/// What a worker is to do.
+/// A worker's job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Job {
     /// Load a plug-in and find its symbol.
     Load(LoadJob),
-    /// A probe.
+    /// Make the rounds of a probe.
     Probe(ProbeJob),
-    /// Prove one subject in full.
+    /// Verify one subject in full.
     Prove(ProveJob),
-    /// Follow a call of one subject, instruction by instruction.
+    /// Trace a call of one subject, instruction by instruction.
     Trace(TraceJob),
-    /// Be a replicate: prove, then measure.
+    /// Verify and measure one replicate.
     Measure(MeasureJob),
     /// Time the loops of a shared object.
     Loops(LoopsJob),
 }
 
-/// A job, and what can be answered to it.
+/// A job with its type of answers.
 pub trait Task: Into<Job> {
-    /// What the worker says while it does the job.
+    /// What the worker sends while it does the job.
     type Answer: Serialize + DeserializeOwned;
 }
 
@@ -77,13 +78,13 @@ tasks! {
     Loops: LoopsJob => LoopsAnswer;
 }
 
-/// What is being done, in a few words.
+/// The job in a few words.
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Job::Load(job) => write!(f, "load {}", job.plugin),
             Job::Probe(job) => write!(f, "probe {}, replicate {}", job.name, job.replicate),
-            Job::Prove(job) => write!(f, "prove {}", job.subject),
+            Job::Prove(job) => write!(f, "verify {}", job.subject),
             Job::Trace(job) => write!(f, "trace {} at {} bytes", job.subject, job.len),
             Job::Measure(job) => write!(f, "measure, replicate {}", job.replicate),
             Job::Loops(job) => write!(f, "time the loops of {}", job.file.display()),
@@ -91,107 +92,107 @@ impl fmt::Display for Job {
     }
 }
 
-/// Loading a plug-in.
+/// Load a plug-in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadJob {
     /// As on the command line: `[NAME=]FILE.so:SYMBOL:FAMILY`.
     pub plugin: String,
 }
 
-/// A full verification.
+/// Verify a subject in full.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProveJob {
     /// Plug-ins to load first, as on the command line, with their subject ids.
     pub plugins: Vec<(String, SubjectId)>,
-    /// What to prove.
+    /// The subject to verify.
     pub subject: SubjectId,
-    /// Decides the random part of verification.
+    /// The seed of the random inputs.
     pub seed: u64,
 }
 
-/// One call, followed.
+/// Trace one call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TraceJob {
-    /// What to call.
+    /// The subject to call.
     pub subject: SubjectId,
-    /// With how many bytes.
+    /// The number of bytes.
     pub len: usize,
 }
 
-/// One replicate's work.
+/// Measure one replicate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MeasureJob {
     /// Plug-ins to load first, as on the command line, with their subject ids.
     pub plugins: Vec<(String, SubjectId)>,
-    /// Everything that occurs in a situation; status and messages use indices into this list.
+    /// All subjects of the situations; the status page and messages use indices into this list.
     pub subjects: Vec<SubjectId>,
-    /// What to measure.
+    /// The situations to measure.
     pub situations: Vec<SituationJob>,
-    /// Number of this replicate.
+    /// The number of this replicate.
     pub replicate: u32,
-    /// Decides order, sizes, offsets and layout.
+    /// The seed of order, sizes, offsets and layout.
     pub seed: u64,
-    /// Time for all situations together.
+    /// The time for all situations together.
     pub total_ms: u64,
-    /// The logical CPU to stay on, if any.
+    /// The logical CPU to pin the worker to, if any.
     pub cpu: Option<usize>,
-    /// The cache levels whose limits are to be measured first.
+    /// The cache levels whose limits are measured first.
     pub limits: Vec<Level>,
     /// The machine's caches.
     pub caches: CacheSizes,
 }
 
-/// One replicate of a probe.
+/// Measure one replicate of a probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProbeJob {
     /// The probe's name.
     pub name: String,
-    /// What it is to time: a structure of the experiment's own.
+    /// The probe's parameters; the type is the experiment's own.
     pub parameters: serde_json::Value,
-    /// Number of this replicate.
+    /// The number of this replicate.
     pub replicate: u32,
-    /// Decides everything that is drawn.
+    /// The random seed.
     pub seed: u64,
-    /// Time for all rounds together.
+    /// The time for all rounds together.
     pub total_ms: u64,
-    /// The logical CPU to stay on, if any.
+    /// The logical CPU to pin the worker to, if any.
     pub cpu: Option<usize>,
     /// The machine's caches.
     pub caches: CacheSizes,
 }
 
-/// A comparison within a replicate.
+/// A situation of a replicate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SituationJob {
     /// Its index in the plan.
     pub index: u32,
-    /// What its members do.
+    /// The family of its members.
     pub family: Family,
-    /// What every member is measured under.
+    /// The condition under which all members are measured.
     pub condition: Condition,
     /// Indices into the job's subjects; an A/A twin is an index that occurs a second time.
     pub members: Vec<usize>,
-    /// Its part of the time, relative to the others'.
+    /// Its share of the time, relative to the other situations.
     pub weight: f64,
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<A> {
-    /// To its job.
+    /// An answer to the job.
     Answer(A),
-    /// The worker's own code gave up.
+    /// The worker's own code panicked, with this message.
     Panicked(String),
-    /// Everything requested has been done.
+    /// The job is done.
     Done,
 }
 
-/// Whether a plug-in can be loaded.
+/// The result of loading a plug-in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadAnswer {
-    /// It is there.
+    /// It can be loaded.
     Loaded,
     /// It cannot be loaded.
     Failed {
@@ -200,15 +201,15 @@ pub enum LoadAnswer {
     },
 }
 
-/// What came of a verification.
+/// The result of a verification.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProveAnswer {
-    /// The subject is verified; what was done.
+    /// The subject is verified; what was tried.
     Proved(ProofSummary),
-    /// The subject is wrong; the input that shows it.
+    /// The subject is wrong on this input.
     Disproved(Box<Counterexample>),
-    /// Nothing is known about the subject: it cannot be loaded, the CPU lacks what it needs, or there was no memory for
+    /// No verdict: the subject cannot be loaded, the CPU lacks what it needs, or there was no memory for
     /// verification.
     Unproved {
         /// Why.
@@ -216,33 +217,33 @@ pub enum ProveAnswer {
     },
 }
 
-/// What came of following a call.
+/// The result of tracing a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceAnswer {
-    /// What the call executed.
+    /// The instructions that the call executed.
     Traced(Executed),
-    /// It cannot be followed.
+    /// The call cannot be traced.
     Failed {
         /// Why.
         reason: String,
     },
 }
 
-/// What a replicate says.
+/// An answer from a replicate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeasureAnswer {
-    /// What is to be known of the process itself.
+    /// Properties of the process.
     Setup(ProcessSetup),
     /// A subject is wrong.
     Disproved {
         /// Its index in the job.
         subject: usize,
-        /// The input that shows it.
+        /// The input on which it is wrong.
         counterexample: Box<Counterexample>,
     },
-    /// Nothing is known about a subject: it cannot be loaded, the CPU lacks what it needs, or there was no memory for
+    /// No verdict: the subject cannot be loaded, the CPU lacks what it needs, or there was no memory for
     /// verification.
     Unproved {
         /// Its index in the job.
@@ -258,23 +259,23 @@ pub enum MeasureAnswer {
         situation: u32,
         /// Indices into the job's subjects, in the order of every round's samples.
         members: Vec<usize>,
-        /// False if the figures kept moving while it warmed up.
+        /// False if the figures did not settle during warm-up.
         steady: bool,
     },
     /// A round is finished.
     Round {
         /// The situation's index in the plan.
         situation: u32,
-        /// What was measured, by member.
+        /// The samples, by member.
         round: Round,
     },
     /// A situation is finished.
     End {
         /// Its index in the plan.
         situation: u32,
-        /// What ran.
+        /// The conditions as observed.
         observed: Observed,
-        /// Places among the members that no longer gave the right answer afterwards.
+        /// Indices of members that returned a wrong result afterwards.
         wrong: Vec<usize>,
     },
     /// A situation cannot be measured on this machine.
@@ -284,12 +285,12 @@ pub enum MeasureAnswer {
         /// Why.
         reason: String,
     },
-    /// What disturbed the process.
+    /// Disturbances of the process.
     Disturbance(Disturbed),
 }
 
 impl MeasureAnswer {
-    /// The situation that it is about, if it is about one: its index in the plan.
+    /// The index in the plan of the situation that the answer is about, if any.
     #[must_use]
     pub fn situation(&self) -> Option<u32> {
         match self {
@@ -302,15 +303,15 @@ impl MeasureAnswer {
     }
 }
 
-/// What a replicate of a probe says.
+/// An answer from a replicate of a probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeAnswer {
-    /// What is to be known of the process itself.
+    /// Properties of the process.
     Setup(ProcessSetup),
     /// The probe has been set up.
     Begin {
-        /// What each round samples.
+        /// The series that each round samples.
         series: Vec<Series>,
         /// Indices of series that measure the same thing.
         twins: Vec<(usize, usize)>,
@@ -319,9 +320,9 @@ pub enum ProbeAnswer {
     Round(Round),
     /// The probe is finished.
     End {
-        /// What it established besides: a structure of the experiment's own.
+        /// Facts established besides the samples; the type is the experiment's own.
         facts: serde_json::Value,
-        /// What took no part, and why.
+        /// Series that took no part, with the reasons.
         unusable: Vec<Unusable>,
     },
     /// The probe cannot run on this machine.
@@ -329,35 +330,35 @@ pub enum ProbeAnswer {
         /// Why.
         reason: String,
     },
-    /// What disturbed the process.
+    /// Disturbances of the process.
     Disturbance(Disturbed),
 }
 
-/// Loops of a shared object were compared, or refused.
+/// The result of a comparison of a shared object's loops.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoopsAnswer {
     /// The comparison's index in the job.
     pub comparison: usize,
-    /// What came of it.
+    /// The comparison, or why there is none.
     pub compared: Compared,
 }
 
-/// What is to be known of a worker process that measures.
+/// Properties of a worker process that measures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProcessSetup {
     /// TSC ticks per nanosecond.
     pub ticks_per_ns: f64,
-    /// Why it could not stay on its CPU, if so.
+    /// Why it could not be pinned to its CPU, if so.
     pub pin_error: Option<String>,
     /// Why cycles are not counted, if so.
     pub counter_error: Option<String>,
 }
 
-/// What disturbed a worker process.
+/// Disturbances of a worker process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Disturbed {
-    /// Times the kernel took the CPU away.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
-    /// Share of the machine's time that the hypervisor took meanwhile, 0 to 1.
+    /// The fraction of the machine's time stolen by the hypervisor, 0 to 1.
     pub stolen: f64,
 }

@@ -1,8 +1,8 @@
-//! The full verification of many subjects, a worker process each, as many at a time as there are CPUs.
+//! The full verification of many subjects, each in a worker process of its own, on all CPUs.
 //!
-//! A worker that dies says nothing yet: its subject is verified once more from the same seed, in another process. A subject
-//! whose second worker dies too is blamed; one death is not enough, and a routine whose worker was lost to a lack of memory
-//! or to a signal from outside is never blamed.
+//! One death of a worker proves nothing: the subject is verified again in another process, with the same
+//! seed. It is blamed only if the second worker dies too, and never if a worker was lost to a lack of memory
+//! or to a signal from another process.
 
 use super::progress::Progress;
 use super::thresholds;
@@ -17,7 +17,7 @@ use carryline_verification::{self as verify, Counterexample, Ending, Kind, Proof
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Right on every input tried.
@@ -26,24 +26,24 @@ pub enum Verdict {
     Wrong(Box<Counterexample>),
     /// The process died on this input.
     Crashed(Box<Counterexample>),
-    /// It did not return from this input.
+    /// The call with this input did not return.
     TimedOut(Box<Counterexample>),
     /// The CPU or the C library lacks what it needs.
     Unsupported(String),
-    /// No verdict, and why: no memory for verification, or a process that ended without one.
+    /// No verdict, with the reason: no memory for verification, or a process that ended without one.
     NotProved(String),
 }
 
 /// A subject's verification.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// Whose.
+    /// The subject.
     pub subject: SubjectId,
-    /// What was found.
+    /// The result.
     pub verdict: Verdict,
 }
 
-/// Verifies every subject; interrupted, it returns those that were done.
+/// Verifies every subject; if interrupted, returns the results so far.
 pub fn all(
     supervisor: &Supervisor,
     plugins: &[(String, SubjectId)],
@@ -61,7 +61,7 @@ pub fn all(
         let so_far = done.load(Ordering::Relaxed);
         progress.say(format!("verifying {subject} ({so_far} of {runs} done)"));
         let verdict = one(supervisor, plugins, subject, seed, progress)?;
-        // What cannot run here takes no time.
+        // A subject that cannot run here takes no time.
         if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, Verdict::Unsupported(_))) {
             progress.verified(done.fetch_add(1, Ordering::Relaxed) + 1, runs);
         }
@@ -101,24 +101,24 @@ fn one(
         Ok((end, verdict))
     };
     let (end, verdict) = attempt()?;
-    let (first, found) = match judged(&end, verdict) {
-        Judged::Interrupted => return Ok(None),
-        Judged::Verdict(verdict) if is_reproduced(&verdict) => return Ok(Some(verdict)),
-        Judged::Verdict(verdict) => (end, Some(verdict)),
-        Judged::Died => (end, None),
+    let (first, found) = match classified(&end, verdict) {
+        Attempt::Interrupted => return Ok(None),
+        Attempt::Verdict(verdict) if is_reproduced(&verdict) => return Ok(Some(verdict)),
+        Attempt::Verdict(verdict) => (end, Some(verdict)),
+        Attempt::Died => (end, None),
     };
     let (end, verdict) = attempt()?;
-    Ok(match (judged(&end, verdict), found) {
-        (Judged::Interrupted, _) => None,
-        (Judged::Verdict(Verdict::Proved(_)), Some(found)) => Some(found_once(&found)),
-        (Judged::Verdict(verdict), Some(_)) => Some(verdict),
-        (Judged::Died, Some(found)) => Some(found),
-        (Judged::Verdict(verdict), None) => Some(after_a_death(&first, verdict)),
-        (Judged::Died, None) => Some(blame(&first, &end, subject.family, seed)),
+    Ok(match (classified(&end, verdict), found) {
+        (Attempt::Interrupted, _) => None,
+        (Attempt::Verdict(Verdict::Proved(_)), Some(found)) => Some(found_once(&found)),
+        (Attempt::Verdict(verdict), Some(_)) => Some(verdict),
+        (Attempt::Died, Some(found)) => Some(found),
+        (Attempt::Verdict(verdict), None) => Some(after_a_death(&first, verdict)),
+        (Attempt::Died, None) => Some(blame(&first, &end, subject.family, seed)),
     })
 }
 
-/// False for a fault that did not recur when its call was repeated: then it must be seen in another process.
+/// False for a fault that did not recur when the call was repeated: it must be seen in another process.
 fn is_reproduced(verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Wrong(found) | Verdict::Crashed(found) | Verdict::TimedOut(found) => found.every_time,
@@ -126,42 +126,42 @@ fn is_reproduced(verdict: &Verdict) -> bool {
     }
 }
 
-/// The verdict where one process found a fault and another one did not.
+/// The verdict if one process found a fault and another did not.
 fn found_once(found: &Verdict) -> Verdict {
     let what = match found {
         Verdict::Wrong(found) | Verdict::Crashed(found) | Verdict::TimedOut(found) => found.to_string(),
         Verdict::Proved(_) | Verdict::Unsupported(_) | Verdict::NotProved(_) => String::new(),
     };
-    Verdict::NotProved(format!("a fault was seen in one process, and not in another: {what}"))
+    Verdict::NotProved(format!("one process found a fault that another did not: {what}"))
 }
 
-/// What the end of a verification's worker amounts to.
-enum Judged {
+/// The result of one worker.
+enum Attempt {
     Verdict(Verdict),
-    /// It ended without a verdict.
+    /// The worker ended without a verdict.
     Died,
     Interrupted,
 }
 
-fn judged(end: &End, verdict: Option<Verdict>) -> Judged {
+fn classified(end: &End, verdict: Option<Verdict>) -> Attempt {
     match (end, verdict) {
-        (End::Stopped, _) => Judged::Interrupted,
-        (End::Done, Some(verdict)) => Judged::Verdict(verdict),
-        // A finding is valid, whatever happened to the process afterwards.
+        (End::Stopped, _) => Attempt::Interrupted,
+        (End::Done, Some(verdict)) => Attempt::Verdict(verdict),
+        // A verdict is valid whatever happened to the process afterwards.
         (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
-            Judged::Verdict(verdict)
+            Attempt::Verdict(verdict)
         }
         (End::Exited { panic: Some(text), .. }, _) => {
-            Judged::Verdict(Verdict::NotProved(format!("the worker process failed: {text}")))
+            Attempt::Verdict(Verdict::NotProved(format!("the worker process panicked: {text}")))
         }
         (End::Done, None) => {
-            Judged::Verdict(Verdict::NotProved("the worker process gave no verdict".to_owned()))
+            Attempt::Verdict(Verdict::NotProved("the worker process gave no verdict".to_owned()))
         }
-        _ => Judged::Died,
+        _ => Attempt::Died,
     }
 }
 
-/// The second verdict, where the first worker died.
+/// The verdict of the second worker if the first one died.
 fn after_a_death(first: &End, second: Verdict) -> Verdict {
     let note = format!("a first worker process ended {}", first.how());
     match (second, first) {
@@ -169,15 +169,15 @@ fn after_a_death(first: &End, second: Verdict) -> Verdict {
             summary.notes.push(note);
             Verdict::Proved(summary)
         }
-        // It crashed for an unknown reason.
+        // The cause of the crash is unknown.
         (Verdict::Proved(_), _) => {
-            Verdict::NotProved(format!("{note}; a second one with the same seed found nothing wrong"))
+            Verdict::NotProved(format!("{note}; a second one with the same seed found no fault"))
         }
         (second, _) => second,
     }
 }
 
-/// The verdict on the subject at which two workers died one after the other.
+/// The verdict on a subject whose worker died twice.
 pub fn blame(first: &End, second: &End, family: Family, seed: u64) -> Verdict {
     let twice = || {
         let (first, second) = (first.how(), second.how());
@@ -198,7 +198,7 @@ pub fn unsupported(subject: &SubjectId) -> Option<Verdict> {
     lacking(variant).map(Verdict::Unsupported)
 }
 
-/// Why this machine cannot run a variant: what its CPU or its C library lacks; `None` where it can.
+/// Why this machine cannot run a variant: what its CPU or C library lacks; `None` if it can.
 pub fn lacking(variant: &Variant) -> Option<String> {
     if variant.runs_here() {
         return thresholds::unsupported(variant).map(|reason| format!("the C library: {reason}"));
@@ -208,7 +208,7 @@ pub fn lacking(variant: &Variant) -> Option<String> {
     Some(format!("this CPU lacks {}", missing.join(", ")))
 }
 
-/// The verdict that a counterexample is.
+/// The verdict for a counterexample.
 pub fn failed(counterexample: Box<Counterexample>) -> Verdict {
     match counterexample.kind {
         Kind::Crashed | Kind::Exited => Verdict::Crashed(counterexample),
@@ -217,13 +217,13 @@ pub fn failed(counterexample: Box<Counterexample>) -> Verdict {
     }
 }
 
-/// The same for a process whose subject another one found right.
+/// The verdict for a counterexample found in a replicate, after another process found no fault.
 pub fn failed_in_replicate(counterexample: Box<Counterexample>) -> Verdict {
     let verdict = failed(counterexample);
     if is_reproduced(&verdict) { verdict } else { found_once(&verdict) }
 }
 
-/// What a worker's end says about the subject that it was at, if it happens again.
+/// The verdict for the end of a worker that ended the same way again.
 fn loss(end: &End, family: Family, seed: u64) -> Option<Verdict> {
     let at = |now: &Now, ending: Ending| Box::new(verify::describe(now, family, seed, ending));
     Some(match end {

@@ -1,4 +1,4 @@
-//! Which subjects take part: by family, by name, and the user's own plug-ins.
+//! Selects the subjects of a run: by family, by name, and the user's plug-ins.
 
 use crate::failure::{Failure, usage};
 use crate::pattern::Pattern;
@@ -13,17 +13,17 @@ use std::path::PathBuf;
 /// The subjects of a run.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// Families that take part.
+    /// The families.
     pub families: Vec<Family>,
-    /// Variants of the collection, in list order.
+    /// The variants of the collection, in list order.
     pub variants: Vec<&'static Variant>,
-    /// Plug-ins, as on the command line, with what they are.
+    /// Plug-ins as on the command line, with their subjects.
     pub plugins: Vec<(String, SubjectId)>,
     /// True if the user named variants.
     pub named: bool,
 }
 
-/// Reads `--family a,b`.
+/// Parses `--family a,b`.
 pub fn families(words: &[String]) -> Result<Vec<Family>, Failure> {
     let mut found = Vec::new();
     for word in words {
@@ -42,7 +42,8 @@ pub fn families(words: &[String]) -> Result<Vec<Family>, Failure> {
     Ok(if found.is_empty() { Family::ALL.to_vec() } else { found })
 }
 
-/// The variants that names and [patterns](Pattern) mean: `avx2` in every family wanted, `zero/avx2` in one, `zero/avx*`.
+/// The variants that names and [patterns](Pattern) select: `avx2` in every wanted family, `zero/avx2` in one,
+/// `zero/avx*`.
 pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Variant>, Failure> {
     let mut found: Vec<&'static Variant> = Vec::new();
     for word in names {
@@ -87,8 +88,8 @@ pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Va
     Ok(found)
 }
 
-/// Reads plug-in words and tries each in a worker process: a file that is not a shared object, or a symbol that is not
-/// there, is the user's to mend.
+/// Parses plug-in words and loads each plug-in in a worker process. A file that is not a shared object and a
+/// missing symbol are usage errors.
 pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String, SubjectId)>, Failure> {
     let mut specs: Vec<PluginSpec> = Vec::new();
     for word in words {
@@ -107,7 +108,7 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
             (End::Done, None) => {}
             (lost @ End::Lost { .. }, None) => {
                 return Err(Failure::Other(anyhow::anyhow!(
-                    "plug-in '{word}': the process that loaded it ended {}; nothing is known about it",
+                    "plug-in '{word}': the process that loaded it ended {}; try again",
                     lost.how()
                 )));
             }
@@ -116,7 +117,7 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
             }
             (End::TimedOut { .. }, None) => {
                 let waited = supervisor.patience.as_secs();
-                return Err(usage(format!("plug-in '{word}': loading it does not end within {waited} s")));
+                return Err(usage(format!("plug-in '{word}': loading it did not finish within {waited} s")));
             }
             (End::Exited { code, .. }, None) => {
                 return Err(usage(format!(
@@ -130,8 +131,8 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
     Ok(words.iter().cloned().zip(ids(&specs)).collect())
 }
 
-/// Names of plug-ins: what the user calls them, or the symbol; where others of the family have the same one, also as much of
-/// the file's path as tells them apart.
+/// The names of plug-ins: the user's name or the symbol, followed by as much of the file's path as is needed to
+/// distinguish plug-ins of one family with the same name.
 fn ids(specs: &[PluginSpec]) -> Vec<SubjectId> {
     let tail = |spec: &PluginSpec, count: usize| -> PathBuf {
         let parts: Vec<_> = spec.file.components().collect();
@@ -141,7 +142,7 @@ fn ids(specs: &[PluginSpec]) -> Vec<SubjectId> {
         let alike = |other: &&PluginSpec| other.family == spec.family && other.name() == spec.name();
         let others: Vec<&PluginSpec> =
             specs.iter().filter(alike).filter(|other| other.file != spec.file).collect();
-        // The same function in several forms, as once as a zero routine and once as one like memset.
+        // The same function in several forms, for example as a zero routine and as one like memset.
         let both_ways = specs.iter().filter(alike).any(|other| other.shape != spec.shape);
         let word =
             spec.shape.word().filter(|_| both_ways).map_or_else(String::new, |word| format!(":{word}"));
@@ -156,7 +157,7 @@ fn ids(specs: &[PluginSpec]) -> Vec<SubjectId> {
     specs.iter().map(|spec| SubjectId { family: spec.family, name: name(spec) }).collect()
 }
 
-/// The names of a listing's variants, each once.
+/// The names of the variants of some families, without duplicates.
 fn names_of(families: &[Family]) -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     for variant in carryline_variants::all().filter(|variant| families.contains(&variant.family())) {
@@ -168,9 +169,9 @@ fn names_of(families: &[Family]) -> Vec<&'static str> {
 }
 
 impl Selection {
-    /// The subjects of a family, the baseline's index among them. Without names: every variant that is a candidate
-    /// (no reference, no form kept for a seed's experiment, nothing known to be wrong); with names: those, with the baseline
-    /// added, in both rows where it ends in the C library.
+    /// The subjects of a family, and the index of the baseline among them. By default every candidate: no
+    /// reference, no routine kept only for an experiment, none known to be wrong. If the user named variants:
+    /// those and the baseline, in both of its rows if it is a C library function.
     pub fn subjects(&self, family: Family) -> (Vec<String>, Option<usize>) {
         let candidate = |variant: &&Variant| {
             !matches!(variant.role, Role::Reference | Role::Seed) && variant.known_bad.is_none()
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_means_every_family_and_a_path_one() {
+    fn a_name_selects_every_family_and_a_path_one() {
         let both = variants(&["carryline".into()], &[Family::Zero, Family::Copy]).expect("known");
         assert_eq!(both.iter().map(|v| v.family()).collect::<Vec<_>>(), [Family::Zero, Family::Copy]);
         let one = variants(&["checksum/carryline".into()], &Family::ALL).expect("known");
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn plugins_with_one_symbol_are_told_apart_by_their_files() {
+    fn plugins_with_the_same_symbol_are_distinguished_by_their_files() {
         let names = |words: &[&str]| -> Vec<String> {
             let specs: Vec<PluginSpec> =
                 words.iter().map(|word| PluginSpec::parse(word).expect("three parts")).collect();
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_is_repeated_with_the_nearest() {
+    fn an_unknown_name_is_reported_with_the_nearest() {
         let error = variants(&["carrylin".into()], &Family::ALL).expect_err("unknown");
         assert!(
             error.to_string().contains("'carrylin'") && error.to_string().contains("'carryline'"),

@@ -1,7 +1,7 @@
-//! A run from beginning to end: prove, measure, store every round, put the result together.
+//! Carries out a run: verifies, measures, stores every round, and assembles the result.
 
 use super::machine::Here;
-use super::measure::{self, Ground, Outcome};
+use super::measure::{self, MeasureContext, Outcome};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, Verdict};
@@ -19,59 +19,59 @@ use carryline_store::{RunHeader, RunId, Store, StoreError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What a run found, and what became of it.
+/// The result of a run.
 pub struct Finished {
-    /// Everything measured.
+    /// The measurements.
     pub result: RunResult,
-    /// Verification of every subject.
+    /// The verification of every subject.
     pub proofs: Vec<Proof>,
-    /// Subjects found wrong that were not known to be, or that the user had requested.
+    /// Subjects that are wrong although they are not known to be, or that the user requested by name.
     pub wrong: Vec<Proof>,
-    /// Subjects of the same kind that did not return in time: slow, or hung.
+    /// The same for subjects that did not return in time: slow, or hung.
     pub slow: Vec<Proof>,
-    /// What else was requested and could not be done, in a sentence each: subjects that could not be verified, workers
-    /// that were lost, results that could not be saved.
+    /// What else was requested and could not be done, one sentence each: subjects that could not be verified,
+    /// workers that were lost, results that could not be saved.
     pub undone: Vec<String>,
-    /// True if the user stopped it.
+    /// True if the user interrupted it.
     pub interrupted: bool,
 }
 
-/// How a run is made.
-pub struct Setting<'a> {
+/// How to carry out a run.
+pub struct RunContext<'a> {
     /// The machine.
     pub here: &'a Here,
     /// How workers are started.
     pub supervisor: &'a Supervisor,
-    /// Who takes part.
+    /// The selected subjects.
     pub selection: &'a Selection,
     /// The logical CPU to measure on.
     pub cpu: Option<usize>,
-    /// Whether to keep the results.
+    /// Whether to store the results.
     pub save: bool,
-    /// The store that keeps them, if not the user's own.
+    /// The store to use instead of the user's own.
     pub db: Option<&'a Path>,
-    /// Whether to show no progress.
+    /// Whether to hide progress.
     pub quiet: bool,
-    /// Doubts known before anything is measured: packets of captures that could not be used.
+    /// Warnings known before the measurement: packets of captures that could not be used.
     pub warnings: Vec<Warning>,
 }
 
-/// The program that workers run: this one.
+/// Starts this program's executable as workers.
 pub fn supervisor(patience_s: u64) -> Result<Supervisor, Failure> {
     let program = std::env::current_exe()?;
     Ok(Supervisor { program, patience: Duration::from_secs(patience_s), environment: Vec::new() })
 }
 
-/// Seeds differ from run to run unless the user gives one.
+/// The requested seed, or one that differs from run to run.
 pub fn seed(asked: Option<u64>) -> u64 {
     asked.unwrap_or_else(|| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        // Kept below 2^53 so that every JSON reader gets it whole.
+        // Below 2^53, so that every JSON reader can represent it exactly.
         (now.as_nanos() as u64 ^ u64::from(std::process::id()) << 32) & ((1 << 53) - 1)
     })
 }
 
-/// Opens the store where results go.
+/// Opens the store for results.
 pub fn open_store(db: Option<&Path>) -> Result<Store, StoreError> {
     match db {
         Some(path) => Store::open(path),
@@ -79,7 +79,7 @@ pub fn open_store(db: Option<&Path>) -> Result<Store, StoreError> {
     }
 }
 
-/// Opens an existing store for reading; `None` if it is the default one and nothing was ever stored there.
+/// Opens an existing store for reading; `None` if the user's own store does not exist.
 pub fn open_kept(db: Option<&Path>) -> Result<Option<Store>, StoreError> {
     match db {
         Some(path) => Store::open_existing(path).map(Some),
@@ -91,33 +91,33 @@ pub fn open_kept(db: Option<&Path>) -> Result<Option<Store>, StoreError> {
 }
 
 /// Verifies and measures a plan.
-pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> {
+pub fn execute(plan: &Plan, context: &RunContext<'_>) -> Result<Finished, Failure> {
     let begin = Instant::now();
-    // What comes after the last replicate takes its part too.
+    // The rest is for what follows the last replicate.
     let deadline = begin + plan.budget.mul_f64(0.96);
-    // A store that cannot be opened is the user's to mend, before any time is spent.
-    let store = match setting.save {
-        true => Some(open_store(setting.db).map_err(|error| crate::failure::usage(error.to_string()))?),
+    // Fails early if the store cannot be opened: the user has to correct that.
+    let store = match context.save {
+        true => Some(open_store(context.db).map_err(|error| crate::failure::usage(error.to_string()))?),
         false => None,
     };
-    let forecast = Forecast::of(plan, setting.here, Speed::here);
+    let forecast = Forecast::of(plan, context.here, Speed::here);
     let progress = Progress::with_verification(
         plan.budget.max(forecast.total()),
         plan.budget,
         forecast.total().saturating_sub(forecast.proof),
-        setting.quiet,
+        context.quiet,
     );
-    let environment = serde_json::to_value(&setting.here.environment)?;
+    let environment = serde_json::to_value(&context.here.environment)?;
 
-    let proofs = prove::all(setting.supervisor, &plan.plugins, &plan.subjects(), plan.seed, &progress)?;
+    let proofs = prove::all(context.supervisor, &plan.plugins, &plan.subjects(), plan.seed, &progress)?;
     let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(plan)?);
     let outcome = measure::run(
         plan,
         &proofs,
-        &Ground {
-            supervisor: setting.supervisor,
-            caches: setting.here.caches,
-            cpu: setting.cpu,
+        &MeasureContext {
+            supervisor: context.supervisor,
+            caches: context.here.caches,
+            cpu: context.cpu,
             deadline,
             progress: &progress,
             first_replicate: 0,
@@ -127,14 +127,14 @@ pub fn execute(plan: &Plan, setting: &Setting<'_>) -> Result<Finished, Failure> 
     )?;
     progress.finish();
     let result =
-        assemble(plan, setting.here, setting.warnings.clone(), &outcome, keeper.id(), begin.elapsed())?;
+        assemble(plan, context.here, context.warnings.clone(), &outcome, keeper.id(), begin.elapsed())?;
     keeper.end(&result, outcome.interrupted);
-    let mut finished = finish(result, proofs, outcome, setting.selection);
+    let mut finished = finish(result, proofs, outcome, context.selection);
     finished.undone.extend(keeper.trouble());
     Ok(finished)
 }
 
-/// Puts together what became of a run.
+/// Collects what was found wrong, slow or not done.
 pub fn finish(
     result: RunResult,
     mut proofs: Vec<Proof>,
@@ -149,7 +149,7 @@ pub fn finish(
     }
     let (mut wrong, mut slow) = (Vec::new(), Vec::new());
     let mut undone: Vec<String> =
-        outcome.lost.iter().map(|how| format!("a worker process that measured ended {how}, twice")).collect();
+        outcome.lost.iter().map(|how| format!("two worker processes that measured ended {how}")).collect();
     undone.dedup();
     for proof in proofs.iter().filter(|proof| is_wanted(proof, selection)) {
         match &proof.verdict {
@@ -162,21 +162,21 @@ pub fn finish(
     Finished { result, proofs, wrong, slow, undone, interrupted: outcome.interrupted }
 }
 
-/// True if a subject should be right: it is not declared known-bad, or the user requested it.
+/// True if the subject is expected to be right: not declared known-bad, or requested by the user.
 fn is_wanted(proof: &Proof, selection: &Selection) -> bool {
     !is_known_bad(proof) || selection.asked_for(&proof.subject)
 }
 
-/// True if the subject is declared known-bad in the collection.
+/// True if the collection declares the subject known-bad.
 pub fn is_known_bad(proof: &Proof) -> bool {
     carryline_variants::find(proof.subject.family, &proof.subject.name)
         .is_some_and(|variant| variant.known_bad.is_some())
 }
 
-/// Puts the result together. `known` are the warnings given before anything was measured.
+/// Assembles the result. `known` are the warnings from before the measurement.
 ///
 /// # Errors
-/// When the environment cannot be written as JSON.
+/// Fails if the environment cannot be serialized.
 pub fn assemble(
     plan: &Plan,
     here: &Here,
@@ -211,12 +211,12 @@ pub fn assemble(
     })
 }
 
-/// The words that this process was started with, as text: what is not UTF-8 in them is replaced.
+/// The words with which this process was started; parts that are not UTF-8 are replaced.
 pub fn command_line() -> impl Iterator<Item = String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
 
-/// Keeps what comes in, for as long as the store takes it.
+/// Stores rounds as they arrive, until the store fails.
 pub struct Keeper {
     store: Option<Store>,
     id: Option<RunId>,
@@ -224,7 +224,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Notes that a run begins; without a store nothing is kept.
+    /// Begins a run; without a store, nothing is stored.
     pub fn begin(
         store: Option<Store>,
         seed: u64,
@@ -234,7 +234,7 @@ impl Keeper {
         Keeper::begin_as(command_line().skip(1).collect(), store, seed, environment, plan)
     }
 
-    /// The same for a run that another command line would make again.
+    /// Begins a run that is to be repeated by another command line.
     pub fn begin_as(
         command: Vec<String>,
         store: Option<Store>,
@@ -253,12 +253,12 @@ impl Keeper {
         keeper
     }
 
-    /// The run's number, if it is kept.
+    /// The run's number, if it is stored.
     pub fn id(&self) -> Option<RunId> {
         self.id
     }
 
-    /// Keeps a round.
+    /// Stores a round.
     pub fn keep(&mut self, record: &RoundRecord) {
         let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
         if let Err(error) = store.add_round(id, record) {
@@ -266,7 +266,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps the result.
+    /// Stores the result.
     pub fn end(&mut self, result: &RunResult, interrupted: bool) {
         let (Some(store), Some(id)) = (self.store.as_mut(), self.id) else { return };
         let ended =
@@ -281,7 +281,7 @@ impl Keeper {
         self.trouble.clone()
     }
 
-    /// The results are still printed; they are only not kept.
+    /// Stops storing; the results are still printed.
     fn give_up(&mut self, error: &StoreError) {
         self.trouble = Some(format!("not all results are saved: {error}"));
         self.store = None;

@@ -1,4 +1,4 @@
-//! The standard matrix: the situations that users of these routines are in, at sizes chosen from the machine's caches.
+//! The standard matrix: typical situations, with sizes chosen from the machine's caches.
 
 use carryline_conditions::sizes::{SizeError, Sizes};
 use carryline_conditions::{Beside, Cache, CacheMethod, Condition, Dependence, Offsets};
@@ -7,7 +7,7 @@ use carryline_machine::process::allowed_cpus;
 use carryline_results::gather::Situation;
 use carryline_variants::Family;
 
-/// One situation of the matrix, before the subjects are filled in.
+/// A situation of the matrix, without subjects.
 struct Entry {
     family: Family,
     sizes: String,
@@ -16,7 +16,7 @@ struct Entry {
     dependence: Dependence,
     beside: Beside,
     weight: f64,
-    /// Among the three of the tour.
+    /// Whether it is part of the tour.
     tour: bool,
 }
 
@@ -26,7 +26,7 @@ const EVICT: Cache = Cache::cold(CacheMethod::Evict);
 
 fn entries(caches: &CacheSizes) -> Vec<Entry> {
     let cold = if cfg!(target_arch = "x86_64") { CLFLUSH } else { EVICT };
-    // In whole MiB, so that the label is short.
+    // Whole MiB, for a short label.
     let too_large = format!("{}M", caches.too_large() >> 20);
     let aligned = Offsets::ALIGNED;
     let random = Offsets::Random;
@@ -58,7 +58,7 @@ fn entries(caches: &CacheSizes) -> Vec<Entry> {
 
     let copy = Family::Copy;
     add(copy, "fleet:memcpy-A", random, Cache::HOT, plain, 1.0, true);
-    // What is fast at one distance of the buffers may be a trap at another.
+    // A routine that is fast at one distance of the buffers may be slow at another.
     for offsets in [aligned, random, Offsets::Alias] {
         add(copy, "1500,4K,64K,256K", offsets, Cache::HOT, plain, 0.7, false);
         add(copy, "8M", offsets, Cache::HOT, plain, 2.0, false);
@@ -94,16 +94,17 @@ fn entries(caches: &CacheSizes) -> Vec<Entry> {
         .filter(|entry| entry.cache == MIXED)
         .map(|entry| Entry { sizes: entry.sizes.clone(), beside: Beside::Stream, weight: 1.0, ..*entry })
         .collect();
-    // Company takes a second CPU.
+    // Load on another CPU needs a second CPU.
     if allowed_cpus().len() > 1 {
         entries.extend(busy);
     }
     entries
 }
 
-/// The situations of the standard matrix for the families wanted; of the tour alone, if asked.
+/// The situations of the standard matrix for some families, or only those of the tour.
 ///
-/// `sizes` instead of the matrix's own mixed sizes: one more situation per family for each, hot and independent.
+/// `sizes` are added to the matrix: one situation per family for each, hot and independent, at random
+/// offsets.
 pub fn situations(
     caches: &CacheSizes,
     families: &[Family],
@@ -154,12 +155,12 @@ pub fn situation(
         condition,
         weight,
     };
-    // Processes of the other kind need a pair of their own.
+    // Processes with other thresholds need an A/A pair of their own.
     situation.twins.extend(baseline.and_then(|baseline| situation.with_other_thresholds(baseline)));
     situation
 }
 
-/// A situation's name: the family and every field that is not the plainest.
+/// A situation's name: the family, the size, and every field that differs from the default.
 pub fn name(family: Family, condition: &Condition) -> String {
     let plain = Condition::plain(0);
     let mut words = vec![family.name().to_owned(), condition.sizes.label.clone()];

@@ -1,8 +1,9 @@
-//! Starting worker processes and outliving them.
+//! Starts worker processes and survives them.
 //!
-//! A worker has its own process group, a status page and a pipe; its standard streams lead nowhere. It is killed when
-//! its status page has not changed for longer than the patience (plus the time that the bytes it processes may take), when
-//! the caller asks to stop, and by the kernel when this process dies. Whatever it leaves behind in its group is killed after it.
+//! A worker has a process group, a status page and a pipe of its own; its standard output and error are
+//! discarded. It is killed if its status page does not change for longer than the patience (plus the time for
+//! the bytes that it processes), if the caller asks to stop, and by the kernel if this process dies.
+//! Processes that it leaves in its group are killed after it.
 
 use crate::end;
 pub use crate::end::End;
@@ -25,25 +26,25 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Descriptor numbers in the worker: high, for a routine may close the low ones.
+/// Descriptor numbers in the worker: high, because a routine may close low ones.
 const CHANNEL_FD: RawFd = 200;
 const STATUS_FD: RawFd = 201;
-/// What [`THRESHOLDS_VARIABLE`] says to a worker whose C library has raised thresholds.
+/// The value of [`THRESHOLDS_VARIABLE`] for a worker whose C library has raised thresholds.
 const RAISED: &str = "raised";
 const POLL: Duration = Duration::from_millis(50);
 
-/// A worker cannot be started or understood.
+/// A worker could not be started, or did not follow the protocol.
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
     /// It cannot be started, or its pipe cannot be read.
     #[error("cannot start a worker process: {0}")]
     Spawn(#[from] std::io::Error),
-    /// It said something that is not a message: a fault of the program, or memory that a routine overwrote.
+    /// It sent a line that is not a message: a bug, or memory overwritten by a routine.
     #[error("a worker process ({job}) sent a line that cannot be read: {line}")]
     Line {
-        /// What it was to do.
+        /// The job.
         job: String,
-        /// The line, and what is wrong with it.
+        /// The line and its error.
         line: UnreadableLine,
     },
     /// It sent an answer out of turn.
@@ -54,10 +55,10 @@ pub enum SuperviseError {
         /// The situation's index in the plan.
         situation: u32,
     },
-    /// It answered for a subject that it had not been given.
+    /// It sent an answer about a subject that is not in its job.
     #[error("a worker process answered for subject {subject}, which is not part of its job")]
     NotInJob {
-        /// The index that it named: of the job's subjects, or of a round's members.
+        /// The index in the answer: of the job's subjects, or of a round's members.
         subject: usize,
     },
 }
@@ -68,7 +69,7 @@ impl From<rustix::io::Errno> for SuperviseError {
     }
 }
 
-/// The thresholds with which this process, a worker, was started.
+/// The thresholds of this process, a worker.
 pub(crate) fn own_thresholds() -> Thresholds {
     match std::env::var(THRESHOLDS_VARIABLE) {
         Ok(word) if word == RAISED => Thresholds::Raised,
@@ -79,20 +80,21 @@ pub(crate) fn own_thresholds() -> Thresholds {
 /// How workers are started.
 #[derive(Clone, Debug)]
 pub struct Supervisor {
-    /// The program, called with the one argument `worker`.
+    /// The program; it is called with the argument `worker`.
     pub program: PathBuf,
-    /// How long a worker's status page may stay unchanged, the time for the bytes that it processes aside.
+    /// How long a worker's status page may stay unchanged, besides the time for the bytes that it processes.
     pub patience: Duration,
-    /// Variables that workers get besides those of this process, or instead of them.
+    /// Environment variables that workers get in addition to those of this process, or instead of them.
     pub environment: Vec<(String, String)>,
 }
 
 impl Supervisor {
-    /// Starts a worker on a job, hands over its answers as they come, and returns when it has ended. `stop` is asked
-    /// about twenty times a second. `padding` shifts the worker's stack. Its C library is as installed.
+    /// Starts a worker on a job, passes on its answers as they come, and returns when it has ended. `stop` is
+    /// called about twenty times a second. `padding` shifts the worker's stack. Its C library has the
+    /// thresholds as installed.
     ///
     /// # Errors
-    /// When the process cannot be started, or sends a line that cannot be read.
+    /// Fails if the process cannot be started or sends a line that cannot be read.
     pub fn run<T: Task>(
         &self,
         task: T,
@@ -103,7 +105,7 @@ impl Supervisor {
         self.run_with(Thresholds::AsInstalled, task, padding, stop, on_answer)
     }
 
-    /// The same in a worker whose C library has those thresholds.
+    /// The same with a worker whose C library has these thresholds.
     ///
     /// # Errors
     /// As [`Supervisor::run`].
@@ -142,7 +144,7 @@ impl Supervisor {
                 take(message);
             }
             if let Some(exit) = guard.child.try_wait()? {
-                // What it had written before it ended is still in the pipe.
+                // Messages that it sent before it ended are still in the pipe.
                 while let Some(message) = lines.next().map_err(|error| error.during(&job))? {
                     take(message);
                 }
@@ -195,7 +197,8 @@ impl Supervisor {
                     .env(THRESHOLDS_VARIABLE, RAISED);
             }
         }
-        // SAFETY: between fork and exec only async-signal-safe calls on values captured by copy: dup2 and prctl.
+        // SAFETY: between fork and exec the closure calls only dup2 and prctl, which are async-signal-safe,
+        // on values that it captured by copy.
         unsafe {
             command.pre_exec(move || {
                 for (from, to) in [(channel_fd, CHANNEL_FD), (status_fd, STATUS_FD)] {
@@ -214,7 +217,7 @@ impl Supervisor {
     }
 }
 
-/// Kills the worker's whole group and collects it, however the supervision ends.
+/// Kills the worker's process group and reaps the worker when it is dropped.
 struct Guard {
     child: Child,
 }
@@ -223,8 +226,9 @@ impl Drop for Guard {
     fn drop(&mut self) {
         let group = i32::try_from(self.child.id()).unwrap_or(0);
         if group > 1 {
-            // SAFETY: kill has no memory effects; the group was made for this child, and the child has not been
-            // collected except by the try_wait that saw its end, after which only its descendants can be in it.
+            // SAFETY: kill has no effect on memory. The group was made for this child. The child has not been
+            // reaped, except by the try_wait that saw it end, after which only its descendants can be in the
+            // group.
             unsafe { libc::kill(-group, libc::SIGKILL) };
         }
         let _already_collected = self.child.wait();

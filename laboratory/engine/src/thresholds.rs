@@ -1,8 +1,8 @@
-//! Which subjects can be measured in which worker processes: the C library of a worker is as installed or has raised
-//! thresholds, never both (see [`carryline_variants::c_library`]).
+//! Assigns subjects to kinds of worker processes: a worker's C library has its thresholds as installed or
+//! raised, never both (see [`carryline_variants::c_library`]).
 //!
-//! Replicates alternate between the two kinds as soon as a row with raised thresholds takes part. What does not call the C
-//! library is in all of them, so that it is paired with both of its rows.
+//! If a row with raised thresholds takes part, replicates alternate between the two kinds. Subjects that do
+//! not call the C library take part in both kinds, so that they are paired with both rows of the C library.
 
 use super::plan::Plan;
 use carryline_machine::c_library;
@@ -14,7 +14,7 @@ use carryline_verification::subject::SubjectId;
 use object::{Object, ObjectSymbol};
 use std::collections::HashMap;
 
-/// Functions by which a plug-in would call what the two kinds of process have in different forms.
+/// Functions of the C library that differ between the two kinds of process; a plug-in may call them.
 const STRING_FUNCTIONS: [&str; 11] = [
     "memcpy",
     "memmove",
@@ -29,12 +29,12 @@ const STRING_FUNCTIONS: [&str; 11] = [
     "__mempcpy_chk",
 ];
 
-/// The kind of process that some subjects need; all others are the same in both.
+/// The kinds of process that some subjects need; all others run in both kinds.
 #[derive(Debug, Default)]
 pub struct Needs(HashMap<SubjectId, Thresholds>);
 
 impl Needs {
-    /// Of a plan's subjects.
+    /// The needs of a plan's subjects.
     pub fn of(plan: &Plan) -> Needs {
         let plugin = |id: &SubjectId| {
             let (word, _) = plan.plugins.iter().find(|(_, plugin)| plugin == id)?;
@@ -47,32 +47,32 @@ impl Needs {
         Needs(found.collect())
     }
 
-    /// True if the subject is what its name says in a process of that kind.
+    /// True if the subject can run in a process of this kind.
     pub fn allow(&self, id: &SubjectId, thresholds: Thresholds) -> bool {
         self.0.get(id).is_none_or(|needed| *needed == thresholds)
     }
 
-    /// True if the situation has a row that needs raised thresholds, of those subjects that still take part.
+    /// True if a subject of the situation that still takes part needs raised thresholds.
     pub fn raised_in(&self, situation: &Situation, takes_part: impl Fn(&SubjectId) -> bool) -> bool {
         let mut ids = situation.subjects.iter().map(|name| id_in(situation, name));
         ids.any(|id| self.0.get(&id) == Some(&Thresholds::Raised) && takes_part(&id))
     }
 }
 
-/// A situation's subject of that name.
+/// The situation's subject with this name.
 pub fn id_in(situation: &Situation, name: &str) -> SubjectId {
     SubjectId { family: situation.family, name: name.to_owned() }
 }
 
-/// The kinds of a run's worker processes, one after the other, and their parts of the time.
+/// The kinds of a run's worker processes in order, and their shares of the time.
 #[derive(Debug)]
 pub struct Schedule {
-    /// Each kind with the weight of the situations that its processes measure.
+    /// The kinds, each with the total weight of the situations that its processes measure.
     kinds: Vec<(Thresholds, f64)>,
 }
 
 impl Schedule {
-    /// For a plan of which the subjects that `takes_part` names can be measured.
+    /// The schedule for a plan; only subjects for which `takes_part` is true count.
     pub fn of(plan: &Plan, needs: &Needs, takes_part: impl Fn(&SubjectId) -> bool) -> Schedule {
         let weight = |situations: &mut dyn Iterator<Item = &Situation>| situations.map(|s| s.weight).sum();
         let mut kinds = vec![(Thresholds::AsInstalled, weight(&mut plan.situations.iter()))];
@@ -83,13 +83,13 @@ impl Schedule {
         Schedule { kinds }
     }
 
-    /// The number of processes for the given number of replicates of each kind.
+    /// The number of processes for this number of replicates of each kind.
     pub fn processes(&self, replicates: u32) -> u32 {
         replicates.saturating_mul(self.kinds.len() as u32)
     }
 
-    /// The kind of a process by its number. Which kind is first changes from pair to pair, so that what drifts during
-    /// the run hits both alike.
+    /// The kind of a process. The order of the two kinds alternates from pair to pair, so that drift during
+    /// the run affects both equally.
     pub fn kind(&self, process: u32) -> Thresholds {
         self.entry(process).0
     }
@@ -100,20 +100,20 @@ impl Schedule {
         self.kinds[if pair % 2 == 0 { place } else { count - 1 - place } as usize]
     }
 
-    /// What part of the time left a process gets, of those up to `until` (exclusive).
+    /// The share that a process gets of the time for itself and the following processes below `until`.
     pub fn share(&self, process: u32, until: u32) -> f64 {
         let weights: f64 = (process..until.max(process + 1)).map(|number| self.entry(number).1).sum();
         if weights > 0.0 { self.entry(process).1 / weights } else { 1.0 }
     }
 }
 
-/// The kind of process that a variant of the collection needs, if it needs one.
+/// The kind of process that a variant of the collection needs, if any.
 pub fn of_variant(id: &SubjectId) -> Option<Thresholds> {
     carryline_variants::find(id.family, &id.name)?.thresholds()
 }
 
-/// True if a plug-in's file asks the dynamic linker for one of the C library's string functions, or cannot be read: then
-/// it is measured as its user would run it.
+/// True if a plug-in's file imports one of the C library's string functions or cannot be read: then it is
+/// measured with the thresholds as installed, as in its user's programs.
 fn calls_the_c_library(word: &str) -> bool {
     let Ok(spec) = PluginSpec::parse(word) else { return true };
     let Ok(bytes) = std::fs::read(&spec.file) else { return true };
@@ -122,7 +122,8 @@ fn calls_the_c_library(word: &str) -> bool {
     undefined.any(|symbol| symbol.name().map_or(true, |name| STRING_FUNCTIONS.contains(&name)))
 }
 
-/// Why the C library cannot be what a variant's name says; `None` where it can, and for variants that do not call it.
+/// Why the C library cannot have the thresholds that a variant needs; `None` if it can, or the variant does
+/// not call it.
 #[must_use]
 pub fn unsupported(variant: &Variant) -> Option<String> {
     let raised = variant.thresholds() == Some(Thresholds::Raised);
@@ -154,19 +155,20 @@ mod tests {
     }
 
     #[test]
-    fn kinds_alternate_where_a_row_needs_it() {
+    fn kinds_alternate_if_a_row_needs_raised_thresholds() {
         let plan = plan(&[
             (Family::Copy, &["libc_memcpy", "libc_memcpy_no_rep", "carryline"]),
             (Family::Checksum, &["adc_1_stream", "carryline"]),
         ]);
-        assert_eq!(plan.situations[0].twins, [0, 1], "a pair for the noise floor in each kind of process");
+        assert_eq!(plan.situations[0].twins, [0, 1], "an A/A pair in each kind of process");
         let needs = Needs::of(&plan);
         let schedule = Schedule::of(&plan, &needs, |_| true);
         assert_eq!(schedule.processes(5), 10);
         let (plain, raised) = (Thresholds::AsInstalled, Thresholds::Raised);
         let kinds: Vec<Thresholds> = (0..6).map(|process| schedule.kind(process)).collect();
         assert_eq!(kinds, [plain, raised, raised, plain, plain, raised]);
-        // Checksums are measured in processes of the first kind alone, which therefore get two thirds of the time.
+        // Checksums are measured only in processes of the first kind, which therefore get two thirds of the
+        // time.
         assert!((schedule.share(0, 2) - 2.0 / 3.0).abs() < 1e-9 && (schedule.share(1, 2) - 1.0).abs() < 1e-9);
         let id = |name| id_in(&plan.situations[0], name);
         assert!(needs.allow(&id("libc_memcpy"), plain) && !needs.allow(&id("libc_memcpy"), raised));
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn one_kind_is_enough_where_no_row_needs_the_other() {
+    fn one_kind_is_enough_if_no_row_needs_the_other() {
         let sums = plan(&[(Family::Checksum, &["adc_1_stream", "carryline"])]);
         let copies = plan(&[(Family::Copy, &["libc_memcpy", "libc_memcpy_no_rep"])]);
         for (plan, unsupported) in [(&sums, ""), (&copies, "libc_memcpy_no_rep")] {
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_measured_as_its_user_runs_it() {
+    fn an_unreadable_file_counts_as_calling_the_c_library() {
         assert!(calls_the_c_library("no such word") && calls_the_c_library("/no/such/file.so:f:copy"));
         // This program calls them.
         let own = std::env::current_exe().expect("a path");

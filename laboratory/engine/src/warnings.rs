@@ -1,4 +1,4 @@
-//! The warnings of a run: about the machine, disturbances, and unreliable figures.
+//! The warnings of a run: about the machine, disturbances and unreliable figures.
 
 use super::measure::Outcome;
 use super::plan::Plan;
@@ -12,26 +12,27 @@ use carryline_statistics::{self as statistics, Estimate};
 use carryline_warnings as warning;
 use std::time::Duration;
 
-/// An interval wider than this part of its figure says little.
+/// The relative width above which an interval is too wide.
 const WIDE: f64 = 0.10;
-/// Fewer rounds than this in a replicate make a poor median.
+/// The number of rounds in a replicate below which the median is poor.
 const FEW_ROUNDS: usize = 5;
-/// Batches of N and of 2N calls that differ by more than this, and by more than the floor, show a fixed cost.
+/// Batches of N and 2N calls whose nets differ by more than this, and by more than twice the floor, show a
+/// fixed cost.
 const DOUBLING: f64 = 0.03;
-/// A core clock that moves more than this between rounds blurs cycles.
+/// The drift of the core clock between rounds above which figures in cycles are blurred.
 const DRIFT: f64 = 0.03;
-/// A floor above this hides what most comparisons are about.
+/// A noise floor above this hides most differences of interest.
 const HIGH_FLOOR: f64 = 0.05;
-/// Involuntary switches per second of measurement that are more than the usual housekeeping.
+/// Involuntary switches per second of measurement above the usual housekeeping.
 const SWITCHES_PER_SECOND: f64 = 50.0;
-/// Ways of being cold that differ more than this are not one condition.
+/// Cold methods whose figures differ by more than this are not one condition.
 const COLD: f64 = 0.2;
-/// Share of stolen time that matters.
+/// The fraction of stolen time that matters.
 const STEAL: f64 = 0.01;
-/// Cells named per warning; the rest are counted.
+/// The number of cells named per warning; the rest are counted.
 const NAMED: usize = 3;
 
-/// All warnings about a run.
+/// All warnings of a run.
 pub fn all(
     plan: &Plan,
     here: &Environment,
@@ -100,7 +101,7 @@ pub fn all(
         cold_disagreements(&outcome.gathered, summaries),
         |(name, one, other, relative)| warning::cold_methods_disagree(name, one, other, *relative),
     );
-    // Without a round, and not because every subject of it was lost.
+    // Without a round, although not every subject was lost.
     let starved = |g: &&Gathered| !g.is_measured() && g.lost.len() < g.situation.subjects.len();
     let unmeasured: Vec<&str> =
         outcome.gathered.iter().filter(starved).map(|g| g.situation.name.as_str()).collect();
@@ -113,14 +114,14 @@ pub fn all(
     warnings
 }
 
-/// Adds a warning unless its code has been given already.
+/// Adds a warning unless there is one with its code.
 fn add(warnings: &mut Vec<Warning>, warning: Warning) {
     if !warnings.iter().any(|known| known.code == warning.code) {
         warnings.push(warning);
     }
 }
 
-/// Warnings for the first few of a list; the last of them says how many more there are.
+/// Adds warnings for the first items of a list; the last one states the number of the others.
 fn limited<T>(warnings: &mut Vec<Warning>, list: Vec<T>, make: impl Fn(&T) -> Warning) {
     let more = list.len().saturating_sub(NAMED);
     for (index, item) in list.iter().take(NAMED).enumerate() {
@@ -132,8 +133,8 @@ fn limited<T>(warnings: &mut Vec<Warning>, list: Vec<T>, make: impl Fn(&T) -> Wa
     }
 }
 
-/// Situations that differ in the method alone by which they are cold, and figures of the same variant that differ more
-/// than [`COLD`]: the situation, both methods, and by how much, for the variant that differs most.
+/// Situations that differ only in the method that makes them cold, but in which a variant's figures differ by
+/// more than [`COLD`]: the situation, both methods, and the difference of the variant that differs most.
 fn cold_disagreements(
     gathered: &[Gathered],
     summaries: &[(String, Summary)],
@@ -172,7 +173,7 @@ fn cold_disagreements(
     found
 }
 
-/// How far the core clock moved: the spread of the middle 80 % of the rounds' ticks per cycle.
+/// The drift of the core clock: the spread of the middle 80 % of the rounds' ticks per cycle.
 fn drift(gathered: &[Gathered]) -> Option<f64> {
     let rounds = gathered.iter().flat_map(|g| &g.replicates).flat_map(|replicate| &replicate.rounds);
     let ratios: Vec<f64> = rounds.map(|round| round.ticks_per_cycle).filter(|ratio| *ratio > 0.0).collect();
@@ -184,16 +185,16 @@ fn few_rounds(gathered: &Gathered) -> Option<(String, u64)> {
     (rounds < FEW_ROUNDS).then(|| (gathered.situation.name.clone(), rounds as u64))
 }
 
-/// How far a situation's figures from batches of N calls are from those of 2N, where it is more than noise.
+/// The difference between a situation's nets from batches of N and of 2N calls, if it is more than noise.
 fn disagreement(gathered: &Gathered, summary: &Summary) -> Option<(String, f64)> {
     let null = gathered.null();
     let worst = (0..gathered.situation.subjects.len())
         .map(|place| (place, gathered.gross(place)))
         .filter(|(_, gross)| {
-            // A row of the C library has no sample in every second process.
+            // A C library row has samples only in processes of its kind.
             let nets = statistics::net(gross, &null).into_iter().flatten();
             let nets: Vec<f64> = nets.filter(|net| net.is_finite()).collect();
-            // Of a net of a tick or less, the clock's steps are a large part.
+            // In a net of about a tick, the clock's resolution is a large part.
             statistics::median(&nets).is_some_and(|net| net > 1.0)
         })
         .filter_map(|(place, gross)| Some((place, statistics::agreement_of_nets(&gross, &null)?)))
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_cost_in_short_batches_is_seen() {
+    fn a_fixed_cost_in_short_batches_is_detected() {
         let summary = Summary { cells: Vec::new(), floor: Some(0.005), twins: Vec::new() };
         let leaky: Vec<Round> =
             (0..20).map(|i| round(1 + i % 2, if i % 2 == 0 { 110.0 } else { 104.0 }, 0.6)).collect();
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_and_few_rounds_are_seen() {
+    fn drift_and_few_rounds_are_detected() {
         let slow: Vec<Round> = (0..20).map(|i| round(1, 100.0, 0.6 + 0.005 * f64::from(i))).collect();
         assert!(drift(&[gathered(slow)]).expect("rounds") > 0.1);
         assert_eq!(few_rounds(&gathered(vec![round(1, 1.0, 0.6); 3])).map(|(_, n)| n), Some(3));

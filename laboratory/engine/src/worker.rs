@@ -1,5 +1,5 @@
-//! The worker process: loads, verifies and times in a process of its own, so that a routine that crashes, hangs or
-//! overwrites what is not its own costs one row of a table.
+//! The worker process: loads, verifies and times routines, so that one that crashes, hangs or overwrites
+//! memory costs one row of a table.
 
 use crate::probe::{Impossible, Probe, Setup};
 use crate::protocol::{
@@ -28,18 +28,18 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// A worker cannot start.
+/// The worker cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// Not started by the command.
+    /// The process was not started by the command.
     #[error("'worker' is internal to the command: {0}")]
     NotAWorker(String),
-    /// The job cannot be read.
+    /// The job cannot be parsed.
     #[error("unreadable job: {0}")]
     Job(String),
 }
 
-/// Where messages go. Sending allocates, so it happens between rounds.
+/// The descriptor for messages. Sending allocates, so it happens only between rounds.
 struct Channel {
     file: Mutex<File>,
     token: String,
@@ -47,14 +47,14 @@ struct Channel {
 }
 
 impl Channel {
-    /// Where the answers to a job go.
+    /// The sender of answers to a job.
     fn answers<'c, T: Task>(&'c self, _to: &T) -> Answers<'c, T> {
         Answers { channel: self, task: PhantomData }
     }
 
     fn send<A: Serialize>(&self, message: &Message<A>) {
         if std::process::id() != self.pid {
-            // A routine under test has forked and its child came back here: it is not the worker.
+            // A routine under test forked, and its child returned to this code.
             // SAFETY: ends this process immediately.
             unsafe { libc::_exit(0) };
         }
@@ -62,13 +62,13 @@ impl Channel {
         let line = format!("{} {json}\n", self.token);
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if file.write_all(line.as_bytes()).is_err() {
-            // Nobody listens any more.
+            // The parent closed the pipe.
             std::process::exit(1);
         }
     }
 }
 
-/// Where the answers to one job go; no other job's can be sent.
+/// Sends answers to one job, and only to that job.
 struct Answers<'c, T> {
     channel: &'c Channel,
     task: PhantomData<T>,
@@ -80,10 +80,11 @@ impl<T: Task> Answers<'_, T> {
     }
 }
 
-/// Runs the job on standard input and returns the process's exit status. `probes` are those that a job may name.
+/// Runs the job on standard input and returns the process's exit status. `probes` are all that a job may
+/// name.
 ///
 /// # Errors
-/// When the process was not started as a worker or the job is unreadable.
+/// Fails if the process was not started as a worker or the job cannot be parsed.
 pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     let channel = Channel {
         file: Mutex::new(File::from(inherited(CHANNEL_VARIABLE)?)),
@@ -94,11 +95,11 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
     let status = StatusPage::open(inherited(STATUS_VARIABLE)?)
         .map_err(|error| WorkerError::NotAWorker(format!("{STATUS_VARIABLE}: {error}")))?;
     let status: &StatusPage = Box::leak(Box::new(status));
-    allocator::tell(status);
-    // Children that a routine under test forks are reaped automatically. SAFETY: no handler; this process starts no
-    // others.
+    allocator::record_failures_on(status);
+    // Reaps children that a routine under test forks. SAFETY: this sets no handler, and the process starts no
+    // other children.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    // Where memory runs out, this process is the one to lose, not the command with the results.
+    // If memory runs out, the kernel should kill this process, not the command that holds the results.
     let _not_linux = std::fs::write("/proc/self/oom_score_adj", "1000");
 
     let mut text = String::new();
@@ -118,7 +119,9 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
         }
         Job::Measure(job) => {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed ^ 0x7374_6163_6b00_0000);
-            deeper((rng.next_u64() % 64) as usize, &mut || measure(job, &channel.answers(job), status));
+            at_stack_depth((rng.next_u64() % 64) as usize, &mut || {
+                measure(job, &channel.answers(job), status)
+            });
         }
     }));
     match done {
@@ -139,19 +142,19 @@ pub fn main(probes: &[&Probe]) -> Result<u8, WorkerError> {
 fn inherited(variable: &str) -> Result<OwnedFd, WorkerError> {
     let number = std::env::var(variable).ok().and_then(|text| text.parse::<RawFd>().ok());
     let fd = number.ok_or_else(|| WorkerError::NotAWorker(format!("no {variable}")))?;
-    // SAFETY: F_GETFD only asks whether the number is open.
+    // SAFETY: F_GETFD only tests whether the descriptor is open.
     if fd < 3 || unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
         return Err(WorkerError::NotAWorker(format!("{variable} is not open")));
     }
-    // SAFETY: an open descriptor that the parent made for this process alone and that is taken here once.
+    // SAFETY: the descriptor is open, the parent made it for this process alone, and it is taken here once.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Calls `action` with the stack moved by `frames` frames of 80 bytes or more: stack placement is part of a
-/// replicate's layout.
-fn deeper<T>(frames: usize, action: &mut dyn FnMut() -> T) -> T {
+/// Calls `action` with the stack moved by `frames` frames of at least 80 bytes: the stack address is part of
+/// a replicate's layout.
+fn at_stack_depth<T>(frames: usize, action: &mut dyn FnMut() -> T) -> T {
     let frame = std::hint::black_box([0_u8; 64]);
-    let result = if frames == 0 { action() } else { deeper(frames - 1, action) };
+    let result = if frames == 0 { action() } else { at_stack_depth(frames - 1, action) };
     std::hint::black_box(&frame);
     result
 }
@@ -163,14 +166,14 @@ fn load(job: &LoadJob, answers: &Answers<'_, LoadJob>, status: &StatusPage) {
     });
 }
 
-/// A plug-in by its word on the command line, or why there is none.
+/// Loads the plug-in that a word of the command line describes; fails with the reason.
 fn load_plugin(word: &str, status: &StatusPage) -> Result<Subject, String> {
     status.set(Now { phase: Phase::Load as u64, ..Now::default() });
     let spec = plugin::PluginSpec::parse(word).map_err(|error| error.to_string())?;
     plugin::load(&spec).map_err(|error| error.to_string())
 }
 
-/// Finds subjects by name, in the collection and among the plug-ins, or says why one is not there.
+/// Finds subjects by name, in the collection and among the plug-ins; fails with the reason.
 fn find(
     ids: &[SubjectId],
     plugins: &[(String, SubjectId)],
@@ -197,7 +200,7 @@ fn find(
         .collect()
 }
 
-/// The same for one subject.
+/// Finds one subject.
 fn find_one(id: &SubjectId, plugins: &[(String, SubjectId)], status: &StatusPage) -> Result<Subject, String> {
     find(std::slice::from_ref(id), plugins, status).swap_remove(0)
 }
@@ -313,7 +316,7 @@ fn probe(job: &ProbeJob, probes: &[&Probe], answers: &Answers<'_, ProbeJob>, sta
         .iter()
         .find(|probe| probe.name == job.name)
         .ok_or_else(unknown)
-        .and_then(|special| (special.start)(&setup))
+        .and_then(|probe| (probe.start)(&setup))
         .and_then(|mut rounds| {
             let (series, twins) = (rounds.series(), rounds.twins());
             answers.send(ProbeAnswer::Begin { series, twins });
@@ -353,7 +356,7 @@ struct Replicate<'a> {
     ticks_per_ns: f64,
 }
 
-/// Rounds that a situation gets even when its time is over, so that every replicate has a median.
+/// The least number of rounds of a situation even if the time is up, so that every replicate has a median.
 const LEAST_ROUNDS: u32 = 3;
 
 impl Replicate<'_> {

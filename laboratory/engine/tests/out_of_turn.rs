@@ -1,9 +1,9 @@
-//! A worker that speaks of situations out of turn, or of subjects that it was not given: what it says is an error, and never
-//! dropped.
+//! Answers that violate the protocol are errors and never dropped: about a situation out of turn, or about a
+//! subject that is not in the job.
 #![cfg(target_os = "linux")]
 
 use carryline_conditions::Condition;
-use carryline_engine::measure::{self, Ground, Outcome};
+use carryline_engine::measure::{self, MeasureContext, Outcome};
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
 use carryline_engine::protocol::{CHANNEL_VARIABLE, MeasureAnswer, Message, TOKEN_VARIABLE};
@@ -17,8 +17,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A program that says this and ends, whatever its job is. Not every shell can write to a descriptor of three digits.
-fn says(answers: &[MeasureAnswer], folder: &Path) -> Supervisor {
+/// A program that sends these answers whatever its job. Not every shell can write to a three-digit
+/// descriptor.
+fn worker_that_sends(answers: &[MeasureAnswer], folder: &Path) -> Supervisor {
     let messages = answers.iter().cloned().map(Message::Answer).chain([Message::Done]);
     let lines = messages.map(|message| {
         let json = serde_json::to_string(&message).expect("plain data");
@@ -30,7 +31,7 @@ fn says(answers: &[MeasureAnswer], folder: &Path) -> Supervisor {
     Supervisor { program, patience: Duration::from_secs(60), environment: Vec::new() }
 }
 
-/// Measures one situation, number 0, by a worker that says this.
+/// Measures one situation, number 0, with a worker that sends these answers.
 fn measured(answers: &[MeasureAnswer]) -> Result<Outcome, SuperviseError> {
     let subjects = |_| (vec!["carryline".to_owned()], Some(0));
     let plan = Plan {
@@ -43,8 +44,8 @@ fn measured(answers: &[MeasureAnswer]) -> Result<Outcome, SuperviseError> {
         patience: Duration::from_secs(1),
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let supervisor = says(answers, folder.path());
-    let ground = Ground {
+    let supervisor = worker_that_sends(answers, folder.path());
+    let context = MeasureContext {
         supervisor: &supervisor,
         caches: CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 32 << 20 },
         cpu: None,
@@ -53,12 +54,12 @@ fn measured(answers: &[MeasureAnswer]) -> Result<Outcome, SuperviseError> {
         first_replicate: 0,
         stop: &|| false,
     };
-    measure::run(&plan, &[], &ground, &mut |_| {})
+    measure::run(&plan, &[], &context, &mut |_| {})
 }
 
-// One test: another's fork would keep the program that is about to be started open for writing.
+// One test: a concurrent fork would keep the program open for writing when it is started.
 #[test]
-fn what_is_said_out_of_turn_is_an_error() {
+fn answers_out_of_turn_are_errors() {
     let with = |members| MeasureAnswer::Begin { situation: 0, members, steady: true };
     let begin = |situation| MeasureAnswer::Begin { situation, members: vec![0, 0], steady: true };
     let round =
@@ -67,7 +68,7 @@ fn what_is_said_out_of_turn_is_an_error() {
 
     let in_turn = measured(&[begin(0), round(0), end(0)]).expect("nothing is out of turn");
     let rounds: Vec<f64> = in_turn.gathered[0].null().concat();
-    assert_eq!(rounds, [4.0], "the worker is understood");
+    assert_eq!(rounds, [4.0], "the answers are accepted");
 
     let impossible = MeasureAnswer::Impossible { situation: 3, reason: "no memory".to_owned() };
     for (answers, stray) in [

@@ -3,7 +3,7 @@
 use carryline_conditions::Condition;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
-use carryline_engine::measure::{self, Ground, Outcome as Measurement};
+use carryline_engine::measure::{self, MeasureContext, Outcome as Measurement};
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof};
@@ -108,7 +108,7 @@ impl Context<'_> {
             .into_iter()
             .filter_map(|subject| Some(Proof { verdict: prove::unsupported(&subject)?, subject }))
             .collect();
-        let ground = Ground {
+        let ground = MeasureContext {
             supervisor: self.supervisor,
             caches: self.here.caches,
             cpu: self.cpu,

@@ -1,4 +1,5 @@
-//! From raw samples to cells: estimates, paired ratios, ranks and ties, and each figure's share of its limit.
+//! Computes cells from raw samples: estimates, paired ratios, ranks and ties, and each figure's share of its
+//! limit.
 
 use crate::gather::Gathered;
 use crate::limits::{Throughput, bytes_ticks, raise_by};
@@ -10,16 +11,17 @@ use carryline_statistics::{self as statistics, Ratio};
 pub struct Summary {
     /// One cell for each subject, in the situation's order.
     pub cells: Vec<Cell>,
-    /// The relative difference within which everything ties.
+    /// The noise floor, a relative difference.
     pub floor: Option<f64>,
-    /// The A/A pairs' ratios.
+    /// The ratios of the A/A pairs.
     pub twins: Vec<Ratio>,
 }
 
-/// Below which difference two variants tie where no A/A pair was measured.
+/// The noise floor where no A/A pair was measured.
 pub const FLOOR_WITHOUT_TWINS: f64 = 0.02;
 
-/// Puts a situation's samples together; `limits` are those of the run, [raised](crate::limits::raise) by all of it.
+/// Summarises a situation's samples; `limits` are those of the run, [raised](crate::limits::raise) by all its
+/// variants.
 #[must_use]
 pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
     let situation = &gathered.situation;
@@ -82,7 +84,7 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
                     .zip(ticks_per_cycle)
                     .filter(|(gross, _)| gross.median > 0.0)
                     .map(|(gross, ticks)| bytes_per_call / (gross.median / ticks)),
-                // What is at the limit is not above it by a rounding.
+                // Rounding must not lift a cell at the limit above it.
                 limit_share: estimate.zip(limit_ticks).map(|(gross, limit)| (limit / gross.median).min(1.0)),
                 ratio_to_baseline: to_baseline.as_ref().map(|(ratio, _)| *ratio),
                 baseline: to_baseline.map(|(_, name)| name),
@@ -101,11 +103,11 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
     Summary { cells, floor, twins }
 }
 
-/// The place of the baseline that counts: the situation's own, or that of the same function with other thresholds
-/// (see [`carryline_variants::c_library`]) where that is faster.
+/// The place of the baseline: the situation's own, or the same function with other thresholds (see
+/// [`carryline_variants::c_library`]) if that is faster.
 ///
-/// No process has both. Each is held against what all processes have measured, round by round, and the lower ratio
-/// decides; which of two that tie it is changes a speed by less than the noise.
+/// No process measures both. Each is compared, round by round, with a subject that all processes measure, and
+/// the one with the lower ratio is chosen; if they tie, the choice changes speeds by less than the noise.
 fn baseline(gathered: &Gathered, gross: &[Vec<Vec<f64>>], seed: u64) -> Option<usize> {
     let situation = &gathered.situation;
     let own = situation.baseline?;
@@ -119,7 +121,7 @@ fn baseline(gathered: &Gathered, gross: &[Vec<Vec<f64>>], seed: u64) -> Option<u
     let paired = subjects
         .filter(|place| !there.contains(place))
         .filter_map(|place| Some((shares(one, place)?, shares(other, place)?)));
-    // The sharpest comparison of both: the member whose ratios to them have the narrowest intervals.
+    // The subject whose ratios to both have the narrowest intervals.
     let width = |ratio: &Ratio| ratio.high / ratio.low;
     let sharpest = paired.min_by(|a, b| {
         let wider = |pair: &(Ratio, Ratio)| width(&pair.0).max(width(&pair.1));
@@ -136,7 +138,7 @@ fn is_measured(gathered: &Gathered, place: usize) -> bool {
     !gathered.lost.iter().any(|(lost, _, _)| *lost == place)
 }
 
-/// Ranks the measured cells by their paired ratios.
+/// Ranks the measured cells.
 fn rank(cells: &mut [Cell], gross: &[Vec<Vec<f64>>], baseline: usize, floor: f64, seed: u64) {
     let samples: Vec<&[Vec<f64>]> = cells
         .iter()
@@ -151,10 +153,10 @@ fn rank(cells: &mut [Cell], gross: &[Vec<Vec<f64>>], baseline: usize, floor: f64
     }
 }
 
-/// The least time that a call of a situation takes: its bytes at the limits of their level, but at least a null call.
+/// The least time of a call of a situation: its bytes at the limits of their level, but at least a null call.
 ///
-/// Calls that do not wait for each other overlap, so the slower of call and bytes decides, not their sum. Neither is more
-/// than a guess where a variant of the situation takes less.
+/// Independent calls overlap, so the longer of the two counts, not their sum. Both are estimates that are
+/// lowered if a variant of the situation is faster.
 fn limit_ticks(gathered: &Gathered, limits: &[Limit], null: Option<f64>) -> Option<f64> {
     let throughput = Throughput::of(gathered)?;
     let mut limits = limits.to_vec();
@@ -166,7 +168,7 @@ fn limit_ticks(gathered: &Gathered, limits: &[Limit], null: Option<f64>) -> Opti
     Some(bytes.max(fastest))
 }
 
-/// The median of the rounds' ticks per core cycle; `None` where the machine does not tell.
+/// The median of the rounds' ticks per core cycle; `None` if it is not known.
 #[must_use]
 pub fn ticks_per_cycle(gathered: &[Gathered]) -> Option<f64> {
     let rounds = gathered.iter().flat_map(|g| &g.replicates).flat_map(|replicate| &replicate.rounds);
@@ -194,8 +196,8 @@ mod tests {
     use carryline_machine::environment::Level;
     use carryline_variants::Family;
 
-    /// Five replicates of ten rounds; subject k takes `times[k]` ticks with a small deterministic wobble that hits all
-    /// members of a round alike, except for a wobble of its own of 0.1 %.
+    /// Five replicates of ten rounds. Subject k takes `times[k]` ticks, with a small deterministic variation
+    /// common to all members of a round and one of 0.1 % of its own.
     fn gathered(times: &[f64]) -> Gathered {
         let situation = Situation {
             name: "checksum 1500 hot".to_owned(),
@@ -247,23 +249,23 @@ mod tests {
     }
 
     #[test]
-    fn no_row_has_more_than_the_limit() {
+    fn no_row_exceeds_the_limit() {
         let shares = |times: &[f64], load: f64| -> Vec<f64> {
             let summary = summarise(&gathered(times), &[limit(load)], 1);
             summary.cells.iter().filter_map(|cell| cell.limit_share).collect()
         };
-        // 1500 bytes at 100 a tick take 15; the second takes 10, and so shows what the limit is.
+        // 1500 bytes at 100 per tick take 15; the second subject takes 10, so the limit is raised.
         let beaten = shares(&[52.0, 10.0, 20.0], 100.0);
         assert_eq!(beaten[1], 1.0);
-        assert!((beaten[2] - 0.5).abs() < 0.01, "the others are held against the same: {beaten:?}");
-        // Nothing takes less than a null call of 4 ticks, except what does.
+        assert!((beaten[2] - 0.5).abs() < 0.01, "the others have the same limit: {beaten:?}");
+        // Nothing takes less than a null call of 4 ticks, except a subject that was measured to.
         let quick = shares(&[52.0, 3.0, 6.0], 10_000.0);
         assert_eq!(quick[1], 1.0);
         assert!((quick[2] - 0.5).abs() < 0.01, "{quick:?}");
     }
 
     #[test]
-    fn the_fastest_leads_and_what_cannot_be_told_apart_shares_its_rank() {
+    fn cells_that_tie_with_the_fastest_share_its_rank() {
         let limits = [limit(200.0)];
         let summary = summarise(&gathered(&[52.0, 10.0, 10.01, 20.0]), &limits, 1);
         let ranks: Vec<_> = summary.cells.iter().map(|cell| cell.rank).collect();
@@ -272,7 +274,7 @@ mod tests {
         assert!(summary.cells[0].ties_with.is_empty());
         let ratio = summary.cells[3].ratio_to_baseline.expect("a baseline ran");
         assert!((ratio.median - 20.0 / 52.0).abs() < 0.01, "{ratio:?}");
-        // 1500 bytes at 200 a tick.
+        // 1500 bytes at 200 per tick.
         let share = summary.cells[1].limit_share.expect("a limit was measured");
         assert!((share - 7.5 / 10.15).abs() < 0.02, "{share}");
         let cycles = summary.cells[3].cycles_per_call.expect("ticks per cycle are known");
@@ -280,8 +282,8 @@ mod tests {
         assert!(summary.floor.expect("a twin ran") < 0.02);
     }
 
-    /// The C library's two rows, each in every second replicate, and a routine that is in all; what differs from process
-    /// to process is the same for all members.
+    /// The C library's two rows in alternate replicates, and a routine in all of them; the variation between
+    /// processes is the same for all members.
     fn two_libraries(as_installed: f64, raised: f64) -> Gathered {
         let names = ["libc_memcpy", "libc_memcpy_no_rep", "carryline"];
         let situation = Situation {
@@ -332,7 +334,7 @@ mod tests {
             assert!(summary.cells.iter().all(|cell| cell.baseline.as_deref() == Some(baseline)));
             let ratio = summary.cells[2].ratio_to_baseline.expect("measured beside it");
             assert!((1.0 / ratio.median - speed).abs() < 1e-9 && ratio.high - ratio.low < 1e-9, "{ratio:?}");
-            // Of the two rows' own ratio processes say less.
+            // The ratio of the two rows themselves is less certain, because no process has both.
             let slower = summary.cells.iter().find(|cell| cell.rank == Some(3)).expect("a last");
             let ratio = slower.ratio_to_baseline.expect("measured, if never beside it");
             assert!(ratio.low < 1.3 && ratio.high > 1.36, "{ratio:?}");
@@ -342,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_whose_other_row_is_missing_stands_alone() {
+    fn a_baseline_without_its_other_row_is_used_alone() {
         let mut gathered = two_libraries(120.0, 90.0);
         gathered.lose(1, Status::Unsupported, "it has no such thresholds");
         let summary = summarise(&gathered, &[], 1);

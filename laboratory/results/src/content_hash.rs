@@ -1,15 +1,15 @@
-//! The name of a run that does not depend on the store it is in: a hash of what was measured.
+//! A name for a run that does not depend on the store: a hash of what was measured.
 
 use crate::round::RoundRecord;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// Digits that tables show.
+/// The number of digits shown in tables.
 pub const SHOWN_DIGITS: usize = 8;
-/// Digits that are asked for at least where a run is named by its hash.
+/// The least number of digits by which a user may name a run.
 pub const LEAST_DIGITS: usize = 6;
 
-/// The hash of a run's plan, as it is stored, and of its rounds: SHA-256 in 64 hexadecimal digits.
+/// The SHA-256 hash of a run's plan (as stored) and its rounds, as 64 hexadecimal digits.
 ///
 /// # Examples
 /// ```
@@ -21,13 +21,13 @@ pub const LEAST_DIGITS: usize = 6;
 #[must_use]
 pub fn content_hash(plan: &serde_json::Value, rounds: &[RoundRecord]) -> String {
     let mut hash = Sha256::new();
-    // Every text has its length before it, so that no two runs are the same bytes.
+    // Each field is preceded by its length, so that different runs never give the same bytes.
     let mut field = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     };
     field(b"carryline run 1");
-    // serde_json keeps the keys of an object in order.
+    // serde_json sorts the keys of an object.
     field(plan.to_string().as_bytes());
     for RoundRecord { situation, replicate, round } in rounds {
         field(situation.as_bytes());
@@ -36,7 +36,7 @@ pub fn content_hash(plan: &serde_json::Value, rounds: &[RoundRecord]) -> String 
             numbers.extend(number.to_le_bytes());
         }
         for value in [round.null_ticks, round.ticks_per_cycle].iter().chain(&round.samples) {
-            // Samples that are missing have one form.
+            // All missing samples have the same representation.
             let bits = if value.is_finite() { value.to_bits() } else { u64::MAX };
             numbers.extend(bits.to_le_bytes());
         }
@@ -54,7 +54,7 @@ mod tests {
     use crate::round::Round;
 
     #[test]
-    fn every_part_of_a_round_counts_and_the_kind_of_gap_does_not() {
+    fn every_field_counts_but_missing_samples_are_equal() {
         let record = RoundRecord {
             situation: "zero 40".to_owned(),
             replicate: 1,

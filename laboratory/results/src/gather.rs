@@ -1,4 +1,4 @@
-//! Raw samples of a run, by situation, replicate and round, as they come from the workers or out of the store.
+//! The raw samples of a run by situation, replicate and round, from workers or from the store.
 
 use crate::Observed;
 use crate::round::{Round, RoundRecord};
@@ -6,27 +6,27 @@ use carryline_conditions::Condition;
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 
-/// A comparison: several subjects of one family under one condition.
+/// A comparison: subjects of one family under one condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Situation {
     /// Short and unique in its run: `checksum 1500 hot`.
     pub name: String,
-    /// What all subjects do.
+    /// The family of all subjects.
     pub family: Family,
-    /// What every member is measured under.
+    /// The condition under which they are measured.
     pub condition: Condition,
-    /// Names of the subjects.
+    /// The names of the subjects.
     pub subjects: Vec<String>,
-    /// Index of the subject that ratios are stated to.
+    /// The index of the baseline, to which ratios are stated.
     pub baseline: Option<usize>,
-    /// Indices of subjects that run twice, for the noise floor.
+    /// The indices of subjects that run twice, for the noise floor.
     pub twins: Vec<usize>,
-    /// Its part of the time, relative to the others'.
+    /// Its share of the time, relative to the other situations.
     pub weight: f64,
 }
 
 impl Situation {
-    /// The place of the same function of the C library with other thresholds, if it takes part; see
+    /// The place of the same C library function with other thresholds, if it takes part; see
     /// [`carryline_variants::c_library`].
     #[must_use]
     pub fn with_other_thresholds(&self, place: usize) -> Option<usize> {
@@ -35,44 +35,44 @@ impl Situation {
         self.subjects.iter().position(|name| name == other.name)
     }
 
-    /// How many places a full round has: the subjects, then the twins.
+    /// The number of places in a round: the subjects, then the twins.
     #[must_use]
     pub fn places(&self) -> usize {
         self.subjects.len() + self.twins.len()
     }
 }
 
-/// What one worker process measured of a situation.
+/// The measurements of a situation by one worker process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replicate {
     /// Its rounds, in order.
     pub rounds: Vec<Round>,
-    /// What ran.
+    /// The conditions as observed.
     pub observed: Option<Observed>,
-    /// False if the figures kept moving while it warmed up.
+    /// False if the figures did not settle during warm-up.
     pub steady: bool,
 }
 
-/// Everything measured of a situation.
+/// All measurements of a situation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gathered {
-    /// What was compared.
+    /// The situation.
     pub situation: Situation,
-    /// By worker process.
+    /// The replicates, by worker process.
     pub replicates: Vec<Replicate>,
     /// Subjects without samples, with the reason: place, status and detail.
     pub lost: Vec<(usize, crate::Status, String)>,
 }
 
 impl Gathered {
-    /// Nothing measured yet.
+    /// A situation without measurements.
     #[must_use]
     pub fn new(situation: Situation) -> Gathered {
         Gathered { situation, replicates: Vec::new(), lost: Vec::new() }
     }
 
-    /// What a store's rounds say about the situations of their run's plan, in the order of the plan. What was lost,
-    /// and what the workers saw, is not in the rounds.
+    /// The situations of a plan with the rounds from a store, in the order of the plan. Lost subjects and
+    /// observed conditions are not part of the rounds.
     #[must_use]
     pub fn restore(situations: Vec<Situation>, rounds: &[RoundRecord]) -> Vec<Gathered> {
         let mut gathered: Vec<Gathered> = situations.into_iter().map(Gathered::new).collect();
@@ -91,19 +91,19 @@ impl Gathered {
         gathered
     }
 
-    /// True if any round was finished.
+    /// True if any round is finished.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.replicates.iter().any(|replicate| !replicate.rounds.is_empty())
     }
 
-    /// A place's gross samples by replicate and round.
+    /// The gross samples of a place by replicate and round.
     #[must_use]
     pub fn gross(&self, place: usize) -> Vec<Vec<f64>> {
         self.by_round(|round| round.samples.get(place).copied().unwrap_or(f64::NAN))
     }
 
-    /// The null call's samples by replicate and round.
+    /// The samples of the null call by replicate and round.
     #[must_use]
     pub fn null(&self) -> Vec<Vec<f64>> {
         self.by_round(|round| round.null_ticks)
@@ -113,14 +113,14 @@ impl Gathered {
         self.replicates.iter().map(|replicate| replicate.rounds.iter().map(&pick).collect()).collect()
     }
 
-    /// Notes why a place has no samples; the first reason stays.
+    /// Records why a place has no samples; the first reason is kept.
     pub fn lose(&mut self, place: usize, status: crate::Status, detail: impl Into<String>) {
         if !self.lost.iter().any(|(lost, _, _)| *lost == place) {
             self.lost.push((place, status, detail.into()));
         }
     }
 
-    /// What the replicates saw, added up.
+    /// The conditions observed by all replicates together.
     #[must_use]
     pub fn observed(&self) -> Option<Observed> {
         let mut seen = self.replicates.iter().filter_map(|replicate| replicate.observed.as_ref());

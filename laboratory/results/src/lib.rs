@@ -1,4 +1,4 @@
-//! What a run found, as it is stored, printed and exported. Fields are added, never renamed.
+//! The results of a run, as stored, printed and exported. Fields are added, never renamed.
 
 pub mod cells;
 pub mod claims;
@@ -16,34 +16,34 @@ use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The version of the JSON that `--format json` prints.
+/// The version of the JSON printed by `--format json`.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What became of a cell.
+/// The status of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Proved and measured.
+    /// Verified and measured.
     Ok,
-    /// The CPU lacks an instruction, or the variant's authors do not support the length.
+    /// The CPU lacks an instruction, or the variant does not support the length.
     Unsupported,
-    /// The worker died in it.
+    /// Its worker died while calling it.
     Crashed,
-    /// The worker had to be killed.
+    /// Its worker was killed because it did not return, or there was no time to measure it.
     TimedOut,
-    /// Proved wrong.
+    /// It returned a wrong result.
     Wrong,
-    /// Not known to be right or wrong: its verification, or its timing, ended for a reason of its own.
+    /// No verdict: its verification or its timing ended for another reason.
     NotVerified,
 }
 
-/// Where a cell's cycles come from.
+/// The source of a cell's cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CycleBasis {
-    /// Ticks and a chain of dependent additions: estimated.
+    /// Estimated from ticks and a chain of dependent additions.
     Est,
-    /// A hardware counter: counted.
+    /// Counted by the hardware.
     Pmu,
 }
 
@@ -56,167 +56,170 @@ impl fmt::Display for CycleBasis {
     }
 }
 
-/// What the worker saw when it ran the cell; the labels of results come from here, not from the request.
+/// The conditions that the worker observed; the labels of results come from here, not from the request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Calls timed, in all rounds of all replicates.
+    /// The number of calls timed, in all rounds of all replicates.
     pub calls: u64,
-    /// Smallest size of a call.
+    /// The smallest size of a call in bytes.
     pub size_min: u64,
-    /// Largest size of a call.
+    /// The largest size of a call in bytes.
     pub size_max: u64,
-    /// Mean size of a call.
+    /// The mean size of a call in bytes.
     pub size_mean: f64,
-    /// How many different sizes were drawn; those of 4095 bytes and more count as one.
+    /// The number of different sizes; those from 4095 bytes count as one.
     pub size_distinct: u64,
-    /// How many different destination addresses modulo 64 were used; 0 where there is no destination.
+    /// The number of different destination addresses modulo 64; 0 without a destination.
     pub dst_alignments: u64,
-    /// How many different source addresses modulo 64 were used; 0 where there is no source.
+    /// The number of different source addresses modulo 64; 0 without a source.
     pub src_alignments: u64,
-    /// Bytes that the cell walks through before it comes back to the same line.
+    /// The bytes that the cell accesses before it returns to the same cache line.
     pub footprint_bytes: u64,
-    /// Bytes of its buffers that the kernel mapped with huge pages; `None` where it does not say.
+    /// The bytes of its buffers that the kernel mapped with huge pages; `None` if the kernel does not report
+    /// it.
     pub huge_bytes: Option<u64>,
-    /// The nearest level that holds the footprint when hot, memory when cold, mixed when some of both.
+    /// The nearest level that holds the footprint if hot, memory if cold, mixed if some of both.
     pub level: Level,
-    /// True if the footprint is less than twice the next nearer level, which then holds a part of it: figures lie between
-    /// those of the two levels.
+    /// True if the footprint is less than twice the size of the next nearer level, which then holds a part of
+    /// it: the figures lie between those of the two levels.
     #[serde(default)]
     pub between: bool,
-    /// Calls in a batch of a cold or mixed cell, every second batch having twice as many unless it is one call; `None`
-    /// for hot cells, and for those stored when the number depended on the time there was.
+    /// The number of calls in a batch of a cold or mixed cell (every second batch has twice as many, unless
+    /// it is one call). `None` for hot cells, and for cells stored when the number depended on the available
+    /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_calls: Option<u64>,
-    /// The share of calls whose two buffers lie 1 to 63 bytes apart modulo 4096; `None` where there is one buffer.
+    /// The fraction of calls whose two buffers are 1 to 63 bytes apart modulo 4096; `None` with one buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_alias: Option<f64>,
-    /// The share of buffers that were the hot one, in mixed cells.
+    /// The fraction of buffers that were hot, in mixed cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_share: Option<f64>,
-    /// Bytes that another core read and wrote meanwhile, where it was to.
+    /// The bytes that another core read and wrote meanwhile, in cells with load on another core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside_bytes: Option<u64>,
 }
 
-/// A subject under a condition.
+/// The result for one subject under one condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// The situation that the cell belongs to: cells of one situation were measured against each other.
+    /// The name of its situation; the cells of a situation were measured together.
     pub situation: String,
     /// The variant's name.
     pub variant: String,
-    /// What it does.
+    /// The variant's family.
     pub family: Family,
-    /// What became of it.
+    /// Its status.
     pub status: Status,
-    /// Why, when the status is not `ok`.
+    /// The reason, if the status is not `ok`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub detail: Option<String>,
-    /// What it tests.
+    /// The condition requested.
     pub condition: Condition,
-    /// What ran.
+    /// The condition observed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub observed: Option<Observed>,
-    /// Mean bytes that a call was given.
+    /// The mean number of bytes per call.
     pub bytes_per_call: f64,
-    /// Net of the null call.
+    /// Ticks per call, net of the null call.
     pub ticks_per_call: Option<Estimate>,
-    /// The call included.
+    /// Ticks per call, gross: with the cost of the call.
     pub gross: Option<Estimate>,
-    /// Median net cycles.
+    /// The median of net cycles per call.
     pub cycles_per_call: Option<f64>,
-    /// Where the cycles come from; `None` where there are none.
+    /// The source of the cycles; `None` if there are none.
     pub basis: Option<CycleBasis>,
-    /// Bytes of a call over its gross core cycles.
+    /// The bytes of a call divided by its gross core cycles.
     pub bytes_per_cycle: Option<f64>,
-    /// The time that the machine's limit allows (the bytes at the limit's rate, but at least a null call, or the fastest call of
-    /// the situation if that takes less) over the gross time: at most 1. `None` where no limit was measured or the cell
-    /// is not a throughput.
+    /// The least time that the machine's limits allow, divided by the gross time: at most 1. That least time
+    /// is the bytes at the limit's rate, but at least a null call, or the fastest call of the situation if it
+    /// is faster than that. `None` if no limit was measured or the cell does not measure throughput.
     pub limit_share: Option<f64>,
-    /// Gross time over that of the baseline: in the same rounds, or from the replicates' medians where no process has
-    /// both.
+    /// Gross time divided by that of the baseline: within rounds, or from the replicates' medians if no
+    /// process has both.
     pub ratio_to_baseline: Option<Ratio>,
-    /// The baseline here: of the C library's two rows, the faster. `None` where there is none, and in results that were
-    /// stored when a family had one baseline.
+    /// The name of the baseline: the faster of the C library's two rows. `None` if there is none, and in
+    /// results stored when a family had a single baseline.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub baseline: Option<String>,
-    /// 1 for the fastest and everything tied with it; `None` where it is not ranked.
+    /// 1 for the fastest cell and all that tie with it; `None` if it is not ranked.
     pub rank: Option<u32>,
-    /// Names of the variants of its situation from which it cannot be distinguished.
+    /// The names of the variants of its situation that it ties with.
     pub ties_with: Vec<String>,
 }
 
-/// A warning about the run, or about one of its cells.
+/// A warning about the run or one of its cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
-    /// `W01` and so on; `carryline explain CODE` says more.
+    /// `W01` and so on; `carryline explain CODE` prints the details.
     pub code: String,
-    /// What was seen, in one sentence.
+    /// What was observed, in one sentence.
     pub cause: String,
     /// What to do about it, in one sentence.
     pub remedy: String,
 }
 
-/// Bytes per tick that one core can move at a cache level: the most that anything in the run moved there.
+/// The bytes per tick that one core can move at a cache level: the highest rate of anything in the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// Which.
+    /// The level.
     pub level: Level,
-    /// Bytes of the buffer that was used.
+    /// The size in bytes of the buffer used.
     pub buffer_bytes: u64,
-    /// Reads.
+    /// The rate of reads.
     pub load: f64,
-    /// Cached stores.
+    /// The rate of cached stores.
     pub store: f64,
-    /// Non-temporal stores.
+    /// The rate of non-temporal stores.
     pub nt_store: f64,
-    /// The variant (`checksum/carryline`) whose reads are the limit, because they beat the loops that measure it.
+    /// The variant (`checksum/carryline`) whose reads are the limit because they are faster than the loops
+    /// that measure it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub load_by: Option<String>,
-    /// The same of stores. How a variant stores is not known: its rate counts as that of cached stores.
+    /// The same for stores. Which stores a variant uses is unknown; its rate counts for cached stores.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub store_by: Option<String>,
 }
 
-/// A run's noise floor: the difference between the two halves of A/A pairs.
+/// The noise floor of a run: the difference between the two members of A/A pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
-    /// The largest of the situations' floors: a relative difference within which everything is a tie.
+    /// The largest noise floor of the situations, a relative difference.
     pub relative: f64,
-    /// How many A/A pairs it rests on.
+    /// The number of A/A pairs.
     pub pairs: u32,
-    /// The same by situation.
+    /// The noise floor of each situation.
     pub by_situation: Vec<(String, f64)>,
 }
 
-/// Everything that a run found.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// The run's number in the store, when it was saved.
+    /// The run's number in the store, if it was stored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run_id: Option<i64>,
-    /// The seed of everything random in it.
+    /// The random seed.
     pub seed: u64,
-    /// The machine and what of it matters to a figure.
+    /// The machine and the settings that affect figures.
     pub environment: serde_json::Value,
-    /// The A/A floor.
+    /// The noise floor.
     pub noise_floor: Option<NoiseFloor>,
-    /// TSC ticks per core cycle, and per nanosecond.
+    /// TSC ticks per core cycle.
     pub ticks_per_cycle: Option<f64>,
     /// TSC ticks per nanosecond.
     pub ticks_per_ns: Option<f64>,
-    /// What the hardware allows.
+    /// The machine's limits.
     pub limits: Vec<Limit>,
-    /// Doubts.
+    /// The warnings.
     pub warnings: Vec<Warning>,
-    /// What was measured.
+    /// The cells.
     pub cells: Vec<Cell>,
-    /// What experiments made of it, with the verdicts on their claims; empty for other runs.
+    /// The results of experiments, with the verdicts on their claims; empty for other runs.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub experiments: Vec<ExperimentResult>,
-    /// False when it was interrupted or a worker was lost.
+    /// False if it was interrupted or a worker was lost.
     pub complete: bool,
 }
 

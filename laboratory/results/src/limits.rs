@@ -1,4 +1,5 @@
-//! Limits raised by what variants moved: no routine beats the machine, so a rate that passes a measured limit is one.
+//! Raises limits to the rates of variants: no routine is faster than the machine, so a rate above a measured
+//! limit is the better estimate.
 
 use crate::Limit;
 use crate::gather::Gathered;
@@ -7,21 +8,22 @@ use carryline_machine::environment::Level;
 use carryline_statistics as statistics;
 use carryline_variants::Family;
 
-/// A situation whose figures are throughputs, and so have a share of a limit.
+/// A situation that measures throughput, and so has a share of a limit.
 pub(crate) struct Throughput {
-    /// What is done with the bytes.
+    /// The family.
     pub family: Family,
-    /// Mean bytes of a call.
+    /// The mean bytes of a call.
     pub bytes: f64,
-    /// The level that the operands come from.
+    /// The level of the operands.
     pub level: Level,
-    /// True if a part of them fits into the level before, see [`Observed::between`](crate::Observed).
+    /// True if a part of the operands fits into the next nearer level, see
+    /// [`Observed::between`](crate::Observed).
     pub between: bool,
 }
 
 impl Throughput {
-    /// The throughput of a situation; `None` where calls wait for each other, something follows them or goes on beside
-    /// them, or the operands come from two levels by intent.
+    /// The throughput of a situation; `None` if calls depend on each other, something follows them or runs
+    /// beside them, or the operands are at two levels by intent.
     pub fn of(gathered: &Gathered) -> Option<Throughput> {
         let situation = &gathered.situation;
         let condition = &situation.condition;
@@ -40,10 +42,10 @@ impl Throughput {
     }
 }
 
-/// Raises the limits of a run to the most that any of its variants moved at the level, and notes which it was.
+/// Raises a run's limits to the highest rate of any variant at each level, and records the variant.
 ///
-/// Operands that lie between two levels do not count: a part of them comes from the nearer one, whose rate is no limit
-/// of the farther.
+/// Situations whose operands lie between two levels do not count: a part of the operands comes from the
+/// nearer level, whose rate is no limit of the farther one.
 pub fn raise(limits: &mut [Limit], all: &[Gathered]) {
     for gathered in all {
         if let Some(throughput) = Throughput::of(gathered)
@@ -54,7 +56,7 @@ pub fn raise(limits: &mut [Limit], all: &[Gathered]) {
     }
 }
 
-/// Raises the limits to the most that a situation's own variants moved.
+/// Raises the limits to the highest rate of a situation's own variants.
 pub(crate) fn raise_by(limits: &mut [Limit], gathered: &Gathered, throughput: &Throughput) {
     let Throughput { family, bytes, level, .. } = throughput;
     let Some(limit) = limits.iter_mut().find(|limit| limit.level == *level) else { return };
@@ -75,8 +77,8 @@ pub(crate) fn raise_by(limits: &mut [Limit], gathered: &Gathered, throughput: &T
     }
 }
 
-/// The least time that a call's bytes take at the limits of their level; `None` where they were not measured. Reads and
-/// writes go on side by side, so the slower of the two decides.
+/// The least time for a call's bytes at the limits of their level; `None` if these were not measured. Reads
+/// and writes overlap, so the slower of the two counts.
 pub(crate) fn bytes_ticks(limits: &[Limit], throughput: &Throughput) -> Option<f64> {
     let limit = limits.iter().find(|limit| limit.level == throughput.level)?;
     let Throughput { family, bytes, .. } = throughput;
@@ -130,21 +132,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_variant_moves_is_a_limit_of_its_level() {
+    fn a_variants_rate_raises_the_limit_of_its_level() {
         let mut limits = vec![limit()];
         raise(&mut limits, &[gathered(Family::Checksum, Level::L2, false, &[20.0, 8.0])]);
         assert_eq!((limits[0].load, limits[0].load_by.as_deref()), (125.0, Some("checksum/v1")));
         assert_eq!((limits[0].store, &limits[0].store_by), (60.0, &None), "sums store nothing");
 
         raise(&mut limits, &[gathered(Family::Zero, Level::L2, false, &[12.5])]);
-        assert_eq!(limits[0].store_by, None, "no more than the non-temporal stores");
+        assert_eq!(limits[0].store_by, None, "not above the non-temporal stores");
         raise(&mut limits, &[gathered(Family::Copy, Level::L2, false, &[10.0])]);
         assert_eq!((limits[0].store, limits[0].store_by.as_deref()), (100.0, Some("copy/v0")));
         assert_eq!(limits[0].load, 125.0);
     }
 
     #[test]
-    fn other_levels_and_latencies_raise_nothing() {
+    fn other_levels_and_latencies_raise_no_limit() {
         let mut chained = gathered(Family::Checksum, Level::L2, false, &[1.0]);
         chained.situation.condition.dependence = Dependence::Chained;
         let mut read = gathered(Family::Checksum, Level::L2, false, &[1.0]);

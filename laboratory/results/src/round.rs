@@ -1,47 +1,48 @@
-//! A round: the unit of pairing, the same from the worker that measures it to the page that shows it.
+//! A round: the unit of pairing, the same type from the worker that measures it to the page that shows it.
 
 use serde::{Deserialize, Serialize};
 
-/// One round of one replicate: every member of a comparison sampled once, moments apart.
+/// One round of one replicate: every member of a situation is sampled once, moments apart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// Its number in the situation and replicate, from 0.
     pub number: u32,
-    /// How many times the usual number of calls a batch had: 1 or 2.
+    /// The number of calls in a batch as a multiple of the usual one: 1 or 2.
     pub multiplier: u32,
-    /// Gross ticks per call; NaN where there is no sample. In the order of the members as the worker sends them, by place
-    /// (see [`Situation::places`](crate::gather::Situation::places)) everywhere else.
+    /// Gross ticks per call; NaN for a missing sample. In the order of the members in the worker's messages,
+    /// elsewhere by place (see [`Situation::places`](crate::gather::Situation::places)).
     #[serde(with = "nan_as_null")]
     pub samples: Vec<f64>,
     /// Gross ticks per null call.
     pub null_ticks: f64,
-    /// Ticks per core cycle: from the hardware counter over the round's batches where there is one, else from a chain of
-    /// dependent additions around them; 0 where neither exists.
+    /// Ticks per core cycle: from the hardware counter over the round's batches, or else from a chain of
+    /// dependent additions around them; 0 if neither is available.
     pub ticks_per_cycle: f64,
-    /// True if cycles were counted, not estimated. False in rounds from a store of version 1, which did not keep it.
+    /// True if cycles were counted, not estimated. False for rounds from a store of version 1, which did not
+    /// record it.
     pub counted: bool,
 }
 
 impl Round {
-    /// One to be filled in, with room for the given number of samples.
+    /// An empty round for this number of samples.
     #[must_use]
     pub fn of(members: usize) -> Round {
         Round { samples: vec![f64::NAN; members], ..Round::default() }
     }
 }
 
-/// A round, and where in its run it belongs.
+/// A round with its place in the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundRecord {
-    /// Name of the situation; up to 65,535 bytes.
+    /// The name of the situation; up to 65,535 bytes.
     pub situation: String,
-    /// Index of the worker process.
+    /// The index of the worker process.
     pub replicate: u32,
-    /// What was measured, by place.
+    /// The samples, by place.
     pub round: Round,
 }
 
-/// JSON has no NaN: a sample that is missing is `null`.
+/// JSON has no NaN: a missing sample is `null`.
 mod nan_as_null {
     use serde::{Deserialize, Deserializer, Serializer};
 

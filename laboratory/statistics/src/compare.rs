@@ -1,25 +1,25 @@
-//! When a difference counts: the run's noise floor and the rule for faster, slower, tie.
+//! Decides whether a difference counts: the noise floor and the rule for faster, slower and tie.
 //!
-//! A difference has to pass two tests that fail in different ways. Its own **interval** must exclude 1: that asks
-//! whether the replicates agree. And it must exceed the **noise floor**: that asks whether identical code,
-//! measured under two names in the same rounds (an A/A pair), differs as much. The second catches what the
-//! first cannot see: replicates that agree by luck, and biases that every replicate shares.
+//! A difference must pass two tests that fail in different ways. Its **interval** must exclude 1: the
+//! replicates agree. It must also exceed the **noise floor**: identical code, measured under two names in the
+//! same rounds (an A/A pair), does not differ as much. The second test catches what the first cannot:
+//! replicates that agree by chance, and biases shared by all replicates.
 //!
-//! The rule's error rates are tested by simulation (`tests/statistics_monte_carlo.rs`).
+//! `tests/monte_carlo.rs` checks the rule's error rates by simulation.
 
 use super::estimate::log_ratios;
 use super::{median, paired_ratio, ratio};
 use crate::Ratio;
 
-/// The least floor: placement of code that no replicate varies, and the steps in which the clock counts,
-/// move identical code by about this much.
+/// The least noise floor. Code placement that no replicate varies, and the clock's resolution, change the
+/// time of identical code by about this much.
 pub const LEAST_FLOOR: f64 = 0.005;
 
-/// Share of the A/A intervals' typical half-width that goes into the floor. At 1 a planted 5 % was missed too
-/// often in noisy rounds; at 1/2 identical cells passed for different too often in quiet ones.
+/// The fraction of the A/A intervals' typical half-width that enters the floor. At 1, a planted 5 % was
+/// missed too often in noisy rounds; at 1/2, identical cells were called different too often in quiet ones.
 const SHARE_OF_HALF_WIDTH: f64 = 0.8;
 
-/// What a comparison came to, from the point of view of the first of the two.
+/// The result of a comparison, from the point of view of the first cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// It takes less time.
@@ -31,7 +31,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The same comparison, seen from the other.
+    /// The result from the point of view of the other cell.
     #[must_use]
     pub const fn reversed(self) -> Order {
         match self {
@@ -42,17 +42,18 @@ impl Order {
     }
 }
 
-/// The relative difference below which everything is a tie, from A/A pairs: one variant under two names.
+/// The relative difference up to which cells tie, from A/A pairs: one variant under two names.
 ///
 /// The largest of
-/// - how far the pairs' medians are from 1 (a bias that is there for these is there for others);
-/// - 80 % of the half-width of the pairs' intervals, the median over the pairs (one pair's median may be close
-///   to 1 by luck; its interval says how far off it could have been);
-/// - [`LEAST_FLOOR`], so it is never 0.
+/// - the distance of the pairs' medians from 1: a bias between identical routines can occur between others
+///   too;
+/// - 80 % of the half-width of the pairs' intervals, as the median over the pairs: a pair's median may be
+///   close to 1 by chance, and its interval shows how far off it could have been;
+/// - [`LEAST_FLOOR`], so that it is never 0.
 ///
-/// One to three pairs of the same situation are enough; more make it no wider. Pairs of other situations tell
-/// about those: a floor over a whole run is for its headline, not for [`compare`]. Without a pair the answer
-/// is [`LEAST_FLOOR`], and the caller should say that there was none.
+/// One to three pairs of the same situation suffice; more do not widen the floor. Use pairs of the same
+/// situation for [`compare`]; a floor over a whole run is only for its summary. Without a pair, the result is
+/// [`LEAST_FLOOR`], and the caller should state that there was none.
 ///
 /// # Examples
 /// ```
@@ -69,13 +70,13 @@ pub fn noise_floor(aa_ratios: &[Ratio]) -> f64 {
     pairs().map(|ratio| distance(ratio.median)).fold(typical.max(LEAST_FLOOR), f64::max)
 }
 
-/// How far a ratio is from 1, whichever side: 1.1 and 1 / 1.1 are both 0.1 away.
+/// The distance of a ratio from 1 in either direction: 0.1 for both 1.1 and 1 / 1.1.
 fn distance(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio) - 1.0
 }
 
-/// Different only if the interval excludes 1 and the median is further from 1 than the floor; either side alike,
-/// so that the reciprocal ratio gives the reversed order.
+/// Compares two cells by the ratio of their times. They differ only if the interval excludes 1 and the median
+/// is farther from 1 than the floor. The rule is symmetric: the reciprocal ratio gives the reversed order.
 ///
 /// # Examples
 /// ```
@@ -98,10 +99,11 @@ pub fn compare(ratio: &Ratio, floor: f64) -> Order {
     }
 }
 
-/// What [`compare`] says of [`ratio`], mostly without its bootstrap: `None` when one of the two has no sample.
+/// The result of [`compare`] for the [`ratio`] of two cells, computed without the bootstrap where possible;
+/// `None` if either has no sample.
 ///
-/// Needs no resampling when the difference is within the floor, when Student's interval, which is part of the
-/// hull, includes 1, or when every single round points the same way, so that every resample does.
+/// No resampling is needed if the difference is within the floor, if Student's interval (which is part of the
+/// hull) includes 1, or if all rounds agree on the direction, because then every resample does too.
 #[must_use]
 pub fn compare_samples(a: &[Vec<f64>], b: &[Vec<f64>], floor: f64, seed: u64) -> Option<Order> {
     let Some(logs) = log_ratios(a, b) else {
@@ -110,11 +112,11 @@ pub fn compare_samples(a: &[Vec<f64>], b: &[Vec<f64>], floor: f64, seed: u64) ->
     if distance(logs.clean.median().exp()) <= floor {
         return Some(Order::Tie);
     }
-    // The median of these logarithms is not negative: `a` is the slower one unless they were turned.
-    let unless_turned = |order: Order| if logs.turned { order.reversed() } else { order };
+    // The median of these logarithms is not negative: `a` is slower unless they were negated.
+    let unless_negated = |order: Order| if logs.negated { order.reversed() } else { order };
     match logs.clean.student() {
         Some((low, high)) if low <= 0.0 && high >= 0.0 => Some(Order::Tie),
-        Some((low, _)) if low > 0.0 && logs.clean.range().0 > 0.0 => Some(unless_turned(Order::Slower)),
+        Some((low, _)) if low > 0.0 && logs.clean.range().0 > 0.0 => Some(unless_negated(Order::Slower)),
         _ => paired_ratio(a, b, seed).map(|ratio| compare(&ratio, floor)),
     }
 }
@@ -124,22 +126,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_floor_by_hand() {
+    fn noise_floors_match_hand_calculation() {
         let pair = |median, low, high| Ratio { median, low, high };
         // A bias beyond the interval's share wins.
         assert!((noise_floor(&[pair(1.03, 1.02, 1.04)]) - 0.03).abs() < 1e-12);
         // 1 / 0.97 is 3.09 % away.
         assert!((noise_floor(&[pair(0.97, 0.96, 0.98)]) - 0.030_928).abs() < 1e-6);
-        // The typical half-width of three, not the widest.
+        // The median of the three half-widths, not the widest.
         let three = [pair(1.0, 0.99, 1.01), pair(1.0, 0.98, 1.02), pair(1.0, 0.5, 2.0)];
         assert!((noise_floor(&three) - 0.8 * ((1.02f64 / 0.98).sqrt() - 1.0)).abs() < 1e-12);
-        // Perfect agreement is still not zero; an unbounded interval is no evidence.
+        // Perfect agreement still gives the least floor; an unbounded interval is no evidence.
         assert_eq!(noise_floor(&[pair(1.0, 1.0, 1.0)]), LEAST_FLOOR);
         assert_eq!(noise_floor(&[pair(1.0, 0.0, f64::INFINITY)]), LEAST_FLOOR);
     }
 
     #[test]
-    fn either_side_alike() {
+    fn compare_is_symmetric() {
         let ratio = |median: f64, low, high| Ratio { median, low, high };
         assert_eq!(compare(&ratio(1.0 / 1.05, 0.93, 0.97), 0.049), Order::Faster);
         assert_eq!(compare(&ratio(1.0 / 1.05, 0.93, 0.97), 0.051), Order::Tie);
@@ -151,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn the_short_cuts_agree_with_the_long_way() {
+    fn shortcuts_agree_with_the_full_bootstrap() {
         let mut met = std::collections::HashSet::new();
         for step in 0..200u32 {
-            // Pairs from alike to far apart, with rounds that agree or not.
+            // Pairs from equal to far apart, with rounds that agree or not.
             let wobble =
                 |r: u32, k: u32| f64::from((r * 31 + k * 17 + step * 13) % 23) / 23.0 * f64::from(step % 9);
             let b: Vec<Vec<f64>> =

@@ -1,39 +1,43 @@
-//! Two cells of different runs: how far apart they are, how sure that is, and what it is worth among many others.
+//! The difference between two cells of different runs: its size, its uncertainty, and its significance among
+//! many others.
 //!
-//! **What two runs hide.** The interval of a ratio comes from replicates, and the replicates of one run share an hour, a
-//! host and its neighbours. What all of a run's replicates share shows in none of their scatter. So two runs of one program
-//! differ by more than their intervals say; by how much, tell the rows that cannot have changed ([`between_runs`]): what
-//! they have in common is taken off, and their spread is added to each row's own error, as variances add.
+//! **Noise between runs.** The interval of a ratio comes from replicates, but all replicates of a run share
+//! its time of day, its host and the other load there, and this is not part of their scatter. Two runs of one
+//! program therefore differ by more than their intervals show. Rows that cannot have changed show by how much
+//! ([`between_runs`]): their common shift is removed, and their spread is added to each row's own error, as
+//! variances add.
 //!
-//! **Many rows.** At 5 % each, one row in twenty of two equal runs would be "different". [`discoveries`] is the rule of
-//! Benjamini and Hochberg (Controlling the false discovery rate, Journal of the Royal Statistical Society B 57, 1995): of
-//! the rows that are called different 5 % are so by chance, and where nothing changed, 5 % of comparisons have such a row.
+//! **Many rows.** At a level of 5 %, one row in twenty would differ between two equal runs. [`discoveries`]
+//! applies the procedure of Benjamini and Hochberg (Controlling the false discovery rate, Journal of the
+//! Royal Statistical Society B 57, 1995): at most 5 % of the rows called different are expected to be so by
+//! chance, and if nothing changed, at most 5 % of comparisons have such a row.
 
 use super::unpaired::{error_and_degrees, logs, mean_and_variance, unpaired_ratio};
 use super::{Estimate, Ratio, median, paired_ratio, quantile};
 use puruspe::{betai, invbetai};
 
-/// Degrees of freedom of a difference of which only the two intervals are known.
+/// Degrees of freedom of a difference if only the two intervals are known.
 const DEGREES_OF_ESTIMATES: f64 = 8.0;
-/// Rows that cannot have changed, at least, for what they differ by to be an estimate.
+/// The least number of rows that cannot have changed from which the noise between runs is estimated.
 pub const LEAST_CONTROLS: usize = 8;
-/// How many standard deviations of a normal distribution 95 %, and 90 %, of it lie within.
+/// 95 % and 90 % of a normal distribution lie within this many standard deviations.
 const NORMAL_95: f64 = 1.959_96;
 const NORMAL_90: f64 = 1.644_85;
 
-/// How far two cells are apart.
+/// The difference between two cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// The ratio of their times with its 95 % interval, as far as their replicates tell.
+    /// The ratio of their times with its 95 % interval from the replicates.
     pub ratio: Ratio,
-    /// The standard error of the ratio's logarithm; infinite where a side has one replicate.
+    /// The standard error of the ratio's logarithm; infinite if a side has one replicate.
     pub error: f64,
     /// Degrees of freedom of the error.
     pub degrees: f64,
 }
 
 impl Difference {
-    /// Of two cells of different processes: `a` as a multiple of `b`. `None` where one has no sample.
+    /// The difference of two cells of different processes: `a` as a multiple of `b`. `None` if either has no
+    /// sample.
     #[must_use]
     pub fn unpaired(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Difference> {
         let ratio = unpaired_ratio(a, b, seed)?;
@@ -42,8 +46,8 @@ impl Difference {
         Some(Difference { ratio, error, degrees: degrees as f64 })
     }
 
-    /// The same where replicates with equal numbers were measured one after the other, so that the ratio is formed within
-    /// each pair of them.
+    /// The same if replicates with equal numbers were measured one after the other: the ratio is formed
+    /// within each pair.
     #[must_use]
     pub fn paired(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Difference> {
         let ratio = paired_ratio(&typical(a), &typical(b), seed)?;
@@ -53,7 +57,7 @@ impl Difference {
         Some(Difference { ratio, error, degrees: logs.len().saturating_sub(1).max(1) as f64 })
     }
 
-    /// Of two cells of which only the estimates are known.
+    /// The difference of two cells of which only the estimates are known.
     #[must_use]
     pub fn of_estimates(a: &Estimate, b: &Estimate) -> Option<Difference> {
         let half = |estimate: &Estimate| -> Option<f64> {
@@ -66,7 +70,7 @@ impl Difference {
         Some(Difference { ratio, error: width / NORMAL_95, degrees: DEGREES_OF_ESTIMATES })
     }
 
-    /// The difference that remains when a shift common to all rows (a logarithm) is taken off.
+    /// Removes a shift common to all rows (a logarithm).
     #[must_use]
     pub fn without(self, shift: f64) -> Difference {
         let Ratio { median, low, high } = self.ratio;
@@ -77,7 +81,8 @@ impl Difference {
         }
     }
 
-    /// The ratio's 95 % interval when runs of one program differ by `between` (a standard deviation of the logarithm).
+    /// The ratio's 95 % interval if runs of one program differ by `between` (a standard deviation of the
+    /// logarithm).
     #[must_use]
     pub fn interval(&self, between: f64) -> Ratio {
         let Ratio { median, low, high } = self.ratio;
@@ -85,7 +90,7 @@ impl Difference {
         Ratio { median, low: median / wider((median / low).ln()), high: median * wider((high / median).ln()) }
     }
 
-    /// The chance of a difference as large as this one between equal cells.
+    /// The probability of a difference at least as large as this one between equal cells.
     #[must_use]
     pub fn p_value(&self, between: f64) -> f64 {
         let error = self.error.hypot(between);
@@ -99,8 +104,9 @@ impl Difference {
         tails(distance / error, self.degrees)
     }
 
-    /// The bounds of the ratio that it passes, on either side, with a chance of `tail` (below a half); never nearer than those
-    /// of [`Difference::interval`] where `tail` is below 2.5 %. `(0, infinity)` where a side has one replicate.
+    /// Bounds that the true ratio exceeds with a probability of `tail` (below a half) on each side, and at
+    /// least as wide as [`Difference::interval`] if `tail` is below 2.5 %. `(0, infinity)` if a side has one
+    /// replicate.
     #[must_use]
     pub fn bounds(&self, tail: f64, between: f64) -> (f64, f64) {
         let half = quantile_of_t(tail, self.degrees) * self.error.hypot(between);
@@ -116,14 +122,14 @@ impl Difference {
     }
 }
 
-/// The bounds of the ratio of pairs, by replicate, that their median passes on either side with a chance of at most `tail`:
-/// order statistics, which suppose nothing of how pairs scatter, so that one wild process in ten does not matter. `None` where
-/// there are too few pairs for that chance.
+/// Bounds on the median ratio of replicate pairs, each exceeded with a probability of at most `tail`. They
+/// are order statistics and assume no distribution, so one outlying process in ten has no effect. `None` if
+/// there are too few pairs for this probability.
 #[must_use]
 pub fn median_bounds(a: &[Vec<f64>], b: &[Vec<f64>], tail: f64) -> Option<(f64, f64)> {
     let mut ratios: Vec<f64> = pairs(a, b).into_iter().map(f64::exp).collect();
     ratios.sort_unstable_by(f64::total_cmp);
-    // The chance that at most so many of the pairs lie on one side of the median.
+    // The probability that at most `beyond` pairs lie on one side of the median.
     let mut term = 0.5_f64.powi(i32::try_from(ratios.len()).unwrap_or(i32::MAX));
     let mut chance = 0.0;
     let mut cut = None;
@@ -139,7 +145,7 @@ pub fn median_bounds(a: &[Vec<f64>], b: &[Vec<f64>], tail: f64) -> Option<(f64, 
     Some((*ratios.get(cut)?, *ratios.get(ratios.len() - 1 - cut)?))
 }
 
-/// The replicates' medians.
+/// The medians of the replicates.
 fn typical(replicates: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let kept = |rounds: &Vec<f64>| -> Vec<f64> {
         rounds.iter().copied().filter(|ticks| ticks.is_finite() && *ticks > 0.0).collect()
@@ -153,30 +159,32 @@ fn pairs(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<f64> {
     a.iter().zip(&b).filter_map(|(a, b)| Some(a.first()?.ln() - b.first()?.ln())).collect()
 }
 
-/// Both tails of Student's t.
+/// The two-sided tail probability of Student's t.
 fn tails(t: f64, degrees: f64) -> f64 {
     betai(degrees / 2.0, 0.5, degrees / (degrees + t * t))
 }
 
-/// The value that Student's t passes with a chance of `tail`.
+/// The value that Student's t exceeds with a probability of `tail`.
 fn quantile_of_t(tail: f64, degrees: f64) -> f64 {
     let x = invbetai((2.0 * tail).clamp(0.0, 1.0), degrees / 2.0, 0.5);
     (degrees * (1.0 - x) / x).sqrt()
 }
 
-/// What two runs of one program differ by beyond what their replicates tell, on the scale of logarithms.
+/// The difference between two runs of one program beyond the scatter of their replicates, on a logarithmic
+/// scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunNoise {
-    /// What all rows have in common: another clock, a busier hour.
+    /// The shift common to all rows, for example from another clock frequency or more load.
     pub shift: f64,
-    /// The standard deviation of what each row has by itself.
+    /// The standard deviation of the rows around the shift.
     pub spread: f64,
 }
 
-/// The noise between two runs from rows that cannot have changed; `None` where there are fewer than [`LEAST_CONTROLS`].
+/// The noise between two runs, from rows that cannot have changed; `None` if there are fewer than
+/// [`LEAST_CONTROLS`].
 ///
-/// The shift is the rows' median. 90 % of them lie within 1.64 standard deviations of it, of which the replicates' own errors
-/// are a part. A row that is far off decides nothing, nor do rows of one process.
+/// The shift is the rows' median. 90 % of the rows lie within 1.64 standard deviations of it, which include
+/// the replicates' own errors. A single outlying row has no effect; rows with one process are ignored.
 #[must_use]
 pub fn between_runs(unchanged: &[Difference]) -> Option<RunNoise> {
     let known: Vec<&Difference> = unchanged.iter().filter(|row| row.error.is_finite()).collect();
@@ -191,7 +199,8 @@ pub fn between_runs(unchanged: &[Difference]) -> Option<RunNoise> {
     Some(RunNoise { shift, spread: (all * all - own * own).max(0.0).sqrt() })
 }
 
-/// Which of many comparisons found a difference, when 5 % (a `rate` of 0.05) of those that did may have found it by chance.
+/// Marks the comparisons that found a difference, such that at most 5 % of them (for a `rate` of 0.05) are
+/// expected to be due to chance.
 ///
 /// # Examples
 /// ```
@@ -221,19 +230,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn student_by_the_tables() {
+    fn quantiles_of_t_match_the_tables() {
         for (degrees, tail, t) in
             [(1.0, 0.025, 12.706), (4.0, 0.025, 2.776), (8.0, 0.005, 3.355), (30.0, 0.05, 1.697)]
         {
             assert!((quantile_of_t(tail, degrees) - t).abs() < 2e-3, "{degrees} {tail}");
             assert!((tails(t, degrees) - 2.0 * tail).abs() < 1e-4, "{degrees} {tail}");
         }
-        // Far out, as a comparison of hundreds of rows needs it: by numerical integration 8.907.
+        // Far in the tail, as needed for comparisons of hundreds of rows: 8.907 by numerical integration.
         assert!((quantile_of_t(1e-5, 8.0) - 8.907).abs() < 0.002, "{}", quantile_of_t(1e-5, 8.0));
     }
 
     #[test]
-    fn what_differs_from_run_to_run_widens_and_doubts() {
+    fn noise_between_runs_widens_intervals_and_raises_p_values() {
         let side = |ticks: f64| -> Vec<Vec<f64>> {
             [1.0, 1.002, 0.998, 1.001, 0.999].map(|factor| vec![ticks * factor; 8]).into()
         };
@@ -247,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_measured_in_turn_are_paired() {
+    fn alternating_processes_are_paired() {
         let level = [1.0, 1.2, 0.9, 1.1, 0.95];
         let side = |ticks: f64| -> Vec<Vec<f64>> { level.iter().map(|l| vec![ticks * l; 6]).collect() };
         let pair = Difference::paired(&side(103.0), &side(100.0), 1).expect("samples");
@@ -257,28 +266,29 @@ mod tests {
     }
 
     #[test]
-    fn a_wild_process_moves_no_bound() {
+    fn an_outlying_process_moves_no_bound() {
         let base = vec![vec![100.0; 3]; 20];
         let mut new: Vec<Vec<f64>> = (0..20).map(|k| vec![105.0 + 0.1 * f64::from(k % 5); 3]).collect();
         new[3] = vec![300.0; 3];
         let (low, high) = median_bounds(&new, &base, 0.001).expect("enough pairs");
         assert!(low > 1.049 && high < 1.055, "{low} {high}");
         assert!(Difference::paired(&new, &base, 1).is_some_and(|found| found.bounds(0.001, 0.0).0 < 1.0));
-        // By the binomial distribution: of 10 pairs, none lie beyond the median with 1 / 1024, at most one with 11 / 1024.
+        // By the binomial distribution: of 10 pairs, none lie beyond the median with probability 1 / 1024, at
+        // most one with 11 / 1024.
         let ten: Vec<Vec<f64>> = (1..=10).map(|k| vec![100.0 + f64::from(k)]).collect();
         let at = |tail| median_bounds(&ten, &base[..10], tail).map(|(low, _)| (low * 100.0).round());
         assert_eq!((at(0.0009), at(0.001), at(0.011)), (None, Some(101.0), Some(102.0)));
     }
 
     #[test]
-    fn one_process_on_a_side_finds_nothing() {
+    fn one_process_per_side_is_never_significant() {
         let lone = Difference::unpaired(&[vec![200.0; 30]], &vec![vec![100.0; 30]; 5], 1).expect("samples");
         assert_eq!((lone.p_value(0.0), lone.bounds(0.01, 0.0)), (1.0, (0.0, f64::INFINITY)));
         assert!(Difference::unpaired(&[vec![f64::NAN]], &[vec![1.0]], 1).is_none());
     }
 
     #[test]
-    fn intervals_alone_are_added_as_variances() {
+    fn half_widths_of_intervals_add_as_variances() {
         let of = |median: f64| Estimate { median, low: median / 1.03, high: median * 1.03, min: median };
         let row = Difference::of_estimates(&of(110.0), &of(100.0)).expect("positive");
         let half = (1.03_f64.ln() * 2.0_f64.sqrt()).exp();
@@ -288,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_unchanged_rows_differ_by_is_the_difference_between_runs() {
+    fn unchanged_rows_give_the_noise_between_runs() {
         let row = |log: f64| {
             let median = log.exp();
             Difference { ratio: Ratio { median, low: median, high: median }, error: 0.002, degrees: 8.0 }

@@ -1,4 +1,4 @@
-//! From raw samples to figures: an estimate of one cell, the paired ratio of two.
+//! Computes figures from raw samples: the estimate of one cell, and the paired ratio of two.
 
 use super::interval::{Clean, Interval, least_relative};
 use serde::{Deserialize, Serialize};
@@ -6,31 +6,32 @@ use serde::{Deserialize, Serialize};
 /// A figure with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The median of the replicates' medians.
+    /// The median over replicates of the median over rounds.
     pub median: f64,
-    /// Lower end of the 95 % interval (bootstrap over replicates).
+    /// The lower end of the 95 % interval (bootstrap over replicates).
     pub low: f64,
-    /// Upper end of the 95 % interval.
+    /// The upper end of the 95 % interval.
     pub high: f64,
-    /// The smallest sample seen.
+    /// The smallest sample.
     pub min: f64,
 }
 
 /// A paired ratio of gross times: below 1 is faster.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// Median over replicates of the median over rounds.
+    /// The median over replicates of the median over rounds.
     pub median: f64,
-    /// Lower end of the 95 % interval.
+    /// The lower end of the 95 % interval.
     pub low: f64,
-    /// Upper end of the 95 % interval.
+    /// The upper end of the 95 % interval.
     pub high: f64,
 }
 
-/// The median of a cell with its 95 % interval; `None` when there is no sample.
+/// The median of a cell with its 95 % interval; `None` if there is no sample.
 ///
-/// `samples` are by replicate and round, `NaN` where one is missing; see [`super`] for how the interval comes
-/// about. The lower end does not go below 0 where no sample does. The same seed gives the same interval.
+/// `samples` are by replicate and round, `NaN` where one is missing. The [crate documentation](crate)
+/// describes the interval. Its lower end is not below 0 if no sample is. The same seed gives the same
+/// interval.
 ///
 /// # Examples
 /// ```
@@ -55,14 +56,14 @@ pub fn estimate(samples: &[Vec<f64>], seed: u64) -> Option<Estimate> {
     Some(Estimate { median, low, high, min })
 }
 
-/// The median of a cell as [`estimate`] has it, without the work that an interval takes.
+/// The median of [`estimate`], without the cost of an interval.
 #[must_use]
 pub fn typical(samples: &[Vec<f64>]) -> Option<f64> {
     Some(Clean::new(samples.iter().cloned())?.median())
 }
 
-/// What is left of each sample when the null call of the same round is taken off; `NaN` where either is missing.
-/// Small negative values are kept: cutting them off would bias the median upwards.
+/// Gross samples less the null call of the same round; `NaN` where either is missing. Small negative values
+/// are kept, because dropping them would bias the median upwards.
 #[must_use]
 pub fn net(gross: &[Vec<f64>], null: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let by_round = |gross: &Vec<f64>, null: Option<&Vec<f64>>| {
@@ -72,10 +73,11 @@ pub fn net(gross: &[Vec<f64>], null: &[Vec<f64>]) -> Vec<Vec<f64>> {
     gross.iter().enumerate().map(|(replicate, rounds)| by_round(rounds, null.get(replicate))).collect()
 }
 
-/// How long `a` takes as a multiple of `b`, measured in the same rounds; `None` when they share no round.
+/// The time of `a` as a multiple of that of `b`, measured in the same rounds; `None` if they share no round.
 ///
-/// A ratio is formed per round (what disturbed the whole round cancels), its logarithm goes through the interval
-/// of [`super`], so that `paired_ratio(b, a)` is the reciprocal. Samples that are not above zero count as missing.
+/// A ratio is formed per round, which cancels what disturbed the whole round. The interval is computed from
+/// its logarithm (see the [crate documentation](crate)), so that `paired_ratio(b, a)` is the reciprocal.
+/// Samples that are not positive count as missing.
 ///
 /// # Examples
 /// ```
@@ -90,10 +92,10 @@ pub fn paired_ratio(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Ratio> 
     Some(ratio_of_logs(log_ratios(a, b)?, seed))
 }
 
-/// The logarithms of the rounds' ratios, turned round (`true`) where needed to make their median non-negative.
+/// The logarithms of the rounds' ratios, negated if needed to make their median non-negative.
 pub(super) struct LogRatios {
     pub clean: Clean,
-    pub turned: bool,
+    pub negated: bool,
 }
 
 pub(super) fn log_ratios(a: &[Vec<f64>], b: &[Vec<f64>]) -> Option<LogRatios> {
@@ -105,18 +107,18 @@ pub(super) fn log_ratios(a: &[Vec<f64>], b: &[Vec<f64>]) -> Option<LogRatios> {
         a.iter().zip(b).map(|(a, b)| a.iter().zip(b).map(log_ratio).collect()).collect();
     let clean = Clean::new(logs.iter().cloned())?;
     if clean.median() >= 0.0 {
-        return Some(LogRatios { clean, turned: false });
+        return Some(LogRatios { clean, negated: false });
     }
-    // The bootstrap draws the same for both directions only if both are the same problem.
-    let turned = logs.into_iter().map(|rounds| rounds.into_iter().map(|log| -log).collect());
-    Some(LogRatios { clean: Clean::new(turned)?, turned: true })
+    // Both directions must be the same problem, so that the bootstrap draws the same samples.
+    let negated = logs.into_iter().map(|rounds| rounds.into_iter().map(|log| -log).collect());
+    Some(LogRatios { clean: Clean::new(negated)?, negated: true })
 }
 
 pub(super) fn ratio_of_logs(logs: LogRatios, seed: u64) -> Ratio {
     let Interval { median, low, high, replicates, rounds } = logs.clean.interval(seed);
     let least = least_relative(replicates, rounds).ln_1p();
     let (low, high) = (low.min(median - least), high.max(median + least));
-    let (median, low, high) = if logs.turned { (-median, -high, -low) } else { (median, low, high) };
+    let (median, low, high) = if logs.negated { (-median, -high, -low) } else { (median, low, high) };
     Ratio { median: median.exp(), low: low.exp(), high: high.exp() }
 }
 
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn replicates_count_and_not_rounds() {
+    fn replicates_count_as_repetitions_and_rounds_do_not() {
         // A thousand rounds in each of four processes that disagree: the interval is that of four figures.
         let samples: Vec<Vec<f64>> = [100.0, 102.0, 104.0, 106.0].map(|level| vec![level; 1000]).into();
         let estimate = estimate(&samples, 1).expect("samples");
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn one_replicate_is_marked_by_its_width() {
+    fn one_replicate_gives_a_wide_interval() {
         let lone = estimate(&[vec![10.0; 30]], 1).expect("samples");
         assert!((lone.low - 9.8).abs() < 1e-9 && (lone.high - 10.2).abs() < 1e-9, "{lone:?}");
         let bare = estimate(&[vec![10.0]], 1).expect("a sample");
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_no_figure() {
+    fn no_samples_give_no_figure() {
         assert!(estimate(&[], 1).is_none());
         assert!(estimate(&[vec![f64::NAN; 3]], 1).is_none());
         assert!(paired_ratio(&[vec![1.0, f64::NAN]], &[vec![f64::NAN, 1.0]], 1).is_none());
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn net_by_hand() {
+    fn nets_match_hand_calculation() {
         let net = net(&[vec![5.0, 6.0, 7.0], vec![8.0]], &[vec![4.0, f64::NAN], vec![9.0]]);
         assert_eq!(net[0][0], 1.0);
         assert!(net[0][1].is_nan() && net[0][2].is_nan());
@@ -175,8 +177,8 @@ mod tests {
     }
 
     #[test]
-    fn what_hits_a_whole_round_cancels() {
-        // Rounds differ tenfold, the pair by 3 % throughout.
+    fn disturbances_of_a_whole_round_cancel() {
+        // Rounds differ tenfold; the pair differs by 3 % in each.
         let b: Vec<Vec<f64>> =
             (1..=4).map(|r| (1..=9).map(|k| f64::from(r * 10 + k * k)).collect()).collect();
         let a: Vec<Vec<f64>> = b.iter().map(|rounds| rounds.iter().map(|t| t * 1.03).collect()).collect();

@@ -1,43 +1,43 @@
-//! The one place where an interval comes from: replicates of rounds in, a median and its 95 % interval out.
+//! Computes all intervals: from replicates of rounds to a median with its 95 % interval.
 //!
-//! **Centre.** Median over the rounds of a replicate, then median over the replicates.
+//! **Centre.** The median over the rounds of a replicate, then the median over the replicates.
 //!
-//! **Why two intervals.** What a restart changes (layout, page colours, neighbours on the machine) hits all rounds
-//! of a process together, so rounds of one process are no independent repetitions: only replicates count.
-//! With three to eight of them, each of the usual intervals fails in its own way:
+//! **Interval.** Everything that a restart changes (layout, page colours, other load on the machine) affects
+//! all rounds of a process together, so rounds of one process are not independent repetitions; only
+//! replicates are. With three to eight replicates, each of the usual intervals fails in its own way:
 //!
-//! - the percentile bootstrap over replicates cannot leave the range of what was seen, and all of four
-//!   replicates lie on one side of the truth in 12 % of cases;
-//! - Student's t knows about few replicates, but trusts their scatter, which with three degrees of freedom is
+//! - The percentile bootstrap over replicates cannot leave the observed range, but all of four replicates lie
+//!   on one side of the true value in 12 % of cases.
+//! - Student's t allows for few replicates, but trusts their scatter, which with three degrees of freedom is
 //!   too small by half in one case of seven.
 //!
-//! So the interval is the hull of both: Student's t on the replicates' medians, and a hierarchical bootstrap
-//! (replicates, then blocks of neighbouring rounds within each), whose second level keeps the interval from
-//! collapsing when the replicates agree by luck. The hull also covers the median itself.
+//! The interval is therefore the hull of both: Student's t on the replicates' medians, and a hierarchical
+//! bootstrap (replicates, then blocks of neighbouring rounds within each). The second level of the bootstrap
+//! keeps the interval from collapsing if the replicates agree by chance. The hull always includes the median.
 //!
-//! **One replicate** says nothing about restarts. The bootstrap over its rounds is then stretched to twice its
-//! width, and never narrower than [`LONE_RELATIVE`] of the median on either side ([`BARE_RELATIVE`] where
-//! there are fewer rounds than a 95 % interval for a median needs).
+//! **One replicate** gives no information about restarts. The bootstrap interval over its rounds is stretched
+//! to twice its width, and extends at least [`LONE_RELATIVE`] of the median to either side ([`BARE_RELATIVE`]
+//! if there are fewer rounds than a 95 % interval of a median needs).
 
 use super::draw::below;
 use super::order::{median_in_place, quantile_of_sorted};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// How often the bootstrap resamples. The 2.5 % point then rests on 25 resamples.
+/// The number of bootstrap resamples. The 2.5 % point then rests on 25 resamples.
 const RESAMPLES: usize = 1000;
 
-/// How many resamples of its own rounds stand for a replicate in the bootstrap over replicates.
+/// The number of resamples of its rounds that represent a replicate in the bootstrap over replicates.
 const POOL: usize = 200;
 
-/// Half-width, relative to the median, below which the interval of a single replicate never goes: what layout
-/// alone moves between restarts of one program is one to two percent.
+/// The least relative half-width of the interval of a single replicate: layout alone changes the time by one
+/// to two percent between restarts of a program.
 pub const LONE_RELATIVE: f64 = 0.02;
 
-/// The same where the single replicate has fewer than [`LEAST_ROUNDS`] rounds.
+/// The same if the replicate has fewer than [`LEAST_ROUNDS`] rounds.
 pub const BARE_RELATIVE: f64 = 0.5;
 
-/// Fewest values whose range covers the median with 95 % (1 - 2 / 2^6 = 97 %).
+/// The least number of values whose range covers the median with 95 % (1 - 2 / 2^6 = 97 %).
 pub const LEAST_ROUNDS: usize = 6;
 
 /// A median and its 95 % interval, in the units of the values.
@@ -46,20 +46,20 @@ pub(super) struct Interval {
     pub median: f64,
     pub low: f64,
     pub high: f64,
-    /// How many replicates it rests on.
+    /// The number of replicates.
     pub replicates: usize,
-    /// How many rounds the largest of them has.
+    /// The number of rounds in the largest replicate.
     pub rounds: usize,
 }
 
-/// Replicates without gaps, in an order that does not depend on that of the input.
+/// Replicates without missing samples, in an order independent of that of the input.
 pub(super) struct Clean {
     replicates: Vec<Vec<f64>>,
     medians: Vec<f64>,
 }
 
 impl Clean {
-    /// Drops what is not finite, then replicates with nothing left; `None` when none is left.
+    /// Drops non-finite values, then empty replicates; `None` if none is left.
     pub fn new(replicates: impl IntoIterator<Item = Vec<f64>>) -> Option<Clean> {
         let mut kept: Vec<(f64, Vec<f64>)> = replicates
             .into_iter()
@@ -73,9 +73,9 @@ impl Clean {
         (!replicates.is_empty()).then_some(Clean { replicates, medians })
     }
 
-    /// Median over the replicates' medians.
+    /// The median of the replicates' medians.
     pub fn median(&self) -> f64 {
-        // `new` refuses to make an empty one.
+        // Never empty: `new` returns `None` instead.
         median_in_place(&mut self.medians.clone()).unwrap_or(f64::NAN)
     }
 
@@ -85,12 +85,12 @@ impl Clean {
         all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
     }
 
-    /// How many rounds the largest replicate has.
+    /// The number of rounds in the largest replicate.
     pub fn rounds(&self) -> usize {
         self.replicates.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// Student's 95 % interval for the mean of the replicates' medians; `None` for one replicate.
+    /// Student's 95 % interval of the mean of the replicates' medians; `None` for one replicate.
     pub fn student(&self) -> Option<(f64, f64)> {
         let n = self.medians.len();
         if n < 2 {
@@ -102,7 +102,7 @@ impl Clean {
         Some((mean - half, mean + half))
     }
 
-    /// The replicates' medians, ascending.
+    /// The replicates' medians in ascending order.
     pub fn medians(&self) -> &[f64] {
         &self.medians
     }
@@ -112,11 +112,12 @@ impl Clean {
         percentiles(self.centres(seed))
     }
 
-    /// The medians of a thousand resamples, in the order in which they were drawn.
+    /// The medians of [`RESAMPLES`] resamples, in the order drawn.
     pub fn centres(&self, seed: u64) -> Vec<f64> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut rounds = Vec::with_capacity(self.rounds());
-        // The medians of resampled rounds, drawn once for each replicate; every resample of replicates takes from them.
+        // The medians of resampled rounds, drawn once for each replicate; the resamples of replicates draw
+        // from these.
         let mut pool = Vec::with_capacity(self.replicates.len() * POOL);
         for replicate in &self.replicates {
             for _ in 0..POOL {
@@ -135,8 +136,8 @@ impl Clean {
         centres
     }
 
-    /// The hull of both intervals for two replicates or more, the stretched bootstrap for one. The caller adds the
-    /// minimum width for one replicate, which depends on the scale.
+    /// The hull of both intervals for at least two replicates, the stretched bootstrap interval for one. The
+    /// caller adds the minimum width for one replicate, which depends on the scale.
     pub fn interval(&self, seed: u64) -> Interval {
         let median = self.median();
         let (mut low, mut high) = self.bootstrap(seed);
@@ -167,7 +168,7 @@ pub(super) fn percentiles(mut values: Vec<f64>) -> (f64, f64) {
     (at(0.025), at(0.975))
 }
 
-/// The half-width, relative to the median, that an interval may not go below.
+/// The least half-width of an interval, relative to the median.
 pub(super) fn least_relative(replicates: usize, rounds: usize) -> f64 {
     match (replicates, rounds) {
         (1, rounds) if rounds < LEAST_ROUNDS => BARE_RELATIVE,
@@ -181,8 +182,8 @@ fn total_order(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
     differing.unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
-/// As many rounds again as there are, drawn as runs of neighbours (the end joined to the beginning), so that
-/// what lasts for a few rounds stays together.
+/// Draws as many rounds as there are, in blocks of neighbours (wrapping around at the end), so that
+/// disturbances of several rounds stay together.
 fn resample_blocks(rng: &mut Xoshiro256PlusPlus, rounds: &[f64], into: &mut Vec<f64>) {
     let n = rounds.len();
     let block = (n as f64).cbrt().ceil() as usize;
@@ -194,7 +195,7 @@ fn resample_blocks(rng: &mut Xoshiro256PlusPlus, rounds: &[f64], into: &mut Vec<
     }
 }
 
-/// The 97.5 % point of Student's t: exact to three places to 30 degrees of freedom, within 0.2 % beyond.
+/// The 97.5 % point of Student's t: exact to three decimals up to 30 degrees of freedom, within 0.2 % beyond.
 pub(super) fn t_95(degrees: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn student_by_hand() {
+    fn students_interval_matches_hand_calculation() {
         // Medians 1, 2, 3, 6: mean 3, squares 4 + 1 + 0 + 9 = 14, s = 2.1602, / sqrt 4 = 1.0801, t = 3.182.
         let clean = Clean::new([vec![1.0], vec![6.0], vec![3.0], vec![2.0]]).expect("4 replicates");
         let (low, high) = clean.student().expect("4 replicates");
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn t_is_continuous_where_the_table_ends() {
+    fn t_is_continuous_at_the_end_of_the_table() {
         assert_eq!(t_95(1), 12.706);
         assert!((t_95(31) - 2.040).abs() < 0.005, "{}", t_95(31));
         assert!((t_95(60) - 2.000).abs() < 0.001, "{}", t_95(60));
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_dropped() {
+    fn non_finite_values_are_dropped() {
         assert!(Clean::new([vec![f64::NAN], vec![]]).is_none());
         let clean = Clean::new([vec![f64::NAN, 3.0, f64::INFINITY], vec![]]).expect("one value");
         assert_eq!((clean.median(), clean.medians.len()), (3.0, 1));
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn replicates_that_agree_by_luck_keep_their_rounds_scatter() {
+    fn the_scatter_of_rounds_counts_if_replicates_agree() {
         let noisy: Vec<f64> = (0..12).map(|i| 100.0 + 5.0 * f64::from((i * 7) % 12 - 6)).collect();
         let clean = Clean::new(vec![noisy; 4]).expect("4 replicates");
         let (low, high) = clean.student().expect("4 replicates");

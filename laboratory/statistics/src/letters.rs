@@ -1,17 +1,18 @@
-//! Pairwise verdicts as groups: the compact letter display of multiple comparisons.
+//! Presents pairwise verdicts as groups: the compact letter display of multiple comparisons.
 //!
-//! Ties are not transitive, so a partition cannot show them. Overlapping groups can: two cells share a group exactly if
-//! they could not be told apart. The groups come from insertion and absorption (H.-P. Piepho, "An Algorithm for a
-//! Letter-Based Representation of All-Pairwise Comparisons", J. Comput. Graph. Stat. 13(2), 2004): one group of all is
-//! split at every pair that differs, groups within others are absorbed, and those that add no tie are swept out.
+//! Ties are not transitive, so a partition cannot represent them, but overlapping groups can: two cells share
+//! a group exactly if no difference was found between them. The algorithm is insert and absorb (H.-P. Piepho,
+//! "An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons", J. Comput. Graph. Stat.
+//! 13(2), 2004): one group of all cells is split at every pair that differs, groups contained in others are
+//! absorbed, and groups that add no tie are removed.
 
-/// The groups of `count` cells: each ascending, in the order of their first members; every cell is in one at least.
-/// `differ` says of two cells, the first with the lower index, whether they were told apart.
+/// The groups of `count` cells, each in ascending order, sorted by their first members; every cell is in at
+/// least one. `differ` tells whether two cells differ; the first has the lower index.
 ///
 /// # Examples
 /// ```
 /// use carryline_statistics::letter_groups;
-/// // 0 and 2 differ, and 3 differs from all; 1 was told apart from neither 0 nor 2.
+/// // 0 and 2 differ, and 3 differs from all; 1 differs from neither 0 nor 2.
 /// let differ = |a, b| b == 3 || (a, b) == (0, 2);
 /// assert_eq!(letter_groups(4, differ), [vec![0, 1], vec![1, 2], vec![3]]);
 /// ```
@@ -34,20 +35,20 @@ pub fn letter_groups(count: usize, differ: impl Fn(usize, usize) -> bool) -> Vec
     groups
 }
 
-/// Splits every group that holds both. What stays true: two cells that are not yet known to differ share a group.
+/// Splits every group that holds both cells. Invariant: two cells not yet known to differ share a group.
 fn insert(groups: &mut Vec<Vec<bool>>, a: usize, b: usize) {
     let (both, mut kept): (Vec<_>, Vec<_>) = groups.drain(..).partition(|group| group[a] && group[b]);
     for group in both {
         for leaving in [a, b] {
             let mut part = group.clone();
             part[leaving] = false;
-            // Absorption: what is within a kept group says nothing of its own.
+            // Absorption: a part contained in a kept group is dropped.
             if !kept.iter().any(|kept| is_within(&part, kept)) {
                 kept.push(part);
             }
         }
     }
-    // Sweeping at every step keeps the number of groups below that of pairs.
+    // Removing redundant groups at every step keeps their number below that of pairs.
     kept.sort_by_key(|group| group.iter().filter(|member| **member).count());
     let mut at = 0;
     while at < kept.len() {
@@ -63,7 +64,7 @@ fn is_within(part: &[bool], whole: &[bool]) -> bool {
     part.iter().zip(whole).all(|(part, whole)| !part || *whole)
 }
 
-/// True if each pair of its members, and each member alone, is in another group too.
+/// True if each pair of its members, and each single member, is in another group too.
 fn is_redundant(groups: &[Vec<bool>], at: usize) -> bool {
     let others = || groups.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, group)| group);
     let members: Vec<usize> = (0..groups[at].len()).filter(|cell| groups[at][*cell]).collect();
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn two_cells_share_a_group_exactly_if_they_were_not_told_apart() {
+    fn two_cells_share_a_group_exactly_if_they_tie() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(15);
         for trial in 0..300_u64 {
             let count = (rng.next_u64() % 14) as usize;
@@ -107,21 +108,22 @@ mod tests {
     }
 
     #[test]
-    fn what_ties_with_its_neighbours_alone_makes_a_stair() {
+    fn ties_between_neighbours_give_overlapping_pairs() {
         let groups = letter_groups(5, |a, b| b - a > 1);
         assert_eq!(groups, [[0, 1], [1, 2], [2, 3], [3, 4]]);
     }
 
     #[test]
-    fn all_alike_share_one_letter_and_all_different_have_their_own() {
+    fn equal_cells_share_one_group_and_different_ones_have_their_own() {
         assert_eq!(letter_groups(3, |_, _| false), [[0, 1, 2]]);
         assert_eq!(letter_groups(3, |_, _| true), [[0], [1], [2]]);
         assert!(letter_groups(0, |_, _| true).is_empty());
     }
 
     #[test]
-    fn many_pairs_that_differ_do_not_multiply_the_groups() {
-        // Twenty pairs of which each two differ: two to the twentieth groups without sweeping.
+    fn many_differing_pairs_do_not_multiply_the_groups() {
+        // Twenty disjoint pairs of cells that differ: two to the power of twenty groups if redundant ones
+        // were kept.
         let groups = letter_groups(40, |a, b| a / 2 == b / 2);
         assert!(groups.len() < 40 * 39 / 2, "{}", groups.len());
         assert!((0..40).all(|a| (a + 1..40).all(|b| share(&groups, a, b) == (a / 2 != b / 2))));

@@ -1,25 +1,27 @@
-//! From raw samples to figures, comparisons and rankings that can be believed.
+//! Reliable figures, comparisons and rankings from raw samples.
 //!
-//! **Raw samples.** A cell is `&[Vec<f64>]`: gross ticks per call by replicate (worker process) and round, `NaN`
-//! where one is missing. The cells of one situation share their rounds: the same replicate and the same round
-//! mean measured moments apart, in random order. That pairing is what makes a ratio sharper than two times: drift,
-//! clock changes and most interruptions hit the whole round and cancel.
+//! **Raw samples.** A cell is `&[Vec<f64>]`: gross ticks per call by replicate (worker process) and round,
+//! `NaN` where one is missing. The cells of a situation share their rounds: samples of the same replicate and
+//! round were measured moments apart, in random order. This pairing makes a ratio more precise than the two
+//! times: drift, clock changes and most interruptions affect the whole round and cancel out.
 //!
-//! **The path.** [`estimate`] (one cell) and [`paired_ratio`] (two) -> [`noise_floor`] (from A/A pairs) ->
-//! [`compare`] -> [`rank`]. [`steady`] and [`agreement_n_2n`] judge the samples themselves.
+//! **Processing.** [`estimate`] (one cell) and [`paired_ratio`] (two) -> [`noise_floor`] (from A/A pairs) ->
+//! [`compare`] -> [`rank`]. [`steady`] and [`agreement_n_2n`] check the samples themselves.
 //!
-//! **The intervals** come from one place: replicates are what is repeated, rounds within a process are not (they
-//! share its layout). With few replicates the interval is the hull of Student's t on the replicates' medians and
-//! a hierarchical bootstrap; with one it is stretched, as one process says nothing about restarts.
+//! **Intervals** are all computed in the same way. Replicates count as repetitions; rounds within a process
+//! do not, because they share its layout. With few replicates, the interval is the hull of Student's t on the
+//! replicates' medians and a hierarchical bootstrap; with one it is stretched, because one process gives no
+//! information about restarts.
 //!
-//! **Without a common round** (cells of processes of different kinds, such as the two C libraries) the ratio is that of
-//! the replicates' medians, each side drawn by itself: [`ratio`] pairs where it can and says less where it cannot.
+//! **Without common rounds** (cells from processes of different kinds, such as the two C libraries), the
+//! ratio is that of the replicates' medians, with each side resampled independently. [`ratio`] pairs where it
+//! can; otherwise its interval is wider.
 //!
-//! Everything is pure: the same samples and the same seed give the same figures, and the order in which replicates
-//! arrive does not matter.
+//! **Two runs** share neither rounds nor the time of measurement. [`Difference`], [`between_runs`] and
+//! [`discoveries`] provide what their ratios need.
 //!
-//! **Two runs** share neither rounds nor the moment. What more their ratio needs, and what many ratios at once need, is in
-//! [`Difference`], [`between_runs`] and [`discoveries`].
+//! Everything is deterministic: the same samples and seed give the same figures, whatever the order of the
+//! replicates.
 
 mod compare;
 mod difference;

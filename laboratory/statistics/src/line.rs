@@ -1,5 +1,5 @@
-//! A straight line through points, and where a curve crosses zero: the start-up and the rate behind a time per size,
-//! the share at which one way overtakes another.
+//! Fits a straight line to points, and finds where a curve crosses zero: the start-up cost and rate behind
+//! times by size, or the share from which one routine is faster than another.
 
 use super::order::median_in_place;
 
@@ -8,33 +8,32 @@ use super::order::median_in_place;
 pub struct Line {
     /// The value at x = 0.
     pub at_zero: f64,
-    /// By how much it rises with each unit of x.
+    /// The increase per unit of x.
     pub slope: f64,
 }
 
 impl Line {
-    /// The line's value at x.
+    /// The line's value at `x`.
     #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         self.at_zero + self.slope * x
     }
 
-    /// The x at which the value is twice that at 0: with time over bytes, the half-performance length.
+    /// The x at which the value is twice that at 0; for time over bytes, the half-performance length.
     #[must_use]
     pub fn half_performance(&self) -> f64 {
         self.at_zero / self.slope
     }
 
-    /// The largest relative distance of these points from the line.
+    /// The largest relative deviation of these points from the line.
     #[must_use]
     pub fn misses(&self, points: &[(f64, f64)]) -> f64 {
         points.iter().map(|(x, y)| (y / self.at(*x) - 1.0).abs()).fold(0.0, f64::max)
     }
 }
 
-/// The line of Theil and Sen: the median of the slopes of all pairs of points, and the median of what is left at zero. A
-/// point that an interruption spoilt does not move it. `None` with fewer than two different x, or with a value that is
-/// no number.
+/// The Theil-Sen line: the median of the slopes of all pairs of points, and the median intercept. A single
+/// outlier does not move it. `None` with fewer than two different x, or if a value is not finite.
 ///
 /// # Examples
 /// ```
@@ -62,8 +61,8 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { at_zero: median_in_place(&mut rests)?, slope })
 }
 
-/// The first x at which a curve given by points (ascending by x) rises from below zero to zero, on the straight piece
-/// between the two points around it. `None` where it begins at or above zero, or never gets there.
+/// The first x at which a curve through these points (ascending in x) rises from below zero to zero, by
+/// linear interpolation. `None` if it starts at or above zero, or never reaches it.
 #[must_use]
 pub fn crossing(points: &[(f64, f64)]) -> Option<f64> {
     if points.first().is_none_or(|(_, y)| !y.is_finite() || *y >= 0.0) {
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_spoilt_point_does_not_move_the_line() {
+    fn one_outlier_does_not_move_the_line() {
         let mut points: Vec<(f64, f64)> =
             [256.0, 512.0, 768.0, 1024.0, 2048.0, 4096.0, 8192.0].map(|n| (n, 40.0 + n / 64.0)).into();
         points[3].1 += 5000.0;
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_makes_no_line() {
+    fn too_few_points_give_no_line() {
         for points in [&[][..], &[(1.0, 2.0)], &[(1.0, 2.0), (1.0, 3.0)], &[(1.0, 2.0), (2.0, f64::NAN)]] {
             assert_eq!(line(points), None, "{points:?}");
         }

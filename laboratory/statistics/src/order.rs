@@ -1,8 +1,8 @@
-//! Order statistics: median, quantiles and a robust scatter.
+//! Order statistics: median, quantiles and a robust measure of scatter.
 //!
-//! Values that are not finite are the caller's to remove; a `NaN` here would sort to an end and shift the answer.
+//! Callers must remove non-finite values: a `NaN` sorts to an end and shifts the result.
 
-/// The median; the mean of the two middle values where their number is even, `None` where there is none.
+/// The median; the mean of the two middle values if their number is even. `None` for no values.
 ///
 /// # Examples
 /// ```
@@ -16,7 +16,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     median_in_place(&mut values.to_vec())
 }
 
-/// As [`median`], reordering the values instead of allocating.
+/// [`median`] that reorders the values instead of allocating.
 pub fn median_in_place(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -32,7 +32,8 @@ pub fn median_in_place(values: &mut [f64]) -> Option<f64> {
     Some(lower + (upper - lower) / 2.0)
 }
 
-/// The quantile at `share` (0 to 1), linear between the two nearest of the values; `None` where there is none.
+/// The quantile at `share` (0 to 1), interpolated linearly between the two nearest values. `None` for no
+/// values.
 ///
 /// # Examples
 /// ```
@@ -47,7 +48,7 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     quantile_of_sorted(&sorted, share)
 }
 
-/// As [`quantile`], of values that ascend.
+/// [`quantile`] of values in ascending order.
 #[must_use]
 pub fn quantile_of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
@@ -57,11 +58,12 @@ pub fn quantile_of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64))
 }
 
-/// The standard deviation of a normal distribution with the same median distance between neighbours in time.
-/// A trend and rare outliers hardly move it; fewer than two values have none.
-pub(super) fn scatter_between_neighbours(series: &[f64]) -> Option<f64> {
+/// The standard deviation of a normal distribution with the same median difference between successive values.
+/// A trend and rare outliers hardly affect it. `None` for fewer than two values.
+pub(super) fn successive_scatter(series: &[f64]) -> Option<f64> {
     let steps: Vec<f64> = series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    // 1.4826: normal quartile; sqrt 2: a difference of two values scatters that much more than one.
+    // 1.4826: quartile of the normal distribution; sqrt 2: scatter of a difference relative to that of one
+    // value.
     median(&steps).map(|step| step * 1.4826 / std::f64::consts::SQRT_2)
 }
 
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_by_hand() {
+    fn medians_match_hand_calculation() {
         assert_eq!(median(&[5.0]), Some(5.0));
         assert_eq!(median(&[9.0, -1.0]), Some(4.0));
         assert_eq!(median(&[2.0, 2.0, 2.0, 100.0]), Some(2.0));
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_by_hand() {
+    fn quantiles_match_hand_calculation() {
         let values = [4.0, 1.0, 3.0, 2.0, 5.0];
         assert_eq!(quantile(&values, 0.0), Some(1.0));
         assert_eq!(quantile(&values, 0.5), Some(3.0));
@@ -88,12 +90,12 @@ mod tests {
     }
 
     #[test]
-    fn a_trend_is_no_scatter() {
+    fn a_trend_does_not_count_as_scatter() {
         let ramp: Vec<f64> = (0..50).map(|i| 100.0 + f64::from(i) * 0.001).collect();
-        assert!(scatter_between_neighbours(&ramp).expect("50 values") < 0.0011);
-        assert_eq!(scatter_between_neighbours(&[1.0]), None);
+        assert!(successive_scatter(&ramp).expect("50 values") < 0.0011);
+        assert_eq!(successive_scatter(&[1.0]), None);
         // Steps of 2, 2, 2: 2 * 1.4826 / sqrt 2.
-        let zigzag = scatter_between_neighbours(&[1.0, 3.0, 1.0, 3.0]).expect("4 values");
+        let zigzag = successive_scatter(&[1.0, 3.0, 1.0, 3.0]).expect("4 values");
         assert!((zigzag - 2.096_712).abs() < 1e-5, "{zigzag}");
     }
 }

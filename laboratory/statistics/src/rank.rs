@@ -1,13 +1,13 @@
-//! The order of a situation's cells: the winner, what cannot be told from it, and the rest.
+//! Ranks the cells of a situation: the winner, the cells that tie with it, and the rest.
 //!
-//! Ties are not transitive: A may tie with B and B with C while A is faster than C. So every tie is kept as a
-//! pair, and a rank says one thing only: rank 1 is the winner and all that tie with the winner; the next rank goes
-//! to the leader of the others and all of them that tie with it, and so on. Ranks skip the cells before
-//! them (1, 1, 3, ...).
+//! Ties are not transitive: A may tie with B and B with C although A is faster than C. Every tie is therefore
+//! kept as a pair, and ranks are simple: rank 1 is the winner and all cells that tie with it; the next rank
+//! is the leader of the remaining cells and those that tie with it, and so on. A rank counts the cells before
+//! it (1, 1, 3, ...).
 //!
-//! The leader of a group is not simply the lowest median: of that cell and those that tie with it, the leader is the
-//! one whose time is surely the lowest, by the upper end of its interval. A cell that is fast in one process and ten
-//! times slower in the next would else lead, and tie with everybody.
+//! The leader of a group is not the cell with the lowest median but, among that cell and those that tie with
+//! it, the one with the lowest upper end of its interval. Otherwise a cell that is fast in one process and
+//! ten times slower in the next would lead, and tie with all others.
 
 use super::compare::compare_samples;
 use super::estimate::log_ratios;
@@ -16,26 +16,26 @@ use super::unpaired::log_difference;
 use super::{Order, ratio};
 use crate::Ratio;
 
-/// Where a cell stands in its situation.
+/// The result of ranking one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// 1 for the winner and its ties; `None` for a cell without a sample.
+    /// 1 for the winner and its ties; `None` for a cell without samples.
     pub rank: Option<u32>,
-    /// Its time over the baseline's; `None` like the rank.
+    /// Its time as a multiple of the baseline's; `None` if either has no sample.
     pub ratio_to_baseline: Option<Ratio>,
-    /// Its time over the winner's; exactly 1 for the winner itself.
+    /// Its time as a multiple of the winner's; exactly 1 for the winner.
     pub ratio_to_winner: Option<Ratio>,
-    /// Indices of the cells from which it cannot be distinguished, ascending, without its own.
+    /// Indices of the other cells that it ties with, in ascending order.
     pub ties_with: Vec<usize>,
 }
 
-/// Ranks the cells of one situation by their ratios, paired where two share rounds, to a reference: the cell at index
-/// `baseline`.
+/// Ranks the cells of one situation by their ratios to a reference, normally the cell at index `baseline`;
+/// ratios are paired if the cells share rounds.
 ///
-/// A cell is its samples by replicate and round, empty where it was not measured. Where another cell has more samples than
-/// the baseline (which may be in every second process only), a cell with the most samples takes its place for the order,
-/// so that every cell is paired with it. No ratio is given to a baseline without a sample.
-/// `floor` is the situation's, from [`noise_floor`](super::noise_floor).
+/// A cell is its samples by replicate and round, empty if it was not measured. If another cell has more
+/// samples than the baseline (which may run only in every second process), the reference is one of the cells
+/// with the most samples, so that every cell is paired with it. If the baseline has no sample, no ratio to it
+/// is given. `floor` is the situation's, from [`noise_floor`](super::noise_floor).
 ///
 /// # Examples
 /// ```
@@ -49,15 +49,15 @@ pub struct Standing {
 /// ```
 #[must_use]
 pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Vec<Standing> {
-    let nowhere = Standing { rank: None, ratio_to_baseline: None, ratio_to_winner: None, ties_with: vec![] };
-    let mut standings = vec![nowhere; cells.len()];
+    let unranked = Standing { rank: None, ratio_to_baseline: None, ratio_to_winner: None, ties_with: vec![] };
+    let mut standings = vec![unranked; cells.len()];
     let Some(reference) = reference(cells, baseline) else { return standings };
 
     let mut order: Vec<(usize, f64)> = Vec::with_capacity(cells.len());
     for (index, cell) in cells.iter().enumerate() {
         let paired = log_ratios(cell, cells[reference]).map(|logs| {
             let log = logs.clean.median();
-            if logs.turned { -log } else { log }
+            if logs.negated { -log } else { log }
         });
         if let Some(log) = paired.or_else(|| log_difference(cell, cells[reference])) {
             order.push((index, log));
@@ -116,8 +116,9 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
     standings
 }
 
-/// What ratios for the order are formed to: the baseline if no cell has more samples; else, of the cells with the most,
-/// the one that is fastest where it is slowest (a cell that some processes slow down would blur all others); else none.
+/// The cell to which ratios are formed for the order: the baseline if no cell has more samples; otherwise,
+/// among the cells with the most samples, the one with the fastest slowest replicate (a cell that is slow in
+/// some processes would widen all ratios). `None` if there are no samples.
 fn reference(cells: &[&[Vec<f64>]], baseline: usize) -> Option<usize> {
     let samples =
         |cell: &[Vec<f64>]| cell.iter().flatten().filter(|ticks| ticks.is_finite() && **ticks > 0.0).count();
@@ -149,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn competition_ranking_with_ties_that_are_not_transitive() {
-        // Steps of 1.5 % with a floor of 2 %: each ties with its neighbours only.
+    fn ranks_with_ties_that_are_not_transitive() {
+        // Steps of 1.5 % with a floor of 2 %: each cell ties only with its neighbours.
         let cells = [flat(103.0), flat(100.0), flat(101.5), flat(104.5), flat(150.0)];
         let standings = ranks(&cells, 4, 0.02);
         let numbers: Vec<Option<u32>> = standings.iter().map(|s| s.rank).collect();
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_baseline_the_order_stands_and_the_ratio_is_missing() {
+    fn without_a_baseline_cells_are_ranked_but_have_no_ratio() {
         let standings = ranks(&[vec![], flat(100.0), flat(90.0)], 0, 0.01);
         assert_eq!(standings.iter().map(|s| s.rank).collect::<Vec<_>>(), [None, Some(2), Some(1)]);
         assert!(standings.iter().all(|s| s.ratio_to_baseline.is_none()));
@@ -175,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_of_other_rounds_is_ranked_by_what_its_processes_tell() {
+    fn a_cell_without_common_rounds_is_ranked_by_its_processes() {
         let late = |replicates: usize| {
             let mut late = vec![vec![f64::NAN; 8]; 4];
             late.extend(vec![vec![50.0; 8]; replicates]);
             late
         };
-        // Four processes each say that it is twice as fast; one alone says next to nothing.
+        // Four processes agree that it is twice as fast; one alone is hardly evidence.
         let standings = ranks(&[flat(100.0), flat(95.0), late(4)], 0, 0.01);
         assert_eq!(standings.iter().map(|s| s.rank).collect::<Vec<_>>(), [Some(3), Some(2), Some(1)]);
         let standings = ranks(&[flat(70.0), flat(60.0), late(1)], 0, 0.01);
@@ -190,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_in_every_second_process_is_compared_through_what_is_in_all() {
-        // Processes differ by 20 %: the two baselines share none, and each is paired with the third.
+    fn baselines_in_alternate_processes_are_compared_through_a_common_cell() {
+        // Processes differ by 20 %. The two baselines share none; each is paired with the third cell.
         let level = |r: usize| 1.0 + 0.2 * (r % 5) as f64 / 4.0;
         let half = |ticks: f64, here: usize| -> Samples {
             (0..10).map(|r| vec![if r % 2 == here { ticks * level(r) } else { f64::NAN }; 8]).collect()
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noisy_cell_ties_with_the_winner_it_cannot_be_told_from() {
+    fn a_noisy_cell_ties_with_the_winner() {
         let noisy: Samples = [70.0, 130.0, 160.0, 110.0].map(|ticks| vec![ticks; 8]).into();
         let standings = ranks(&[flat(100.0), noisy, flat(110.0)], 0, 0.01);
         assert_eq!(standings.iter().map(|s| s.rank).collect::<Vec<_>>(), [Some(1), Some(1), Some(3)]);

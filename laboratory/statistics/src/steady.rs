@@ -1,20 +1,20 @@
-//! Whether a series has settled, and whether twice the calls take twice the time.
+//! Tests whether a series has settled, and whether twice the calls take twice the time.
 
-use super::order::scatter_between_neighbours;
+use super::order::successive_scatter;
 use super::{median, net};
 
-/// Samples below which no series counts as steady.
+/// The number of samples below which a series is never steady.
 pub const LEAST_SERIES: usize = 12;
 
-/// Relative difference between windows that is always let pass.
+/// The relative difference between windows that is always allowed.
 const STEADY_RELATIVE: f64 = 0.01;
 
-/// Whether the samples, in order of time, have stopped moving: the warm-up's end.
+/// Whether the samples, in order of time, have settled: the end of the warm-up.
 ///
-/// The last three quarters are three windows (the first quarter is the warm-up's own); their medians must agree
-/// within 1 %, or within what three standard errors of a difference of two such medians allow, if that is
-/// more. The scatter comes from neighbours in time, so a trend cannot excuse itself. Values that are not
-/// finite are left out; fewer than [`LEAST_SERIES`] are never steady.
+/// The first quarter is skipped, and the rest is divided into three windows. Their medians must agree within
+/// 1 %, or within three standard errors of a difference of two such medians if that is more. The scatter is
+/// estimated from successive values, so that a trend does not enlarge it. Non-finite values are ignored;
+/// fewer than [`LEAST_SERIES`] values are never steady.
 ///
 /// # Examples
 /// ```
@@ -34,13 +34,13 @@ pub fn steady(samples: &[f64]) -> bool {
     let medians: Vec<f64> = windows.filter_map(median).collect();
     let (low, high) =
         medians.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), m| (low.min(*m), high.max(*m)));
-    let scatter = scatter_between_neighbours(&series).unwrap_or(0.0);
+    let scatter = successive_scatter(&series).unwrap_or(0.0);
     // Standard error of a median: 1.2533 sigma / sqrt(n); of a difference of two: sqrt 2 times that.
     let by_chance = 3.0 * 1.2533 * std::f64::consts::SQRT_2 * scatter / (window as f64).sqrt();
     high - low <= by_chance.max(STEADY_RELATIVE * low.abs())
 }
 
-/// Splits rounds by parity: even rounds have N calls per batch, odd ones 2N.
+/// Splits rounds by parity: even rounds have N calls per batch, odd rounds 2N.
 #[must_use]
 pub fn by_parity(samples: &[Vec<f64>]) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let every_second = |first: usize| {
@@ -49,11 +49,11 @@ pub fn by_parity(samples: &[Vec<f64>]) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     (every_second(0), every_second(1))
 }
 
-/// How far the time per call in batches of 2N is from that in batches of N, relative to the larger: 0 when they
-/// agree, as they do when nothing is paid once per batch. `None` when no replicate has both.
+/// The relative difference between the times per call in batches of N and of 2N calls: 0 if they agree, which
+/// they do if a batch has no fixed cost. `None` if no replicate has both.
 ///
-/// A median per replicate and batch size, their relative difference per replicate, the median over the replicates;
-/// the sign is dropped last, so that scatter cancels.
+/// The median per replicate and batch size, the relative difference per replicate, then the median over the
+/// replicates; the sign is dropped last, so that scatter cancels out.
 ///
 /// # Examples
 /// ```
@@ -76,7 +76,7 @@ pub fn agreement_n_2n(n_rounds: &[Vec<f64>], n2_rounds: &[Vec<f64>]) -> Option<f
     median(&differences).map(f64::abs)
 }
 
-/// [`agreement_n_2n`] of a cell's net samples, split by the parity of their rounds.
+/// [`agreement_n_2n`] of a cell's net samples, split by parity.
 #[must_use]
 pub fn agreement_of_nets(gross: &[Vec<f64>], null: &[Vec<f64>]) -> Option<f64> {
     let (n_rounds, n2_rounds) = by_parity(&net(gross, null));
@@ -87,7 +87,7 @@ pub fn agreement_of_nets(gross: &[Vec<f64>], null: &[Vec<f64>]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// 3 % of saw-tooth noise that no window's median escapes.
+    /// Saw-tooth noise of 3 % that affects the median of every window.
     fn noise(i: u32) -> f64 {
         f64::from((i * 7) % 11) / 11.0 * 6.0
     }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_beginning_and_a_rare_interruption_are_forgiven() {
+    fn a_slow_start_and_a_rare_interruption_are_ignored() {
         let late: Vec<f64> = (0..48).map(|i| if i < 12 { 300.0 } else { 100.0 } + noise(i)).collect();
         assert!(steady(&late));
         let struck: Vec<f64> = (0..48).map(|i| if i == 40 { 900.0 } else { 100.0 } + noise(i)).collect();
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn too_few_say_nothing() {
+    fn too_few_samples_are_never_steady() {
         assert!(!steady(&[100.0; 11]));
         assert!(steady(&[100.0; 12]));
         assert!(!steady(&[f64::NAN; 40]));
     }
 
     #[test]
-    fn parity_and_agreement_by_hand() {
+    fn agreement_matches_hand_calculation() {
         let (even, odd) = by_parity(&[vec![1.0, 2.0, 3.0], vec![4.0]]);
         assert_eq!(even, [vec![1.0, 3.0], vec![4.0]]);
         assert_eq!(odd, [vec![2.0], vec![]]);
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(agreement, Some(0.2));
         assert_eq!(agreement_n_2n(&[], &[]), None);
         assert_eq!(agreement_n_2n(&[vec![0.0]], &[vec![0.0]]), Some(0.0));
-        // One replicate up, one down, one level: agreement, not the mean of sizes.
+        // One replicate up, one down, one level: agreement, because signs count.
         let n = [vec![1.0], vec![1.0], vec![1.0]];
         assert_eq!(agreement_n_2n(&n, &[vec![0.9], vec![1.0 / 0.9], vec![1.0]]), Some(0.0));
     }

@@ -1,18 +1,19 @@
-//! The ratio of two cells that share no round: processes of different kinds, such as those whose C library was started in
-//! two ways.
+//! The ratio of two cells that share no rounds: cells from processes of different kinds, such as those with
+//! different C library thresholds.
 //!
-//! Nothing cancels here. What differs from process to process is in each of the two figures, and in their ratio twice;
-//! so the interval comes from the replicates' medians of each side, drawn independently, and is wider than a paired
-//! one of the same samples.
+//! Nothing cancels out here: both figures vary between processes, and so does their ratio. The interval comes
+//! from the replicates' medians of each side, resampled independently, and is wider than a paired one of the
+//! same samples.
 
 use super::estimate::paired_ratio;
 use super::interval::{BARE_RELATIVE, Clean, percentiles, t_95};
 use crate::Ratio;
 
-/// Takes the draws of the second side from another sequence than those of the first.
+/// Gives the second side a random sequence of its own.
 const OTHER_SIDE: u64 = 0x756e_7061_6972_6564;
 
-/// How long `a` takes as a multiple of `b`: paired where the two share rounds, else from the replicates' medians.
+/// The time of `a` as a multiple of that of `b`: paired if they share rounds, otherwise from the replicates'
+/// medians.
 ///
 /// # Examples
 /// ```
@@ -28,12 +29,13 @@ pub fn ratio(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Ratio> {
     paired_ratio(a, b, seed).or_else(|| unpaired_ratio(a, b, seed))
 }
 
-/// How long `a` takes as a multiple of `b`, from processes of which none has measured both; `None` where one of them
-/// has no sample. Samples that are not above zero count as missing.
+/// The time of `a` as a multiple of that of `b`, from processes none of which measured both; `None` if either
+/// has no sample. Samples that are not positive count as missing.
 ///
-/// The interval is the hull of Welch's t on the logarithms of the replicates' medians and a bootstrap that draws the
-/// replicates (and blocks of their rounds) of the two sides independently. With one replicate on either side nothing is
-/// known of how much processes differ there, and it is at least as wide as that of a cell of hardly any rounds.
+/// The interval is the hull of Welch's t on the logarithms of the replicates' medians and a bootstrap that
+/// resamples the replicates (and blocks of their rounds) of the two sides independently. With one replicate
+/// on a side, the variation between processes is unknown there, and the interval is at least as wide as that
+/// of a cell with hardly any rounds.
 #[must_use]
 pub fn unpaired_ratio(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Ratio> {
     let (a, b) = (logs(a)?, logs(b)?);
@@ -51,7 +53,7 @@ pub fn unpaired_ratio(a: &[Vec<f64>], b: &[Vec<f64>], seed: u64) -> Option<Ratio
     Some(Ratio { median: median.exp(), low: low.exp(), high: high.exp() })
 }
 
-/// The difference of two cells' medians of logarithms; `None` where one has no sample.
+/// The difference of two cells' medians of logarithms; `None` if either has no sample.
 pub(super) fn log_difference(a: &[Vec<f64>], b: &[Vec<f64>]) -> Option<f64> {
     Some(logs(a)?.median() - logs(b)?.median())
 }
@@ -61,7 +63,7 @@ pub(super) fn logs(samples: &[Vec<f64>]) -> Option<Clean> {
     Clean::new(samples.iter().map(|rounds| rounds.iter().map(log).collect()))
 }
 
-/// Welch's 95 % interval for the difference of two means; `None` where a side has one value.
+/// Welch's 95 % interval of the difference of two means; `None` if a side has one value.
 fn welch(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     let ((mean_a, _), (mean_b, _)) = (mean_and_variance(a)?, mean_and_variance(b)?);
     let (error, degrees) = error_and_degrees(a, b)?;
@@ -69,7 +71,8 @@ fn welch(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     Some((difference - half, difference + half))
 }
 
-/// The standard error of the difference of two means, and Welch's degrees of freedom; `None` where a side has one value.
+/// The standard error of the difference of two means, and Welch's degrees of freedom; `None` if a side has
+/// one value.
 pub(super) fn error_and_degrees(a: &[f64], b: &[f64]) -> Option<(f64, usize)> {
     if a.len() < 2 || b.len() < 2 {
         return None;
@@ -78,12 +81,12 @@ pub(super) fn error_and_degrees(a: &[f64], b: &[f64]) -> Option<(f64, usize)> {
     let (free_a, free_b) = ((a.len() - 1) as f64, (b.len() - 1) as f64);
     let variance = var_a + var_b;
     let degrees = variance * variance / (var_a * var_a / free_a + var_b * var_b / free_b);
-    // Two sides without any scatter leave 0 / 0: the width is 0 whatever the degrees.
+    // Two sides without scatter give 0 / 0: the width is 0 whatever the degrees.
     let degrees = if degrees.is_finite() { (degrees.floor() as usize).max(1) } else { 1 };
     Some((variance.sqrt(), degrees))
 }
 
-/// The mean, and the variance of it; `None` where there are fewer than two values.
+/// The mean and its variance; `None` for fewer than two values.
 pub(super) fn mean_and_variance(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     if values.len() < 2 {
@@ -99,8 +102,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn welch_by_hand() {
-        // Means 2 and 10, variances of the means 1/3 and 4/3, degrees (5/3)^2 / (1/18 + 16/18) = 2.94: t of 2 is 4.303.
+    fn welchs_interval_matches_hand_calculation() {
+        // Means 2 and 10, variances of the means 1/3 and 4/3, degrees (5/3)^2 / (1/18 + 16/18) = 2.94: t of 2
+        // is 4.303.
         let (low, high) = welch(&[1.0, 2.0, 3.0], &[8.0, 10.0, 12.0]).expect("two sides");
         let half = 4.303 * (5.0_f64 / 3.0).sqrt();
         assert!((low + 8.0 + half).abs() < 1e-9 && (high + 8.0 - half).abs() < 1e-9, "{low} {high}");
@@ -109,8 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_process_to_process_does_not_cancel() {
-        // The replicates scatter by 10 %, alike on both sides: paired it cancels, unpaired it must not.
+    fn variation_between_processes_does_not_cancel() {
+        // The replicates vary by 10 %, equally on both sides: this cancels if paired, and must not if
+        // unpaired.
         let side = |ticks: f64| -> Vec<Vec<f64>> {
             [1.0, 1.1, 0.95, 1.05, 0.9].map(|factor| vec![ticks * factor; 8]).into()
         };
@@ -124,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn one_process_on_a_side_is_hardly_evidence() {
+    fn one_process_per_side_is_hardly_evidence() {
         let many: Vec<Vec<f64>> = vec![vec![100.0; 30]; 5];
         let ratio = unpaired_ratio(&[vec![50.0; 30]], &many, 1).expect("samples");
         assert!(ratio.low < 0.34 && ratio.high > 0.74, "{ratio:?}");
@@ -133,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_rounds_are_paired_and_others_not() {
+    fn common_rounds_are_paired() {
         let gap = vec![f64::NAN; 4];
         let a = vec![vec![10.0; 4], gap.clone()];
         let b = vec![vec![20.0; 4], vec![80.0; 4]];

@@ -1,8 +1,8 @@
-//! The rules for faster, slower and tie, tried on simulated situations whose truth is known.
+//! Tests the rules for faster, slower and tie on simulated situations with known differences.
 //!
 //! The noise is that of a shared machine: heavy-tailed scatter of each sample, interruptions that mostly
-//! stretch every cell of a round, drift over the rounds, a layout per process that all cells share, and a small
-//! one that each cell has for itself. The floor comes from one to three A/A pairs of the same situation.
+//! stretch all cells of a round, drift over the rounds, an effect of layout per process common to all cells,
+//! and a small one of each cell's own. The floor comes from one to three A/A pairs of the same situation.
 
 use carryline_statistics::{
     Order, Standing, below, compare, compare_samples, estimate, noise_floor, paired_ratio, rank,
@@ -32,13 +32,13 @@ impl Chance {
         self.uniform(0.0, 1.0) < probability
     }
 
-    /// Box and Muller.
+    /// Box-Muller transform.
     fn normal(&mut self) -> f64 {
         let (radius, angle) = (self.uniform(1e-300, 1.0), self.uniform(0.0, std::f64::consts::TAU));
         (-2.0 * radius.ln()).sqrt() * angle.cos()
     }
 
-    /// One in ten is three times as wide.
+    /// One draw in ten is three times as wide.
     fn heavy_tailed(&mut self) -> f64 {
         let width = if self.happens(0.1) { 3.0 } else { 1.0 };
         self.normal() * width
@@ -51,9 +51,9 @@ struct Setting {
     rounds: usize,
     /// Scatter of each sample.
     sample_sigma: f64,
-    /// Scatter of what all cells of a replicate share.
+    /// Scatter common to all cells of a replicate.
     layout_sigma: f64,
-    /// Scatter of what a cell has for itself in a replicate.
+    /// Scatter of one cell between replicates.
     cell_sigma: f64,
 }
 
@@ -69,7 +69,7 @@ impl Setting {
     }
 }
 
-/// Samples of one situation: a cell for each true cost.
+/// The samples of a situation with one cell for each true cost.
 fn situation(chance: &mut Chance, setting: Setting, costs: &[f64]) -> Vec<Samples> {
     let mut cells = vec![Samples::new(); costs.len()];
     for _ in 0..setting.replicates {
@@ -99,7 +99,7 @@ fn situation(chance: &mut Chance, setting: Setting, costs: &[f64]) -> Vec<Sample
     cells
 }
 
-/// The situation's floor from its first `pairs` pairs of cells.
+/// The situation's noise floor from its first `pairs` pairs of cells.
 fn floor_of(cells: &[Samples], pairs: usize, seed: u64) -> f64 {
     let ratios: Vec<_> = cells
         .chunks(2)
@@ -112,7 +112,7 @@ fn floor_of(cells: &[Samples], pairs: usize, seed: u64) -> f64 {
 const AA_PAIRS: usize = 6;
 const PLANTED_PAIRS: usize = 6;
 
-/// Shares of A/A pairs called different and of planted slowdowns of 5 % called slower.
+/// The fractions of A/A pairs called different, and of planted 5 % slowdowns called slower.
 fn error_rates(seed: u64, trials: u64, setting: impl Fn(&mut Chance) -> Setting) -> (f64, f64) {
     let mut chance = Chance::seeded(seed);
     let (mut called_different, mut called_slower) = (0, 0);
@@ -137,14 +137,14 @@ fn error_rates(seed: u64, trials: u64, setting: impl Fn(&mut Chance) -> Setting)
 }
 
 #[test]
-fn alike_is_called_different_rarely_and_five_percent_is_found() {
+fn equal_cells_rarely_differ_and_five_percent_is_found() {
     let (different, slower) = error_rates(1, 1000, Setting::drawn);
     assert!(different <= 0.02, "{different} of A/A pairs called different");
     assert!(slower >= 0.95, "{slower} of planted slowdowns found");
 }
 
 #[test]
-fn the_false_alarm_rate_holds_at_every_corner() {
+fn the_false_positive_rate_holds_in_extreme_settings() {
     for (replicates, rounds, sample_sigma, cell_sigma) in [
         (4, 8, 0.01, 0.003),
         (4, 20, 0.01, 0.003),
@@ -159,7 +159,7 @@ fn the_false_alarm_rate_holds_at_every_corner() {
 }
 
 #[test]
-fn the_long_way_has_the_same_rates() {
+fn the_full_bootstrap_has_the_same_error_rates() {
     let mut chance = Chance::seeded(3);
     let (mut different, mut slower) = (0, 0);
     const TRIALS: u64 = 300;
@@ -184,7 +184,7 @@ fn intervals_of_few_replicates_cover_the_truth() {
         let mut chance = Chance::seeded(4 + replicates as u64);
         let (mut ratio_covers, mut estimate_covers) = (0, 0);
         for trial in 0..TRIALS {
-            // Little scatter within the rounds: only the replicates tell how far off the figure may be.
+            // Little scatter within the rounds: only the replicates show how far off the figure may be.
             let setting =
                 Setting { replicates, rounds: 10, sample_sigma: 0.002, layout_sigma: 0.02, cell_sigma: 0.01 };
             let cells = situation(&mut chance, setting, &[107.0, 100.0]);
@@ -202,10 +202,10 @@ fn intervals_of_few_replicates_cover_the_truth() {
     }
 }
 
-/// The winner is picked for being the lowest, so luck is on its side: its equals must still tie with it, and a
+/// The winner is selected for the lowest time, which favours chance: cells equal to it must still tie, and a
 /// second run must agree.
 #[test]
-fn equals_tie_with_the_winner_and_two_runs_agree() {
+fn equal_cells_tie_with_the_winner_and_runs_agree() {
     const EQUALS: usize = 8;
     const TRIALS: u64 = 60;
     let mut chance = Chance::seeded(9);
@@ -243,7 +243,7 @@ fn the_interval_of_an_unpaired_ratio_covers_the_truth() {
         let each = chance.whole(4, 6);
         let setting = Setting { replicates: 2 * each, ..Setting::drawn(&mut chance) };
         let cells = situation(&mut chance, setting, &[TRUTH * 100.0, 100.0]);
-        // Each of the two in every second process.
+        // The two cells run in alternate processes.
         let half = |cell: &Samples, kind: usize| -> Samples {
             let here = |(number, rounds): (usize, &Vec<f64>)| {
                 if number % 2 == kind { rounds.clone() } else { vec![f64::NAN; rounds.len()] }

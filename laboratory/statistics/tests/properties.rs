@@ -1,4 +1,4 @@
-//! What holds for the statistics whatever the samples are.
+//! Properties of the statistics for arbitrary samples.
 
 use carryline_statistics::{
     Order, compare, compare_samples, estimate, median, noise_floor, paired_ratio, quantile, rank,
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 type Samples = Vec<Vec<f64>>;
 
-/// One to six replicates of up to 15 rounds, some of them missing.
+/// One to six replicates of up to 15 rounds, with missing samples.
 fn samples() -> impl Strategy<Value = Samples> {
     let sample = prop_oneof![9 => 1.0..1000.0f64, 1 => Just(f64::NAN)];
     prop::collection::vec(prop::collection::vec(sample, 0..15), 1..7)
@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn the_other_way_round_is_the_reciprocal((a, b) in pair(), seed: u64, floor in 0.005..0.5f64) {
+    fn swapping_the_cells_gives_the_reciprocal((a, b) in pair(), seed: u64, floor in 0.005..0.5f64) {
         if let Some(r) = paired_ratio(&a, &b, seed) {
             let back = paired_ratio(&b, &a, seed).expect("the same rounds");
             prop_assert!(close(back.median, 1.0 / r.median));

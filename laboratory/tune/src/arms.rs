@@ -1,18 +1,19 @@
-//! The same cells in several arms: processes that differ in their environment alone.
+//! Measures the same cells in several arms: worker processes that differ only in their environment.
 //!
-//! What a library decides by a profile, and a C library by its tunables, is fixed when a process starts. So two settings
-//! can be compared only across processes, whose memory layouts and moments differ. Three things keep that apart from the
-//! difference that is looked for:
+//! The library's profile and the C library's tunables are fixed when a process starts. Two settings can
+//! therefore be compared only across processes, which differ in memory layout and in when they run. Three
+//! things separate these differences from that of the settings:
 //!
-//! - In each round a routine that no setting changes (the anchor) is timed beside the subject, and what counts is the ratio of
-//!   the two: clock changes and disturbances of a whole process cancel.
-//! - The arms take turns, in an order that is drawn anew for each replicate, and within a replicate have the same seed, so
-//!   the same offsets, order of cells and stack depth.
-//! - One arm runs twice under two names. How far these two differ is the noise floor of the comparison.
+//! - Each round also times a routine that no setting affects (the anchor), and the sample is the ratio of the
+//!   subject to the anchor. Clock changes and disturbances of a whole process cancel out.
+//! - Each replicate runs the arms in a new random order, with the same seed, so that all arms have the same
+//!   offsets, order of cells and stack depth.
+//! - One arm runs twice, under two names. The difference between these two is the noise floor of the
+//!   comparison.
 
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
-use carryline_engine::measure::{self, Ground};
+use carryline_engine::measure::{self, MeasureContext};
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
 use carryline_engine::standard;
@@ -28,27 +29,27 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// A setting: what its worker processes have in their environment.
+/// A setting, as the environment of worker processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arm {
-    /// What progress and errors call it.
+    /// The name in progress messages and errors.
     pub label: String,
     /// Variables and their values.
     pub environment: Vec<(String, String)>,
 }
 
-/// What is timed in every arm.
+/// What every arm times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// The family.
     pub family: Family,
-    /// The variant that the settings bear on.
+    /// The variant affected by the settings.
     pub subject: &'static str,
-    /// What a call gets and finds.
+    /// The condition of the calls.
     pub condition: Condition,
 }
 
-/// Where and how long.
+/// Where and how to measure.
 pub struct Lab<'a> {
     /// How workers are started.
     pub supervisor: &'a Supervisor,
@@ -56,37 +57,40 @@ pub struct Lab<'a> {
     pub caches: CacheSizes,
     /// The logical CPU to measure on.
     pub cpu: Option<usize>,
-    /// What a person sees meanwhile.
+    /// Shows progress to the user.
     pub progress: &'a Progress,
-    /// Seed of everything random.
+    /// The random seed.
     pub seed: u64,
-    /// What a decision may cost under some condition, if it is faster over all: a part of the time; 0 for nothing.
+    /// How much slower a decision may be under some condition if it is faster overall: a fraction of the
+    /// time, or 0.
     pub may_cost: f64,
-    /// Why some cells could not be measured: sentences, each once.
+    /// Why some cells could not be measured: one sentence for each reason.
     pub lost: RefCell<BTreeSet<String>>,
 }
 
-/// Times of one cell in one arm, by replicate and round: the subject's, as a multiple of the anchor's in the same round.
+/// The times of one cell in one arm, by replicate and round: the subject's ticks divided by the anchor's in
+/// the same round.
 pub type Times = Vec<Vec<f64>>;
 
-/// What the arms took.
-pub struct Found {
+/// The times of all arms.
+pub struct Timings {
     /// By arm and cell.
     pub times: Vec<Vec<Times>>,
     /// Replicates of each arm.
     pub replicates: u32,
 }
 
-/// Replicates that a comparison has at least, whatever the time.
+/// The least number of replicates of a comparison, even if the time runs out.
 pub const LEAST_REPLICATES: u32 = 3;
-/// More sharpen an interval little.
+/// The largest number of replicates: more narrow an interval little.
 const MOST_REPLICATES: u32 = 24;
-/// What a cell takes at least in a process: warming up, calibration, the least number of rounds.
+/// The least time of a cell in one process: warm-up, calibration, and the least number of rounds.
 const LEAST_FOR_A_CELL: Duration = Duration::from_millis(12);
-/// A cell in a process gets no more than this while there is time for a further replicate.
+/// The most time of a cell in one process while there is time for another replicate.
 const ENOUGH_FOR_A_CELL: Duration = Duration::from_millis(60);
 
-/// The variant that a cell's subject is held against: the widest technique that this CPU has.
+/// The routine beside which a family's subjects are timed: the first of a list of preferences that runs on
+/// this CPU.
 #[must_use]
 pub fn anchor(family: Family) -> &'static str {
     let preferred: &[&'static str] = match family {
@@ -99,18 +103,18 @@ pub fn anchor(family: Family) -> &'static str {
     preferred.iter().find(runs).copied().unwrap_or("reference")
 }
 
-/// Measures every cell in every arm, arm after arm, until the time is over.
+/// Measures every cell in every arm, replicate by replicate, until the time is up.
 ///
 /// # Errors
-/// When a worker cannot be started, or cannot be understood.
-pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> Result<Found, Failure> {
+/// Fails if a worker cannot be started or sends a message that cannot be read.
+pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> Result<Timings, Failure> {
     let deadline = Instant::now() + time;
-    let mut found = Found { times: vec![vec![Vec::new(); cells.len()]; arms.len()], replicates: 0 };
+    let mut found = Timings { times: vec![vec![Vec::new(); cells.len()]; arms.len()], replicates: 0 };
     if cells.is_empty() || arms.is_empty() {
         return Ok(found);
     }
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(lab.seed);
-    // What a process takes besides its cells: a guess at first.
+    // The time of a process besides its cells: an estimate at first.
     let mut overhead = forecast::overhead(2 * families(cells));
     let mut longest = Duration::ZERO;
     for replicate in 0..MOST_REPLICATES {
@@ -143,7 +147,7 @@ pub fn measure(lab: &Lab<'_>, arms: &[Arm], cells: &[Cell], time: Duration) -> R
     Ok(found)
 }
 
-/// How many families there are among the cells.
+/// The number of families among the cells.
 fn families(cells: &[Cell]) -> usize {
     Family::ALL.into_iter().filter(|family| cells.iter().any(|cell| cell.family == *family)).count()
 }
@@ -161,7 +165,7 @@ fn process(
     let situations = cells.iter().map(|cell| {
         let pair = |family| (vec![cell.subject.to_owned(), anchor(family).to_owned()], None);
         let mut situation = standard::situation(cell.family, cell.condition.clone(), 1.0, &pair);
-        // The floor comes from an arm that runs twice.
+        // The noise floor comes from the arm that runs twice.
         situation.twins.clear();
         situation.name = format!("{} {}", cell.subject, situation.name);
         situation
@@ -175,17 +179,17 @@ fn process(
         seed,
         patience: supervisor.patience,
     };
-    let ground = Ground {
+    let context = MeasureContext {
         supervisor: &supervisor,
         caches: lab.caches,
         cpu: lab.cpu,
         deadline: Instant::now() + time,
         progress: lab.progress,
-        // Past those that measure the machine's limits.
+        // Replicates below this measure the machine's limits.
         first_replicate: measure::LIMIT_REPLICATES + replicate,
         stop: &interrupt::requested,
     };
-    let outcome = measure::run(&plan, &[], &ground, &mut |_| {})?;
+    let outcome = measure::run(&plan, &[], &context, &mut |_| {})?;
     let mut lost = lab.lost.borrow_mut();
     for gathered in &outcome.gathered {
         let name = &gathered.situation.name;
@@ -196,11 +200,11 @@ fn process(
     Ok(outcome.gathered)
 }
 
-impl Found {
-    /// How long a cell takes in one arm as a multiple of another; `None` where either has no sample.
+impl Timings {
+    /// The time of a cell in `arm` divided by its time in arm `to`; `None` if either has no sample.
     #[must_use]
     pub fn ratio(&self, cell: usize, arm: usize, to: usize, seed: u64) -> Option<Ratio> {
-        // Rounds of different processes have nothing in common but their replicate: its medians are paired.
+        // Rounds of different processes cannot be paired, replicates can: their medians are.
         let by_replicate = |arm: usize| -> Times {
             self.times[arm][cell]
                 .iter()
@@ -210,13 +214,15 @@ impl Found {
         statistics::paired_ratio(&by_replicate(arm), &by_replicate(to), seed)
     }
 
-    /// The typical time of a cell in an arm, as a multiple of the anchor's; `None` without a sample or such an arm.
+    /// The typical time of a cell in an arm, as a multiple of the anchor's; `None` if there is no such arm or
+    /// sample.
     #[must_use]
     pub fn typical(&self, cell: usize, arm: usize) -> Option<f64> {
         statistics::typical(self.times.get(arm)?.get(cell)?)
     }
 
-    /// The mean of the logarithms of the typical times of some cells in an arm; `None` if one has none, or there is no cell.
+    /// The mean logarithm of the typical times of some cells in an arm; `None` if a cell has none, or `cells`
+    /// is empty.
     #[must_use]
     pub fn mean_log(&self, cells: &[usize], arm: usize) -> Option<f64> {
         let logs: Vec<f64> =

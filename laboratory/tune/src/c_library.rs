@@ -14,22 +14,22 @@ use carryline_variants::Family;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// From which size on copies are non-temporal.
+/// The size from which copies are non-temporal.
 const NON_TEMPORAL: &str = "glibc.cpu.x86_non_temporal_threshold";
-/// The same for filling; newer versions have it.
+/// The size from which `memset` is non-temporal; only newer versions have this tunable.
 const MEMSET_NON_TEMPORAL: &str = "glibc.cpu.x86_memset_non_temporal_threshold";
-/// All of them.
+/// All the tunables that are searched.
 pub const NAMES: [&str; 4] = [MOVSB, STOSB, NON_TEMPORAL, MEMSET_NON_TEMPORAL];
 
-/// A size that no call has, and that glibc takes for a threshold.
+/// A size above that of any call, which glibc accepts as a threshold.
 const NEVER: u64 = 1 << 62;
-/// The search's part of the time.
+/// The fraction of the time spent on the search.
 const FOR_SEARCH: f64 = 0.55;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// What is asked; of the second tunable only where there is one.
+/// The questions; `memset`'s asks about non-temporal stores only if the tunable exists.
 fn questions(has_memset_non_temporal: bool) -> [Question; 2] {
     let copy = Question {
         family: Family::Copy,
@@ -52,17 +52,17 @@ fn questions(has_memset_non_temporal: bool) -> [Question; 2] {
     [copy, set]
 }
 
-/// The thresholds of a process's C library, in the order of [`NAMES`]; nothing for one that there is not.
+/// The thresholds of a process's C library, in the order of [`NAMES`]; `None` for a tunable that it lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunables {
     all: [Option<Tunable>; NAMES.len()],
 }
 
 impl Tunables {
-    /// Those of this process.
+    /// The thresholds in this process.
     ///
     /// # Errors
-    /// Why there are none that can be set.
+    /// Says why the thresholds cannot be set.
     pub fn here() -> Result<Tunables, String> {
         let found = c_library::tunables(&NAMES)?;
         let mut all = [None; NAMES.len()];
@@ -77,7 +77,7 @@ impl Tunables {
         NAMES.iter().position(|known| *known == name).and_then(|place| self.all[place])
     }
 
-    /// The value of a tunable in bytes; the largest number where no call reaches it.
+    /// The value of a tunable in bytes; `u64::MAX` if no call reaches it.
     #[must_use]
     pub fn bytes(&self, name: &str) -> u64 {
         self.tunable(name)
@@ -90,13 +90,13 @@ impl Tunables {
         self.tunable(name).is_some()
     }
 
-    /// The value of a tunable for a program: a number, or "never".
+    /// The value of a tunable as JSON: a number, or "never".
     #[must_use]
     pub fn value(&self, name: &str) -> serde_json::Value {
         value(self.bytes(name))
     }
 
-    /// The tunables that differ from another's, with their values.
+    /// The tunables whose values differ from those of `from`, with their values.
     fn different(&self, from: &Tunables) -> Vec<(&'static str, u64)> {
         let values = |tunables: &Tunables| tunables.all.map(|tunable| tunable.map(|tunable| tunable.value));
         let (own, others) = (values(self), values(from));
@@ -104,7 +104,8 @@ impl Tunables {
         different.filter_map(|((name, own), _)| Some((name, own?))).collect()
     }
 
-    /// The value of `GLIBC_TUNABLES` that turns `from` into this, with what the user has set; `None` where nothing differs.
+    /// The value of `GLIBC_TUNABLES` that changes `from` to these thresholds and keeps the user's own; `None`
+    /// if they are equal.
     #[must_use]
     pub fn line(&self, from: &Tunables) -> Option<String> {
         let different = self.different(from);
@@ -155,31 +156,32 @@ impl Knobs for Tunables {
     }
 }
 
-/// What was found of the C library.
+/// The result for the C library.
 #[derive(Debug)]
 pub struct Tuned {
-    /// The thresholds before.
+    /// The initial thresholds.
     pub base: Tunables,
-    /// Those with what was confirmed.
+    /// The initial thresholds with the confirmed changes.
     pub tunables: Tunables,
-    /// What the search would have otherwise, and what became of it.
+    /// The changes that the search proposed, with their verdicts.
     pub judged: Vec<Judged>,
-    /// True if the user stopped it.
+    /// True if the user interrupted it.
     pub interrupted: bool,
 }
 
 impl Tuned {
-    /// True if nothing can be said: it was stopped, or the machine is too noisy for all that the search had found.
+    /// True if there is no answer: the run was interrupted, or noise hides every change that the search
+    /// proposed.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
         self.interrupted || self.tunables == self.base && self.judged.iter().any(crate::is_hidden)
     }
 }
 
-/// Tunes the C library of the processes that this one starts.
+/// Searches for the best thresholds of the C library in processes started by this one.
 ///
 /// # Errors
-/// When workers cannot be started.
+/// Fails if a worker cannot be started.
 pub fn tune(lab: &Lab<'_>, base: &Tunables, families: &[Family], budget: Duration) -> Result<Tuned, Failure> {
     let end = Instant::now() + budget.mul_f64(0.96);
     let folder = tempfile::tempdir()?;
@@ -234,7 +236,7 @@ fn value(bytes: u64) -> serde_json::Value {
     if bytes == u64::MAX { "never".into() } else { bytes.into() }
 }
 
-/// A threshold for a person.
+/// A threshold as text for the user.
 #[must_use]
 pub fn shown(bytes: u64) -> String {
     match bytes {
@@ -253,17 +255,17 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_what_differs_and_no_more() {
+    fn only_changed_tunables_are_listed() {
         let base = tunables();
         assert_eq!(base.line(&base), None);
         let changed = base.set(MOVSB, u64::MAX);
         assert_eq!(changed.different(&base), [(MOVSB, NEVER)]);
         assert_eq!(changed.bytes(MOVSB), u64::MAX);
-        assert_eq!(base.set(MEMSET_NON_TEMPORAL, 1), base, "there is none");
+        assert_eq!(base.set(MEMSET_NON_TEMPORAL, 1), base, "this version lacks it");
     }
 
     #[test]
-    fn values_stay_within_what_glibc_takes() {
+    fn values_stay_within_the_bounds_of_glibc() {
         assert_eq!(tunables().set(MOVSB, 1).bytes(MOVSB), 512);
         let questions = questions(false);
         let methods = tunables().methods(&questions);

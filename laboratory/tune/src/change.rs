@@ -1,4 +1,4 @@
-//! A decision that the search would have otherwise, and the cells where that makes a difference.
+//! A decision for which the search proposes another value, and the cells that it affects.
 
 use crate::arms::Cell;
 use crate::questions::{self, Question};
@@ -11,35 +11,36 @@ use carryline_engine::failure::Failure;
 use carryline_variants::Family;
 use serde_json::Value;
 
-/// What differs between two settings.
+/// A decision on which two settings differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The decision's name.
     pub name: String,
     /// The unit of its values.
     pub unit: &'static str,
-    /// Its value before: a number, or a word.
+    /// The value before: a number or a word.
     pub default: Value,
-    /// Its value by the search.
+    /// The value that the search found.
     pub found: Value,
-    /// The two for a person.
+    /// The two values as text for the user.
     pub shown: [String; 2],
-    /// Changes of one ladder move over the same sizes, and so are kept together or not at all.
+    /// The number of its ladder. Changes on one ladder affect the same sizes, so they are kept or rejected
+    /// together.
     pub ladder: usize,
-    /// Where it makes a difference.
+    /// The cells that it affects.
     pub cells: Vec<Cell>,
 }
 
-/// A decision of a profile.
+/// An entry of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Entry {
     /// A number.
     Number(Decision),
     /// The kernel of a function.
     Kernel(Function),
 }
 
-/// Sizes in a cell's family that the search did not compare kernels at.
+/// Sizes at which kernels are confirmed; the search uses others.
 const OTHER_SIZES: [(Family, &[&str]); 4] = [
     (Family::Zero, &["fleet:memset-B", "fleet:memset-L", "8", "77", "300", "2000"]),
     (Family::Copy, &["fleet:memcpy-B", "fleet:memcpy-L", "8", "77", "300", "2000"]),
@@ -47,22 +48,23 @@ const OTHER_SIZES: [(Family, &[&str]); 4] = [
     (Family::CopyChecksum, &["64..576", "77", "576", "4K"]),
 ];
 
-/// Where in the range of sizes that a threshold moves over the change is looked at, on a scale of logarithms.
+/// Where a moved threshold is checked: positions in the range of sizes that it moved across, on a logarithmic
+/// scale.
 const POINTS: [f64; 4] = [0.07, 0.36, 0.64, 0.93];
 
-impl What {
-    /// Every decision, numbers first.
-    pub fn all() -> impl Iterator<Item = What> + Clone {
-        let numbers = Decision::ALL.iter().map(|decision| What::Number(*decision));
-        numbers.chain(Function::ALL.into_iter().map(What::Kernel))
+impl Entry {
+    /// Every entry of a profile, numbers first.
+    pub fn all() -> impl Iterator<Item = Entry> + Clone {
+        let numbers = Decision::ALL.iter().map(|decision| Entry::Number(*decision));
+        numbers.chain(Function::ALL.into_iter().map(Entry::Kernel))
     }
 
     /// The name in a profile.
     #[must_use]
     pub fn name(self) -> String {
         match self {
-            What::Number(decision) => decision.name().to_owned(),
-            What::Kernel(function) => format!("kernels.{}", function.name()),
+            Entry::Number(decision) => decision.name().to_owned(),
+            Entry::Kernel(function) => format!("kernels.{}", function.name()),
         }
     }
 
@@ -70,53 +72,53 @@ impl What {
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
-            What::Number(decision) => decision.unit(),
-            What::Kernel(_) => "kernel",
+            Entry::Number(decision) => decision.unit(),
+            Entry::Kernel(_) => "kernel",
         }
     }
 
-    /// Its value for a person.
+    /// The value as text for the user.
     #[must_use]
     pub fn shown(self, settings: &Settings) -> String {
         match self {
-            What::Number(decision) => shown(decision, settings.bytes(decision)),
-            What::Kernel(function) => settings.kernel(function).to_owned(),
+            Entry::Number(decision) => shown(decision, settings.bytes(decision)),
+            Entry::Kernel(function) => settings.kernel(function).to_owned(),
         }
     }
 
-    /// Its value for a program: a number, or a word.
+    /// The value as JSON: a number or a word.
     #[must_use]
     pub fn value(self, settings: &Settings) -> Value {
         match self {
-            What::Number(decision) => match settings.bytes(decision) {
+            Entry::Number(decision) => match settings.bytes(decision) {
                 bytes if bytes != u64::MAX && shown(decision, bytes) != "detected" => bytes.into(),
                 bytes => shown(decision, bytes).into(),
             },
-            What::Kernel(function) => settings.kernel(function).into(),
+            Entry::Kernel(function) => settings.kernel(function).into(),
         }
     }
 
-    /// `settings` with this decision of `from`.
+    /// `settings` with this entry of `from`.
     #[must_use]
     pub fn taken(self, settings: Settings, from: &Settings) -> Settings {
         match self {
-            What::Number(decision) => settings.with(decision, from.bytes(decision)),
-            What::Kernel(function) => settings.with_kernel(function, from.kernels[function as usize]),
+            Entry::Number(decision) => settings.with(decision, from.bytes(decision)),
+            Entry::Kernel(function) => settings.with_kernel(function, from.kernels[function as usize]),
         }
     }
 
-    /// The cells in which it makes a difference between two settings.
+    /// The cells that a difference in this entry affects.
     fn cells(self, base: &Settings, found: &Settings) -> Result<Vec<Cell>, Failure> {
         match self {
-            What::Number(Decision::SumPrefetchAhead) => prefetched(found, [1.5, 3.0, 6.0]),
-            What::Number(changed) => Ok(questions::all()
+            Entry::Number(Decision::SumPrefetchAhead) => prefetched(found, [1.5, 3.0, 6.0]),
+            Entry::Number(changed) => Ok(questions::all()
                 .flat_map(|question| {
                     let names = [Some(question.alternative), question.non_temporal].into_iter().flatten();
                     let named = names.filter(|name| decision(name) == changed);
                     named.flat_map(|name| moved(&question, name, base, found)).collect::<Vec<_>>()
                 })
                 .collect()),
-            What::Kernel(kernel) => {
+            Entry::Kernel(kernel) => {
                 let of = OTHER_SIZES.into_iter().filter(|(family, _)| function(*family) == kernel);
                 let mut cells = Vec::new();
                 for (family, words) in of {
@@ -128,33 +130,33 @@ impl What {
     }
 }
 
-/// All that two settings of the library differ in.
+/// All entries on which two settings of the library differ.
 ///
 /// # Errors
-/// When a size cannot be read.
+/// Fails if a size cannot be parsed.
 pub fn changes(base: &Settings, found: &Settings) -> Result<Vec<Change>, Failure> {
-    let different = What::all().filter(|what| what.value(base) != what.value(found));
-    let names: Vec<String> = different.clone().map(What::name).collect();
+    let different = Entry::all().filter(|entry| entry.value(base) != entry.value(found));
+    let names: Vec<String> = different.clone().map(Entry::name).collect();
     let questions: Vec<Question> = questions::all().collect();
     let ladders = ladders(&questions, base, found, &names);
     different
         .zip(ladders)
-        .map(|(what, ladder)| {
+        .map(|(entry, ladder)| {
             Ok(Change {
-                name: what.name(),
-                unit: what.unit(),
-                default: what.value(base),
-                found: what.value(found),
-                shown: [what.shown(base), what.shown(found)],
+                name: entry.name(),
+                unit: entry.unit(),
+                default: entry.value(base),
+                found: entry.value(found),
+                shown: [entry.shown(base), entry.shown(found)],
                 ladder,
-                cells: what.cells(base, found)?,
+                cells: entry.cells(base, found)?,
             })
         })
         .collect()
 }
 
-/// For each change, by its name, the number of its ladder: the same for the two thresholds of a question where both move over
-/// some size.
+/// The ladder number of each change, given the changes' names. The two thresholds of a question share a
+/// number if both moved across some size.
 pub fn ladders<K: Knobs>(questions: &[Question], base: &K, found: &K, names: &[String]) -> Vec<usize> {
     let mut ladders: Vec<usize> = (0..names.len()).collect();
     for question in questions {
@@ -173,7 +175,7 @@ pub fn ladders<K: Knobs>(questions: &[Question], base: &K, found: &K, names: &[S
     ladders
 }
 
-/// The sizes over which a threshold of a question has moved; `None` where that makes no difference to it.
+/// The range of sizes that a threshold of a question moved across; `None` if the question is not affected.
 fn ends<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> Option<(u64, u64)> {
     let of = |settings: &K| {
         let thresholds = settings.thresholds(question);
@@ -185,11 +187,11 @@ fn ends<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> Optio
     (low < high).then_some((low, high))
 }
 
-/// Cells of a question at sizes over which one of its thresholds has moved.
+/// Cells of a question at sizes that one of its thresholds moved across.
 pub fn moved<K: Knobs>(question: &Question, name: &str, base: &K, found: &K) -> Vec<Cell> {
     let Some((low, high)) = ends(question, name, base, found) else { return Vec::new() };
     let size = |point: f64| (low as f64 * (high as f64 / low as f64).powf(point)) as u64;
-    // Not a whole number of vectors.
+    // Sizes that are not a multiple of a vector.
     POINTS
         .into_iter()
         .flat_map(|point| question.cells((size(point) & !63) | 40))
@@ -213,18 +215,18 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_that_move_over_the_same_sizes_are_one_ladder() {
+    fn thresholds_that_move_across_the_same_sizes_share_a_ladder() {
         // From never, and from 16 KiB.
-        let over_each_other =
+        let overlapping =
             ladders_of(&[("rep_stosb_not_soon_from_bytes", 8192), ("zero_non_temporal_from_bytes", 1 << 20)]);
-        assert_eq!(over_each_other.len(), 2);
-        assert_eq!(over_each_other[0].1, over_each_other[1].1);
+        assert_eq!(overlapping.len(), 2);
+        assert_eq!(overlapping[0].1, overlapping[1].1);
         let apart = ladders_of(&[("rep_stosb_from_bytes", 1 << 20), ("rep_movsb_from_bytes", 1 << 20)]);
         assert_ne!(apart[0].1, apart[1].1);
     }
 
     #[test]
-    fn what_differs_has_cells_and_what_does_not_is_no_change() {
+    fn every_change_has_cells_and_equal_settings_have_no_changes() {
         assert_eq!(changes(&settings(&[]), &settings(&[])).expect("sizes can be read"), []);
         let changed = changes(&settings(&[]), &settings(&[("rep_movsb_from_bytes", 65_536)]))
             .expect("sizes can be read");

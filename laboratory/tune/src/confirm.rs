@@ -1,6 +1,6 @@
-//! Whether what the search found is faster where it was not looked for: other sizes, other offsets, new processes.
+//! Confirms the search's changes at other sizes and offsets, in new processes.
 
-use crate::arms::{self, Arm, Cell, Found, Lab, Times};
+use crate::arms::{self, Arm, Cell, Lab, Times, Timings};
 use crate::change::Change;
 use carryline_conditions::Offsets;
 use carryline_engine::failure::Failure;
@@ -9,35 +9,36 @@ use carryline_statistics::{self as statistics, Order, Ratio, compare, noise_floo
 use serde::Serialize;
 use std::time::Duration;
 
-/// The arms of a comparison: the settings in force under two names, then the others.
+/// The arms of a comparison: the settings in force, the same again, and the settings compared with them.
 const BASE: usize = 0;
 const AGAIN: usize = 1;
 const OTHER: usize = 2;
 
-/// A cell in both settings.
+/// A cell measured with both settings.
 #[derive(Clone, Debug, Serialize)]
 pub struct Confirmed {
     /// The cell.
     pub situation: String,
     /// The variant that was called.
     pub variant: &'static str,
-    /// How long a call takes by the new settings as a multiple of the old.
+    /// The time of a call with the new settings, as a multiple of that with the old ones.
     pub ratio: Ratio,
-    /// What the old settings differ from themselves.
+    /// The noise floor: the difference between the two arms of the old settings.
     pub floor: f64,
-    /// Whether that is faster, slower, or neither.
+    /// Whether the new settings are faster, slower, or tie.
     #[serde(serialize_with = "crate::output::order")]
     pub order: Order,
 }
 
-/// What became of a change.
+/// A change and its verdict.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The change.
     pub change: Change,
-    /// Over all its cells, how long calls take as a multiple of before; `None` if nothing could be measured.
+    /// The time of calls over all its cells as a multiple of that before; `None` if nothing could be
+    /// measured.
     pub gain: Option<Ratio>,
-    /// What the settings in force differ from themselves over these cells.
+    /// The noise floor over these cells.
     pub floor: f64,
     /// Its cells.
     pub cells: Vec<Confirmed>,
@@ -45,15 +46,15 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// Whether a change is kept, and why not.
+/// Whether a change is kept, or why it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Faster over its cells, and slower in none, or by no more than is allowed: kept.
+    /// Faster over its cells, and in no cell slower by more than is allowed: kept.
     Faster,
-    /// No difference above the floor.
+    /// No difference above the noise floor.
     Same,
-    /// Faster over its cells, and slower in some of them.
+    /// Faster over its cells, but slower in some of them.
     Mixed,
     /// Slower over its cells.
     Slower,
@@ -61,10 +62,11 @@ pub enum Verdict {
     Unknown,
 }
 
-/// Judges each change by cells of its own, all in the same processes: `base` against `other`, which has all changes.
+/// Judges each change on its own cells. All changes are measured in the same processes: `base` against
+/// `other`, which has all of them.
 ///
 /// # Errors
-/// When a worker cannot be started.
+/// Fails if a worker cannot be started.
 pub fn judge(
     lab: &Lab<'_>,
     base: &Arm,
@@ -76,13 +78,13 @@ pub fn judge(
     let mut ranges = Vec::new();
     for change in changes {
         let first = cells.len();
-        cells.extend(change.cells.iter().cloned().map(elsewhere));
+        cells.extend(change.cells.iter().cloned().map(at_other_offsets));
         ranges.push(first..cells.len());
     }
     let found = compared(lab, base, other, &cells, time)?;
     let mut judged = Vec::new();
     for (change, own) in changes.iter().zip(&ranges) {
-        // The steps of a ladder together.
+        // Changes on one ladder are judged together.
         let same = changes.iter().zip(&ranges).filter(|(other, _)| other.ladder == change.ladder);
         let all: Vec<usize> = same.flat_map(|(_, range)| range.clone()).collect();
         let of = |places: &[usize]| -> Vec<Confirmed> {
@@ -102,10 +104,10 @@ pub fn judge(
     Ok(judged)
 }
 
-/// Compares the two in the cells given.
+/// Compares two settings in the given cells.
 ///
 /// # Errors
-/// When a worker cannot be started.
+/// Fails if a worker cannot be started.
 pub fn compare_in(
     lab: &Lab<'_>,
     base: &Arm,
@@ -123,12 +125,12 @@ fn compared(
     other: &Arm,
     cells: &[Cell],
     time: Duration,
-) -> Result<Found, Failure> {
+) -> Result<Timings, Failure> {
     let again = Arm { label: format!("{}, again", base.label), ..base.clone() };
     arms::measure(lab, &[base.clone(), again, other.clone()], cells, time)
 }
 
-fn confirmed(found: &Found, cells: &[Cell], cell: usize, seed: u64) -> Option<Confirmed> {
+fn confirmed(found: &Timings, cells: &[Cell], cell: usize, seed: u64) -> Option<Confirmed> {
     let ratio = found.ratio(cell, OTHER, BASE, seed)?;
     let floor = noise_floor(found.ratio(cell, AGAIN, BASE, seed).as_slice());
     Some(Confirmed {
@@ -140,8 +142,8 @@ fn confirmed(found: &Found, cells: &[Cell], cell: usize, seed: u64) -> Option<Co
     })
 }
 
-/// The ratio over several cells: of the geometric means, by replicate.
-fn over(found: &Found, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio> {
+/// The ratio over several cells: geometric means, paired by replicate.
+fn over(found: &Timings, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio> {
     let means = |arm: usize| -> Times {
         (0..found.replicates as usize)
             .map(|replicate| {
@@ -157,7 +159,7 @@ fn over(found: &Found, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio> 
 
 fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed], may_cost: f64) -> Verdict {
     let Some(gain) = gain else { return Verdict::Unknown };
-    // Of many cells one is slower by chance; one that is slower than any cell's own floor is not.
+    // Of many cells, one looks slower by chance; hence the highest of the cells' noise floors.
     let highest = cells.iter().map(|cell| cell.floor).fold(0.0, f64::max);
     let slower = cells.iter().any(|cell| compare(&cell.ratio, highest.max(may_cost)) == Order::Slower);
     match compare(&gain, floor) {
@@ -168,8 +170,8 @@ fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed], may_cost: f64) 
     }
 }
 
-/// The same cell at offsets that the search had not.
-fn elsewhere(mut cell: Cell) -> Cell {
+/// The same cell at offsets that the search did not use.
+fn at_other_offsets(mut cell: Cell) -> Cell {
     cell.condition.offsets = match cell.condition.offsets {
         Offsets::Random => Offsets::Fixed { dst: 2112, src: 712 },
         Offsets::Fixed { dst: 0, src: 0 } => Offsets::Fixed { dst: 64, src: 2048 },
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_faster_and_nowhere_slower_is_kept() {
+    fn a_change_is_kept_if_it_is_faster_and_nowhere_slower() {
         let without_cost = |gain, floor, cells: &[Confirmed]| verdict(gain, floor, cells, 0.0);
         assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.8), cell(1.0)]), Verdict::Faster);
         assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)]), Verdict::Mixed);

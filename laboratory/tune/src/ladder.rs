@@ -1,35 +1,36 @@
-//! Where the methods of a ladder cross: the thresholds that cost least over all sizes asked about.
+//! Finds where the methods of a ladder cross: the thresholds with the least cost over all measured sizes.
 //!
-//! A single crossing is easily misplaced by noise, and methods may cross more than once. So thresholds are chosen together, as those
-//! with the least sum of logarithms of times over the sizes: twice as slow at one size weighs as much as twice as fast at
-//! another. Thresholds that are as good as the best but for noise are one answer, and then the one closest to what is in
-//! force is taken.
+//! Noise easily misplaces a single crossing, and methods may cross more than once. So the thresholds of a
+//! ladder are chosen together: those with the least sum of log times over the sizes, in which twice as slow
+//! at one size weighs as much as twice as fast at another. Of the thresholds that are equally good within
+//! noise, the closest to those in force are chosen.
 
 use crate::questions::Method;
 
-/// Thresholds whose cost is within this of the least are as good: 2 % at a single size, or less at several.
+/// Thresholds whose cost is within this of the least count as equally good: 2 % at one size, or less at
+/// several.
 const AS_GOOD: f64 = 0.02;
 
-/// What each method takes at one size, as the logarithm of a time; the mean over the conditions.
+/// The costs of all methods at one size: the logarithm of a time, averaged over the conditions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The size in bytes.
     pub size: u64,
-    /// In the order of [`Method::ALL`]; infinite where a method cannot be had.
+    /// In the order of [`Method::ALL`]; infinite if a method is not available.
     pub costs: [f64; 3],
 }
 
-/// From which sizes on a call gives up loops; `u64::MAX` for never.
+/// The sizes from which a call no longer uses loops; `u64::MAX` for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// For the alternative.
+    /// From this size on, the alternative.
     pub alternative: u64,
-    /// For non-temporal stores.
+    /// From this size on, non-temporal stores.
     pub non_temporal: u64,
 }
 
 impl Thresholds {
-    /// The method of a call of that size.
+    /// The method of a call of `size` bytes.
     #[must_use]
     pub fn method(&self, size: u64) -> Method {
         match size {
@@ -39,14 +40,14 @@ impl Thresholds {
         }
     }
 
-    /// The sum of what all sizes cost by these thresholds.
+    /// The sum of the costs of all sizes.
     #[must_use]
     pub fn cost(&self, steps: &[Step]) -> f64 {
         steps.iter().map(|step| step.costs[self.method(step.size) as usize]).sum()
     }
 }
 
-/// The best thresholds for a ladder whose second one is given.
+/// The best thresholds of a ladder whose non-temporal threshold is given.
 #[must_use]
 pub fn best_alternative(steps: &[Step], non_temporal: u64, in_force: u64) -> Thresholds {
     let all = candidates(steps).map(|alternative| Thresholds { alternative, non_temporal });
@@ -56,7 +57,7 @@ pub fn best_alternative(steps: &[Step], non_temporal: u64, in_force: u64) -> Thr
     .unwrap_or(Thresholds { alternative: in_force, non_temporal })
 }
 
-/// The best thresholds for a ladder.
+/// The best thresholds of a ladder.
 #[must_use]
 pub fn best(steps: &[Step], in_force: Thresholds) -> Thresholds {
     let all = candidates(steps).flat_map(|non_temporal| {
@@ -70,7 +71,7 @@ pub fn best(steps: &[Step], in_force: Thresholds) -> Thresholds {
     closest(scored).unwrap_or(in_force)
 }
 
-/// Among what is as good as the best, the closest to what is in force.
+/// The closest to those in force among the equally good candidates, given as (cost, distance, candidate).
 pub fn closest<T: Clone>(scored: impl Iterator<Item = (f64, f64, T)>) -> Option<T> {
     let scored: Vec<(f64, f64, T)> = scored.filter(|(cost, ..)| cost.is_finite()).collect();
     let least = scored.iter().map(|(cost, ..)| *cost).fold(f64::INFINITY, f64::min);
@@ -80,12 +81,12 @@ pub fn closest<T: Clone>(scored: impl Iterator<Item = (f64, f64, T)>) -> Option<
         .map(|(.., best)| best)
 }
 
-/// The thresholds that can be told apart: each size, and never.
+/// The thresholds that the measured sizes can distinguish: each size, and never.
 fn candidates(steps: &[Step]) -> impl Iterator<Item = u64> + Clone {
     steps.iter().map(|step| step.size).chain([u64::MAX])
 }
 
-/// How far two thresholds are apart, in steps.
+/// The number of steps between two thresholds.
 fn distance(one: u64, other: u64, steps: &[Step]) -> f64 {
     let place = |bytes: u64| steps.iter().filter(|step| step.size < bytes).count() as f64;
     (place(one) - place(other)).abs()
@@ -120,16 +121,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_force_stays_where_the_difference_is_noise() {
-        let ladder = steps(&[[0.0, 0.004, NAN_FREE], [0.0, -0.003, NAN_FREE], [0.0, 0.002, NAN_FREE]]);
+    fn thresholds_in_force_are_kept_if_the_difference_is_noise() {
+        let ladder = steps(&[[0.0, 0.004, ABSENT], [0.0, -0.003, ABSENT], [0.0, 0.002, ABSENT]]);
         for alternative in [1024, 2048, 4096, NEVER] {
             let in_force = Thresholds { alternative, non_temporal: NEVER };
             assert_eq!(best(&ladder, in_force), in_force);
         }
     }
 
-    /// A method that cannot be had.
-    const NAN_FREE: f64 = f64::INFINITY;
+    /// The cost of a method that is not available.
+    const ABSENT: f64 = f64::INFINITY;
 
     #[test]
     fn one_bad_size_does_not_move_a_threshold_past_good_ones() {
@@ -139,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_cannot_be_had_is_never_chosen() {
-        let ladder = steps(&[[0.0, NAN_FREE, -1.0], [0.0, NAN_FREE, NAN_FREE]]);
+    fn an_unavailable_method_is_never_chosen() {
+        let ladder = steps(&[[0.0, ABSENT, -1.0], [0.0, ABSENT, ABSENT]]);
         let none = Thresholds { alternative: NEVER, non_temporal: NEVER };
-        assert_eq!(best(&ladder, none), none, "non-temporal from 1024 on would be it at 2048 too");
+        assert_eq!(best(&ladder, none), none, "non-temporal from 1024 would include 2048");
     }
 
     #[test]
-    fn a_ladder_of_no_sizes_changes_nothing() {
+    fn a_ladder_without_sizes_changes_nothing() {
         let in_force = Thresholds { alternative: 25600, non_temporal: 1 << 20 };
         assert_eq!(best(&[], in_force).method(25599), Method::Loop);
     }

@@ -1,11 +1,14 @@
-//! The search for what a machine is best off with: the library's decisions, and the C library's tunables.
+//! Searches for the best settings on a machine: the library's decisions and the C library's tunables.
 //!
-//! **The path.** [`search`] measures by [`thresholds`], in processes that differ in their settings alone ([`arms`]), each method that a decision
-//! chooses from, over a grid of sizes and then around the crossings; [`ladder`] has the thresholds that cost least. What
-//! differs from the settings in force is a [`change`]. The library is verified with all changes, as any variant is. Then
-//! [`confirm`] compares it with the settings in force in new processes, at sizes and offsets that the search had not, beside
-//! the settings in force a second time: only a change that is faster over its cells by more than these two differ, and
-//! slower in none, is kept.
+//! 1. The search ([`search`], [`thresholds`]) times each method that a decision can choose, over a grid of
+//!    sizes and then around the crossings. It compares settings in processes that differ only in them
+//!    ([`arms`]), and chooses the thresholds with the least cost ([`ladder`]).
+//! 2. A decision on which the result differs from the settings in force is a [`change`]. The library is
+//!    verified with all changes, as any variant is.
+//! 3. The confirmation ([`confirm`]) compares all changes with the settings in force in new processes, at
+//!    sizes and offsets that the search did not use. The settings in force run twice; the difference between
+//!    the two is the noise floor. A change is kept only if it is faster over its cells by more than the noise
+//!    floor, and slower in none.
 
 pub mod arms;
 pub mod c_library;
@@ -28,7 +31,7 @@ use carryline_engine::prove::{self, Proof, Verdict};
 use carryline_engine::supervise::Supervisor;
 use carryline_variants::{Family, Role};
 use carryline_verification::subject::SubjectId;
-use change::{Change, What, changes};
+use change::{Change, Entry, changes};
 use confirm::{Confirmed, Judged};
 use search::cells_of;
 use settings::Settings;
@@ -36,63 +39,64 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use thresholds::{Knobs, Measured};
 
-/// The search's part of the time.
+/// The fraction of the time spent on the search.
 const FOR_SEARCH: f64 = 0.5;
-/// The confirmation's part of what is left then.
+/// The fraction of the remaining time spent on judging the changes.
 const FOR_JUDGING: f64 = 0.6;
-/// What a tune of zeroing, or of copying, takes at least: every cell three times in every arm.
+/// The least time to tune zeroing or copying: every cell three times in every arm.
 const LEAST_FOR_STORES: Duration = Duration::from_secs(20);
-/// The same for checksums, which only prefetch or not.
+/// The same for checksums, whose only decisions are the kernel and prefetching.
 const LEAST_FOR_PREFETCHES: Duration = Duration::from_secs(10);
 /// The same for copies with a checksum, whose only decision is the kernel.
 const LEAST_FOR_KERNELS: Duration = Duration::from_secs(5);
-/// A floor above this hides gains that are worth having.
+/// A noise floor above this hides worthwhile gains.
 const HIGH_FLOOR: f64 = 0.05;
 
-/// What was found.
+/// The result for the library.
 #[derive(Debug)]
 pub struct Tuned {
-    /// The settings before.
+    /// The initial settings.
     pub base: Settings,
-    /// The settings with what was confirmed.
+    /// The initial settings with the confirmed changes.
     pub settings: Settings,
-    /// What the search would have otherwise, and what became of it.
+    /// The changes that the search proposed, with their verdicts.
     pub judged: Vec<Judged>,
-    /// The settings with what was confirmed against those before, over the sizes of programs; empty if nothing was.
+    /// `settings` compared with `base` over the sizes of programs; empty if no change was confirmed.
     pub whole: Vec<Confirmed>,
-    /// What the search measured; empty where there was none.
+    /// The times measured in the search; empty if there was none.
     pub measured: Vec<Measured>,
-    /// Verification of the library with all changes; empty where there are none.
+    /// The verification of the library with all changes; empty if there are none.
     pub proofs: Vec<Proof>,
-    /// True if the user stopped it.
+    /// True if the user interrupted it.
     pub interrupted: bool,
 }
 
 impl Tuned {
-    /// True if nothing can be said: it was stopped, or the machine is too noisy for all that the search had found.
+    /// True if there is no answer: the run was interrupted, or noise hides every change that the search
+    /// proposed.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
         self.interrupted || self.settings == self.base && self.hidden().next().is_some()
     }
 
-    /// Decisions whose gain the noise hides.
+    /// Changes whose gain may be hidden by noise.
     pub fn hidden(&self) -> impl Iterator<Item = &Judged> {
         self.judged.iter().filter(|judged| is_hidden(judged))
     }
 
-    /// Subjects about which verification has no verdict.
+    /// Subjects that verification could not decide on.
     pub fn unverified(&self) -> impl Iterator<Item = &Proof> {
         let open = |proof: &&Proof| matches!(proof.verdict, Verdict::NotProved(_) | Verdict::TimedOut(_));
         self.proofs.iter().filter(open)
     }
 
-    /// Subjects that verification found wrong.
+    /// Subjects that verification found to be wrong.
     pub fn wrong(&self) -> impl Iterator<Item = &Proof> {
         self.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_)))
     }
 }
 
-/// True for a gain that the floor hides.
+/// True if noise may hide the gain of a change.
 fn is_hidden(judged: &Judged) -> bool {
     match judged.gain {
         None => true,
@@ -104,7 +108,7 @@ fn is_hidden(judged: &Judged) -> bool {
     }
 }
 
-/// The least time for these families.
+/// The least time that tuning these families takes.
 #[must_use]
 pub fn least_budget(families: &[Family]) -> Duration {
     let least = |family: &Family| match family {
@@ -115,11 +119,11 @@ pub fn least_budget(families: &[Family]) -> Duration {
     families.iter().map(least).sum()
 }
 
-/// Tunes the library's decisions for some families, from `base` on. `sizes` are the user's own, over which the gain is stated
-/// too.
+/// Tunes the library's decisions for some families, starting from `base`. The gain is also measured over
+/// `sizes`, the user's own.
 ///
 /// # Errors
-/// When workers cannot be started, or files not be written.
+/// Fails if a worker cannot be started or a file cannot be written.
 pub fn tune(
     lab: &Lab<'_>,
     base: &Settings,
@@ -135,7 +139,7 @@ pub fn tune(
     Ok(tuned)
 }
 
-/// Compares settings with those in force, decision by decision, without a search.
+/// Judges the decisions of `other` against `base` without a search.
 ///
 /// # Errors
 /// As [`tune`].
@@ -174,19 +178,19 @@ fn confirmed(
     }
     let (before, after) = (base.arm("in force", folder)?, found.arm("found", folder)?);
     tuned.proofs = verified(lab, &after.environment)?;
-    // What is not known to be right is not kept.
+    // Changes that were not verified are not kept.
     if tuned.wrong().chain(tuned.unverified()).next().is_some() {
         return Ok(tuned);
     }
     let left = || end.saturating_duration_since(Instant::now());
     tuned.judged = confirm::judge(lab, &before, &after, &changes, left().mul_f64(FOR_JUDGING))?;
-    for what in What::all() {
+    for entry in Entry::all() {
         let kept = tuned
             .judged
             .iter()
-            .any(|judged| judged.change.name == what.name() && judged.verdict == confirm::Verdict::Faster);
+            .any(|judged| judged.change.name == entry.name() && judged.verdict == confirm::Verdict::Faster);
         if kept {
-            tuned.settings = what.taken(tuned.settings, found);
+            tuned.settings = entry.taken(tuned.settings, found);
         }
     }
     if tuned.settings != *base && !interrupt::requested() {
@@ -207,7 +211,7 @@ fn verified(lab: &Lab<'_>, environment: &[(String, String)]) -> Result<Vec<Proof
     Ok(prove::all(&supervisor, &[], &subjects, lab.seed, lab.progress)?)
 }
 
-/// The sizes of programs: those seen in a fleet, and the user's own.
+/// Cells with the sizes of programs: the fleet's distributions and the user's own.
 fn programs(sizes: &[Sizes]) -> Result<Vec<Cell>, Failure> {
     let sets = |function: &str| ["A", "B", "D", "L", "M", "Q"].map(|set| format!("fleet:{function}-{set}"));
     let mut cells = Vec::new();

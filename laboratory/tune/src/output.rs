@@ -1,7 +1,7 @@
-//! What a program gets to read: JSON.
+//! The result as JSON.
 
 use crate::Tuned;
-use crate::change::What;
+use crate::change::Entry;
 use crate::confirm::{Confirmed, Judged, Verdict};
 use carryline_statistics::{Order, Ratio};
 use serde::{Serialize, Serializer};
@@ -10,33 +10,33 @@ use serde_json::Value;
 /// A decision in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct DecisionRow {
-    /// Its name in a profile, or the tunable's.
+    /// Its name in a profile, or the tunable's name.
     pub name: String,
     /// The unit of its values.
     pub unit: &'static str,
-    /// What was in force.
+    /// The value that was in force.
     pub default: Value,
-    /// What the search found; the same where it found nothing better.
+    /// The value that the search found; equal to `default` if it found no better one.
     pub found: Value,
-    /// How many times as fast calls are by what was found, where the two differ.
+    /// The speed with the found value as a multiple of that with the default; null if they are equal.
     pub gain: Option<Ratio>,
-    /// What the settings in force differ from themselves.
+    /// The noise floor: the difference between two arms with the settings in force.
     pub floor: Option<f64>,
-    /// True if it was confirmed, and is in the profile.
+    /// True if it was confirmed and is in the profile.
     pub kept: bool,
-    /// Why it was kept, or not; null where there was nothing to confirm.
+    /// Why it was kept or not; null if there was nothing to confirm.
     pub verdict: Option<Verdict>,
 }
 
 impl DecisionRow {
-    /// A decision for which the search found nothing better.
+    /// A decision for which the search found no better value.
     #[must_use]
     pub fn unchanged(name: String, unit: &'static str, value: Value) -> DecisionRow {
         let default = value.clone();
         DecisionRow { name, unit, default, found: value, gain: None, floor: None, kept: false, verdict: None }
     }
 
-    /// What became of a change.
+    /// A judged change.
     #[must_use]
     pub fn judged(judged: &Judged) -> DecisionRow {
         DecisionRow {
@@ -56,24 +56,24 @@ impl DecisionRow {
     }
 }
 
-/// Every decision of the library.
+/// All decisions of the library.
 #[must_use]
 pub fn decisions(tuned: &Tuned) -> Vec<DecisionRow> {
-    What::all()
-        .map(|what| match tuned.judged.iter().find(|judged| judged.change.name == what.name()) {
+    Entry::all()
+        .map(|entry| match tuned.judged.iter().find(|judged| judged.change.name == entry.name()) {
             Some(judged) => DecisionRow::judged(judged),
-            None => DecisionRow::unchanged(what.name(), what.unit(), what.value(&tuned.base)),
+            None => DecisionRow::unchanged(entry.name(), entry.unit(), entry.value(&tuned.base)),
         })
         .collect()
 }
 
-/// Every cell that was confirmed: those of the decisions, then those of the whole.
+/// All confirmed cells: those of the changes, then those of the settings as a whole.
 #[must_use]
 pub fn confirmation(tuned: &Tuned) -> Vec<&Confirmed> {
     tuned.judged.iter().flat_map(|judged| &judged.cells).chain(&tuned.whole).collect()
 }
 
-/// How an order is written.
+/// Serializes an order.
 pub(crate) fn order<S: Serializer>(order: &Order, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(match order {
         Order::Faster => "faster",

@@ -1,8 +1,9 @@
-//! What is asked of the machine: for each entry of the library, which method is best from which size on.
+//! The questions that the search answers: for each entry point of the library, which method is best from
+//! which size.
 //!
-//! Arms force a method wherever the library lets a profile decide: plain loops everywhere, the alternative from the
-//! smallest size allowed (string instructions, or prefetches), non-temporal stores from the smallest size allowed. A threshold
-//! is where two of these cross.
+//! Each arm forces one method wherever a profile can: loops everywhere, the alternative (string instructions
+//! or prefetching loops) from the smallest size that a profile allows, or non-temporal stores from the
+//! smallest size. A threshold is the size at which two of these cross.
 
 use crate::arms::Cell;
 use carryline_conditions::sizes::Sizes;
@@ -11,69 +12,69 @@ use carryline_machine::process::allowed_cpus;
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 
-/// How a call is carried out. The order is that of a ladder: with the size, a method gives way to a later one.
+/// How a call is carried out, in the order of a ladder: as the size grows, a method gives way to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     /// Vector loops.
     Loop,
-    /// What a question holds against loops: `rep stosb` and `rep movsb`, or loops that prefetch.
+    /// The question's alternative to loops: `rep stosb` or `rep movsb`, or loops that prefetch.
     Alternative,
     /// Non-temporal stores.
     NonTemporal,
 }
 
 impl Method {
-    /// In the order of the arms.
+    /// All methods, in the order of the arms.
     pub const ALL: [Method; 3] = [Method::Loop, Method::Alternative, Method::NonTemporal];
 }
 
-/// One entry of the library, and the thresholds that its ladder has.
+/// An entry point of the library and the thresholds of its ladder.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
     /// The family.
     pub family: Family,
-    /// The variant that calls the entry.
+    /// The variant that calls the entry point.
     pub subject: &'static str,
-    /// The decision from which size on it is the alternative to loops.
+    /// The name of the decision from which size the alternative is used.
     pub alternative: &'static str,
-    /// The decision from which size on it is non-temporal stores, if it ever is.
+    /// The name of the decision from which size stores are non-temporal, if there is one.
     pub non_temporal: Option<&'static str>,
-    /// How many buffers of a call's length the second threshold counts; the first counts one.
+    /// The number of buffers of a call's length that [`SHARE`] counts.
     pub buffers: u64,
-    /// The smallest and the largest size asked about, in bytes: powers of two.
+    /// The smallest and the largest size measured, in bytes: powers of two.
     pub sizes: (u64, u64),
-    /// What follows a call.
+    /// What the program does after a call.
     pub then: Then,
-    /// Under which conditions it is asked.
+    /// The conditions under which it is measured.
     pub settings: &'static [Setting],
 }
 
-/// What a size is asked about under.
+/// A condition under which a question is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
-    /// Buffers in the caches, at any offset.
+    /// Buffers in the caches, at random offsets.
     Hot,
-    /// The same with the buffers of a copy 1 to 63 bytes apart modulo 4096.
+    /// The same, with the buffers of a copy 1 to 63 bytes apart modulo 4096.
     Alias,
-    /// The same with both at the beginning of a page.
+    /// The same, with all buffers at the start of a page.
     Aligned,
     /// Buffers in memory.
     Cold,
-    /// Each buffer in the caches or in memory, by chance.
+    /// Each buffer in the caches or in memory, at random.
     Mixed,
     /// Buffers in the caches while another core reads and writes memory.
     Company,
 }
 
-/// The decision that is shared by zeroing and copying: from which size on all caches are passed by, for callers who
-/// say nothing.
+/// The decision shared by zeroing and copying: the size from which stores are non-temporal if the caller
+/// states no intent.
 pub const SHARE: &str = "cache_share_bytes";
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// How bytes are stored.
+/// The questions about stores.
 pub const STORES: [Question; 5] = [
     Question {
         family: Family::Zero,
@@ -127,7 +128,7 @@ pub const STORES: [Question; 5] = [
     },
 ];
 
-/// Whether a loop prefetches what it reads.
+/// The questions about prefetching.
 pub const PREFETCHES: [Question; 2] = [
     Question {
         family: Family::Checksum,
@@ -146,7 +147,8 @@ pub const PREFETCHES: [Question; 2] = [
         non_temporal: None,
         buffers: 2,
         sizes: (512, 512 * KIB),
-        // A working set that every second level holds, and that a prefetched source is to leave there.
+        // A working set that fits into any second-level cache, and that the prefetched source should not
+        // evict.
         then: Then::Victim(192 * KIB),
         settings: &[Setting::Hot, Setting::Cold],
     },
@@ -158,20 +160,20 @@ pub fn all() -> impl Iterator<Item = Question> + Clone {
 }
 
 impl Question {
-    /// True for bytes that nothing reads soon.
+    /// True if the entry point is for bytes that are not read soon.
     #[must_use]
-    pub fn is_for_nobody(&self) -> bool {
+    pub fn is_not_soon(&self) -> bool {
         self.subject.ends_with("_not_soon")
     }
 
-    /// The sizes asked about first.
+    /// The sizes measured first.
     #[must_use]
     pub fn grid(&self) -> Vec<u64> {
         let (first, last) = self.sizes;
         std::iter::successors(Some(first), |size| Some(size * 2)).take_while(|size| *size <= last).collect()
     }
 
-    /// The size from which on a call is non-temporal, where the decision says `bytes`.
+    /// The size from which a call is non-temporal if the decision's value is `bytes`.
     #[must_use]
     pub fn non_temporal_from(&self, bytes: u64) -> u64 {
         match self.non_temporal {
@@ -180,11 +182,11 @@ impl Question {
         }
     }
 
-    /// The cells of one size, each with its setting.
+    /// The cells of one size, each with its condition.
     pub fn cells(&self, size: u64) -> impl Iterator<Item = (Setting, Cell)> {
         let possible = move |setting: &&Setting| match setting {
             Setting::Company => allowed_cpus().len() > 1,
-            // Flushing takes as long as the rest of the cells together, and such a buffer is in no cache anyway.
+            // Flushing takes as long as all other cells together, and such a buffer fits in no cache anyway.
             Setting::Cold | Setting::Mixed => size <= 4 * MIB,
             Setting::Hot | Setting::Alias | Setting::Aligned => true,
         };

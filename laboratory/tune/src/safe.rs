@@ -1,16 +1,17 @@
-//! The decisions for CPUs that nobody measured: those that lose least over all CPUs that somebody did.
+//! The decisions for CPUs that nobody measured: those that lose least over all measured CPUs.
 //!
-//! The evidence is what `carryline tune --emit` writes beside a profile: the time of each method at each size. For a ladder's
-//! thresholds, the loss at a size on a CPU is the time of the method that they choose there, as a multiple of the best
-//! method's. Taken are the thresholds whose largest loss is the least; of those within 2 % of it the ones with the least sum
-//! of logarithms, then the largest. What makes that safe:
+//! The evidence is written by `carryline tune --emit` beside a profile: the time of each method at each size.
+//! The loss of a ladder's thresholds at a size on a CPU is the time of the method that they choose, as a
+//! multiple of the best method's. The thresholds with the smallest maximum loss win; among those within 2 %
+//! of it, the ones with the smallest sum of logarithms, then the largest thresholds. This is safe because:
 //!
-//! - No size below the smallest at which every CPU was measured with a method gets it; where a CPU was not measured with it at
-//!   all, it is never chosen.
-//! - Beyond the largest size that was measured on a CPU, methods are taken to compare as they do there.
-//! - A string instruction is judged as if every call could meet the distances at which it is slow, although the library knows
-//!   those that were found: another CPU may have others.
-//! - Bytes that nothing reads soon are looked at uncached only: that is how the next call will find them.
+//! - A method is not used below the smallest size at which every CPU was measured with it, and is never used
+//!   if some CPU was not measured with it at all.
+//! - Beyond the largest size measured on a CPU, the methods are assumed to compare as they do there.
+//! - A string instruction is judged as if every call could have the buffer distances at which it is slow. The
+//!   library knows the distances found so far, but other CPUs may have others.
+//! - Entry points for bytes that are not read soon are judged with cold buffers only: that is the state in
+//!   which the next call finds them.
 
 use crate::questions::{self, Method, Question, SHARE, Setting};
 use crate::settings::{Settings, decision};
@@ -19,25 +20,25 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Losses whose ratio is below this are alike.
+/// Losses whose ratio is below this count as equal.
 const ALIKE: f64 = 1.02;
 
-/// What was measured on one CPU.
+/// The measurements of one CPU.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Evidence {
-    /// The name of the profile; that of its file.
+    /// The name of the profile, from the name of the file.
     #[serde(skip)]
     pub name: String,
     /// The times.
     pub measured: Vec<Times>,
 }
 
-/// The time of each method at one size under one condition.
+/// The times of the methods at one size under one condition.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Times {
-    /// The decision from which size on it is the alternative.
+    /// The name of the decision from which size the alternative is used.
     pub decision: String,
-    /// The size of a call.
+    /// The size of a call in bytes.
     pub size_bytes: u64,
     /// The condition.
     pub setting: Setting,
@@ -45,24 +46,24 @@ pub struct Times {
     pub relative_times: [Option<f64>; 3],
 }
 
-/// A decision and what it rests on.
+/// A decision and its maximum loss.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The decision.
     pub decision: Decision,
-    /// Its value in bytes; the largest number is never.
+    /// Its value in bytes; `u64::MAX` for never.
     pub bytes: u64,
-    /// The largest loss on a known CPU with this and the ladder's other threshold, as a ratio of times; `None` where
-    /// nothing was measured.
+    /// The maximum loss on the measured CPUs with this threshold and the ladder's other one, as a ratio of
+    /// times; `None` if nothing was measured.
     pub loss: Option<f64>,
-    /// Where that is.
+    /// The CPU, size and condition of the maximum loss.
     pub place: String,
 }
 
 /// Reads the `*.json` files of a folder.
 ///
 /// # Errors
-/// A file that cannot be read, or is not such evidence.
+/// Fails if a file cannot be read, or does not hold evidence.
 pub fn read(folder: &Path) -> Result<Vec<Evidence>, String> {
     let of_path = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let files = std::fs::read_dir(folder).map_err(|error| of_path(folder, &error))?;
@@ -85,7 +86,7 @@ pub fn read(folder: &Path) -> Result<Vec<Evidence>, String> {
         .collect()
 }
 
-/// The decisions that lose least.
+/// The decisions with the least loss.
 #[must_use]
 pub fn choose(evidence: &[Evidence]) -> Vec<Choice> {
     questions::all().flat_map(|question| of_question(&question, evidence)).collect()
@@ -99,13 +100,12 @@ pub fn with(settings: Settings, choices: &[Choice]) -> Settings {
 
 fn of_question(question: &Question, evidence: &[Evidence]) -> Vec<Choice> {
     let non_temporal = question.non_temporal.filter(|name| *name != SHARE);
-    let counts = |times: &&Times| {
-        times.decision == question.alternative
-            && (!question.is_for_nobody() || times.setting == Setting::Cold)
+    let relevant = |times: &&Times| {
+        times.decision == question.alternative && (!question.is_not_soon() || times.setting == Setting::Cold)
     };
     let of_cpu: Vec<(&str, Vec<&Times>)> = evidence
         .iter()
-        .map(|cpu| (cpu.name.as_str(), cpu.measured.iter().filter(counts).collect()))
+        .map(|cpu| (cpu.name.as_str(), cpu.measured.iter().filter(relevant).collect()))
         .collect();
     let usable = |method: Method| method != Method::NonTemporal || non_temporal.is_some();
     let from = |method: Method| {
@@ -131,7 +131,7 @@ fn of_question(question: &Question, evidence: &[Evidence]) -> Vec<Choice> {
     }
     let least = candidates.iter().map(|(loss, ..)| loss.largest).fold(f64::INFINITY, f64::min);
     let alike = candidates.into_iter().filter(|(loss, ..)| loss.largest <= least * ALIKE);
-    // Of the same sum the largest thresholds.
+    // Ties go to the largest thresholds.
     let best = alike.min_by(|(a, alternative_a, around_a), (b, alternative_b, around_b)| {
         let sums = (a.sum * 1e3).round().total_cmp(&(b.sum * 1e3).round());
         sums.then(around_b.cmp(around_a)).then(alternative_b.cmp(alternative_a))
@@ -147,7 +147,8 @@ fn of_question(question: &Question, evidence: &[Evidence]) -> Vec<Choice> {
     std::iter::once(choice(question.alternative, alternative)).chain(own).collect()
 }
 
-/// The smallest size from which on every CPU was measured with a method; `None` if some CPU was not at all.
+/// The smallest size from which every CPU was measured with a method; `None` if some CPU was not measured
+/// with it.
 fn least_on_all(of_cpu: &[(&str, Vec<&Times>)], method: Method) -> Option<u64> {
     let of_one = |times: &[&Times]| {
         let with = times.iter().filter(|times| times.relative_times[method as usize].is_some());
@@ -157,11 +158,11 @@ fn least_on_all(of_cpu: &[(&str, Vec<&Times>)], method: Method) -> Option<u64> {
     all?.into_iter().max()
 }
 
-/// What thresholds lose over all that was measured.
+/// The losses of thresholds over all measurements.
 struct Loss {
     /// The largest ratio of the chosen method's time to the best one's.
     largest: f64,
-    /// Where.
+    /// The CPU, size and condition of the largest.
     place: String,
     /// The sum of the ratios' logarithms.
     sum: f64,
@@ -221,7 +222,7 @@ mod tests {
     const KIB: u64 = 1 << 10;
 
     #[test]
-    fn a_method_that_one_cpu_cannot_take_is_for_none() {
+    fn a_method_that_is_bad_or_unmeasured_on_one_cpu_is_not_used() {
         let wins = [
             (MOVSB, 16 * KIB, Setting::Hot, [Some(1.0), Some(1.2), None]),
             (MOVSB, 32 * KIB, Setting::Hot, [Some(1.7), Some(1.0), None]),
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_for_nobody_are_judged_uncached_and_where_all_were_measured() {
+    fn not_soon_is_judged_cold_and_from_sizes_measured_on_every_cpu() {
         const NOT_SOON: &str = "rep_stosb_not_soon_from_bytes";
         let row = |kib, setting, plain, around| (NOT_SOON, kib * KIB, setting, [Some(plain), None, around]);
         let first = cpu(
@@ -253,18 +254,18 @@ mod tests {
         let second = |kib, around| row(kib, Setting::Cold, 1.0, Some(around));
         assert_eq!(of_two(&[second(8, 1.03), second(16, 0.9)]), 16 * KIB, "it was slower at 8 KiB");
         assert_eq!(of_two(&[second(8, 0.9)]), 8 * KIB);
-        assert_eq!(of_two(&[second(8, 3.0)]), u64::MAX, "and is taken to stay so");
+        assert_eq!(of_two(&[second(8, 3.0)]), u64::MAX, "and is assumed to stay slower");
         assert_eq!(bytes(&[first], Decision::RepStosbNotSoon), u64::MAX);
     }
 
     #[test]
-    fn the_built_in_profile_for_unmeasured_cpus_is_what_the_evidence_says() {
+    fn the_built_in_profile_for_unmeasured_cpus_follows_from_the_evidence() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/profiles");
         let evidence = read(&folder).expect("the evidence");
         assert!(evidence.len() >= 3, "{evidence:?}");
         let built_in = carryline::internals::tuning::built_in("unmeasured").expect("it is built in");
         let settings = Settings::from(built_in);
-        assert_eq!(with(settings, &choose(&evidence)), settings, "cargo xtask profiles writes it");
+        assert_eq!(with(settings, &choose(&evidence)), settings, "run `cargo xtask profiles`");
         for cpu in &evidence {
             assert!(
                 carryline::internals::tuning::built_in(&cpu.name).is_some(),

@@ -1,4 +1,4 @@
-//! The search: thresholds, kernels, distances, one after the other.
+//! The search: kernels, then thresholds, then the prefetch distance.
 
 use crate::arms::{self, Cell, Lab};
 use crate::questions::{PREFETCHES, Question, STORES};
@@ -14,7 +14,7 @@ use carryline_variants::Family;
 use std::path::Path;
 use std::time::Duration;
 
-/// The parts of the time.
+/// The fractions of the time.
 const FOR_KERNELS: f64 = 0.2;
 /// See [`FOR_KERNELS`].
 const FOR_STORES: f64 = 0.55;
@@ -22,15 +22,15 @@ const FOR_STORES: f64 = 0.55;
 const FOR_PREFETCHES: f64 = 0.2;
 /// See [`FOR_KERNELS`].
 const FOR_DISTANCES: f64 = 0.05;
-/// Kernels of one function that are compared, at most: the first ones of its list.
+/// The most kernels of one function that are compared: the first ones in its list.
 const MOST_KERNELS: usize = 3;
-/// A kernel or a distance is given up for another that takes this much less time, in the mean of the logarithms.
+/// The gain, as a difference of mean logarithms, above which another kernel or distance is chosen.
 const BETTER: f64 = 0.02;
 
-/// The settings that are best by what was measured, where they differ from `base` by more than noise.
+/// The best settings measured; where the difference from `base` is noise, those of `base`.
 ///
 /// # Errors
-/// When workers cannot be started or files not be written.
+/// Fails if a worker cannot be started or a file cannot be written.
 pub fn search(
     lab: &Lab<'_>,
     base: &Settings,
@@ -65,18 +65,18 @@ pub fn search(
     Ok(Answer { settings, measured })
 }
 
-/// Whether the kernel for sums can prefetch: those with AVX-512 can.
+/// True if the checksum kernel can prefetch: the AVX-512 kernels can.
 fn sums_prefetch(settings: &Settings) -> bool {
     settings.kernel(Function::Checksum).starts_with("avx512")
 }
 
-/// How far ahead a sum may prefetch.
+/// The prefetch distances compared, in bytes.
 const DISTANCES: [u64; 6] = [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10];
 
-/// Sums that prefetch by these settings, at sizes that are a multiple of where they begin to.
+/// Checksum cells at these multiples of the size from which `settings` prefetch; none if they do not.
 ///
 /// # Errors
-/// When a size cannot be read.
+/// Fails if a size cannot be parsed.
 pub fn prefetched(settings: &Settings, times: [f64; 3]) -> Result<Vec<Cell>, Failure> {
     let from = settings.bytes(Decision::SumPrefetch);
     if from > 16 << 20 || !sums_prefetch(settings) {
@@ -86,7 +86,7 @@ pub fn prefetched(settings: &Settings, times: [f64; 3]) -> Result<Vec<Cell>, Fai
     cells_of(Family::Checksum, &sizes.each_ref().map(String::as_str))
 }
 
-/// How far ahead it is best to prefetch.
+/// The best prefetch distance.
 fn search_distance(
     lab: &Lab<'_>,
     base: &Settings,
@@ -114,7 +114,7 @@ fn search_distance(
     Ok(best.map_or(*base, |bytes| base.with(Decision::SumPrefetchAhead, bytes)))
 }
 
-/// The alternative that costs least, where it is cheaper than the own one by more than [`BETTER`].
+/// The alternative with the least cost if it is cheaper than `own` by more than [`BETTER`].
 fn cheaper<T: PartialEq + Copy>(costs: impl Iterator<Item = (Option<f64>, T)>, own: T) -> Option<T> {
     let costs: Vec<(f64, T)> = costs.filter_map(|(cost, which)| Some((cost?, which))).collect();
     let (own_cost, _) = costs.iter().find(|(_, which)| *which == own)?;
@@ -122,7 +122,7 @@ fn cheaper<T: PartialEq + Copy>(costs: impl Iterator<Item = (Option<f64>, T)>, o
     (*least < own_cost - BETTER).then_some(*best)
 }
 
-/// What kernels are compared at: sizes that vary and sizes that do not.
+/// The sizes at which kernels are compared, mixed and fixed.
 const KERNEL_SIZES: [(Family, &[&str]); 4] = [
     (Family::Zero, &["fleet:memset-A", "fleet:memset-D", "fleet:memset-Q", "16", "100", "1500"]),
     (Family::Copy, &["fleet:memcpy-A", "fleet:memcpy-D", "fleet:memcpy-Q", "16", "100", "1500"]),
@@ -130,10 +130,10 @@ const KERNEL_SIZES: [(Family, &[&str]); 4] = [
     (Family::CopyChecksum, &["1..1500", "40", "1500", "9000"]),
 ];
 
-/// Cells of `carryline` at such sizes, hot and at random offsets.
+/// Cells of the variant `carryline` at these sizes, hot and at random offsets.
 ///
 /// # Errors
-/// When a word is not one of sizes.
+/// Fails if a size cannot be parsed.
 pub fn cells_of(family: Family, words: &[&str]) -> Result<Vec<Cell>, Failure> {
     let cell = |sizes| Cell {
         family,
@@ -143,7 +143,7 @@ pub fn cells_of(family: Family, words: &[&str]) -> Result<Vec<Cell>, Failure> {
     Ok(Sizes::parse_list(&words.join(","))?.into_iter().map(cell).collect())
 }
 
-/// Kernels of a function that this CPU can run.
+/// The kernels of a function that this CPU can run.
 fn usable(function: Function) -> Vec<&'static str> {
     let usable = kernels(function).filter(|(_, needs)| cpu::features().contains(*needs));
     usable.map(|(name, _)| name).take(MOST_KERNELS).collect()
@@ -196,6 +196,6 @@ mod tests {
         let costs = |other| [(Some(0.5), 'a'), (Some(other), 'b'), (None, 'c')].into_iter();
         assert_eq!(cheaper(costs(0.4), 'a'), Some('b'));
         assert_eq!(cheaper(costs(0.49), 'a'), None);
-        assert_eq!(cheaper(costs(0.4), 'c'), None, "nothing is known of what is in force");
+        assert_eq!(cheaper(costs(0.4), 'c'), None, "the one in force was not measured");
     }
 }

@@ -1,4 +1,4 @@
-//! What a profile decides, without what it says about itself.
+//! The decisions of a profile, without its name and source.
 
 use crate::arms::Arm;
 use crate::ladder::Thresholds;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// The decisions and kernels of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// The kernel that each function prefers, in the order of [`Function::ALL`].
+    /// The preferred kernel of each function, in the order of [`Function::ALL`].
     pub kernels: [Option<&'static str>; Function::ALL.len()],
     /// The numbers.
     pub decisions: Decisions,
@@ -26,7 +26,7 @@ impl From<&Profile<'_>> for Settings {
 }
 
 impl Settings {
-    /// The value of a decision, in bytes; the largest number is "never".
+    /// The value of a decision in bytes; `u64::MAX` for never.
     #[must_use]
     pub fn bytes(&self, decision: Decision) -> u64 {
         match self.decisions.get(decision) {
@@ -35,7 +35,7 @@ impl Settings {
         }
     }
 
-    /// The same with another value for a decision, brought within its bounds.
+    /// These settings with another value of a decision, clamped to its bounds.
     #[must_use]
     pub fn with(self, decision: Decision, bytes: u64) -> Settings {
         let bounds = decision.bounds();
@@ -48,20 +48,20 @@ impl Settings {
         Settings { decisions, ..self }
     }
 
-    /// The same with another kernel for a function.
+    /// These settings with another kernel of a function.
     #[must_use]
     pub fn with_kernel(mut self, function: Function, kernel: Option<&'static str>) -> Settings {
         self.kernels[function as usize] = kernel;
         self
     }
 
-    /// The kernel that a function uses on this CPU by these settings.
+    /// The kernel that a function uses on this CPU with these settings.
     #[must_use]
     pub fn kernel(&self, function: Function) -> &'static str {
         let preferred = self.kernels[function as usize];
         let usable =
             || kernels(function).filter(|(_, needs)| cpu::features().contains(*needs)).map(|(name, _)| name);
-        // The last kernel of every list needs nothing.
+        // The last kernel of every list runs on any CPU.
         preferred
             .filter(|name| usable().any(|usable| usable == *name))
             .or_else(|| usable().next())
@@ -108,7 +108,7 @@ impl Knobs for Settings {
                 question.non_temporal.map_or(settings, |name| settings.with(decision(name), around))
             })
         };
-        // Brought within the bounds of each.
+        // Clamped to the bounds of each decision.
         let (least, most) = (1, u64::MAX);
         if questions.iter().all(|question| question.non_temporal.is_none()) {
             return vec![("loops", with(most, most)), ("loops that prefetch", with(least, most))];
@@ -121,19 +121,19 @@ impl Knobs for Settings {
     }
 }
 
-/// The share of the caches that this process's library goes by.
+/// The share of the caches in force in this process.
 fn detected_share() -> u64 {
     let active = carryline::tuning::active();
     active.decisions().find(|(name, _)| *name == SHARE).map_or(u64::MAX, |(_, bytes)| bytes as u64)
 }
 
-/// The variable that a process's library takes its profile from.
+/// The environment variable that names the profile of a process.
 pub const VARIABLE: &str = "CARRYLINE_TUNING";
 
-/// A decision by its name in files.
+/// The decision with this name in files.
 ///
 /// # Panics
-/// When there is none: names are the program's own.
+/// Panics if there is none: the names come from this program.
 #[must_use]
 pub fn decision(name: &str) -> Decision {
     let found = Decision::ALL.iter().find(|decision| decision.name() == name);
@@ -151,7 +151,7 @@ pub const fn function(family: Family) -> Function {
     }
 }
 
-/// A value as a person reads it: `25 KiB`, `never`, `detected`.
+/// A value as text for the user: `25 KiB`, `never`, `detected`.
 #[must_use]
 pub fn shown(decision: Decision, bytes: u64) -> String {
     match bytes {

@@ -1,6 +1,6 @@
-//! The thresholds of a ladder: first a grid of sizes in powers of two, then the sizes around each crossing.
+//! Searches for the thresholds of a ladder: first over a grid of powers of two, then around each crossing.
 
-use crate::arms::{self, Arm, Cell, Found, Lab};
+use crate::arms::{self, Arm, Cell, Lab, Timings};
 use crate::ladder::{Step, Thresholds, best, best_alternative, closest};
 use crate::questions::{Method, Question, SHARE, Setting};
 use crate::settings::decision;
@@ -9,57 +9,57 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// The rest of the search's time is for the sizes around the crossings.
+/// The fraction of the search's time for the grid; the rest is for the sizes around the crossings.
 const FOR_GRID: f64 = 0.6;
-/// How often the sizes around a crossing are divided by four.
+/// The number of refinements, each of which divides the range of a crossing by four.
 const REFINED: u32 = 2;
-/// A method that costs more than this under any condition is not looked for, beyond what the user allows: the logarithm of a
-/// ratio.
+/// A method that is slower than the one in force by more than this under any condition is rejected, besides
+/// what the user allows: the logarithm of a ratio.
 const SLACK: f64 = 0.05;
 
-/// Something whose thresholds can be set: the library, or the C library.
+/// A library whose thresholds can be set: ours or the C library.
 pub trait Knobs: Clone {
     /// The thresholds of a question.
     fn thresholds(&self, question: &Question) -> Thresholds;
-    /// The same with another value for a threshold, in bytes; the largest number is never.
+    /// The same settings with another threshold in bytes; `u64::MAX` for never.
     #[must_use]
     fn set(&self, name: &'static str, bytes: u64) -> Self;
-    /// Processes that are set so. Files go into `folder`.
+    /// An arm with these settings. Files are written into `folder`.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// Fails if a file cannot be written.
     fn arm(&self, label: &str, folder: &Path) -> std::io::Result<Arm>;
-    /// What makes each method the only one, as far as thresholds do: in the order of [`Method::ALL`], as many as the
-    /// questions ask about.
+    /// Settings that use only one method, as far as thresholds allow, in the order of [`Method::ALL`]; as
+    /// many as the questions ask about.
     fn methods(&self, questions: &[Question]) -> Vec<(&'static str, Self)>;
 }
 
-/// What the methods took at one size under one condition.
+/// The times of the methods at one size under one condition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// The decision from which size on it is the alternative.
+    /// The name of the decision from which size the alternative is used.
     pub decision: &'static str,
     /// The variant that was called.
     pub variant: &'static str,
-    /// The size of a call.
+    /// The size of a call in bytes.
     pub size_bytes: u64,
     /// The condition.
     pub setting: Setting,
-    /// The time of a loop, of the alternative, and of non-temporal stores, each as a multiple of the same routine's that no
-    /// setting changes; nothing where it could not be measured or there is no such method.
+    /// The times of loops, the alternative and non-temporal stores as multiples of the anchor's; `None` if a
+    /// method was not measured or does not exist.
     pub relative_times: [Option<f64>; 3],
 }
 
-/// What a search ends with.
+/// The result of a search.
 pub struct Answer<K> {
-    /// The settings that are best by what was measured, where they differ from the given ones by more than noise.
+    /// The best settings measured; where the difference from the given ones is noise, the given ones.
     pub settings: K,
-    /// What was measured.
+    /// The measurements.
     pub measured: Vec<Measured>,
 }
 
-/// Asks questions at some sizes each. What is in force counts as it is; another method that costs time under some condition
-/// counts by what it costs there, as it would not be kept.
+/// Measures each question at its sizes, and returns the costs of the methods. A method that is too slow under
+/// some condition costs more than the one in force, because it would not be kept: see [`cost`].
 fn ask<K: Knobs>(
     lab: &Lab<'_>,
     arms: &[Arm],
@@ -100,7 +100,7 @@ fn ask<K: Knobs>(
         if questions[question].non_temporal.is_none() {
             costs[Method::NonTemporal as usize] = f64::INFINITY;
         }
-        // What could not be measured by loops says nothing about the others.
+        // Without a time of loops there is nothing to compare with.
         if costs[0].is_finite()
             && let Some((_, steps)) = answers.iter_mut().find(|(known, _)| *known == question)
         {
@@ -110,18 +110,19 @@ fn ask<K: Knobs>(
     Ok(answers)
 }
 
-/// Four decimals: more than the noise leaves.
+/// Rounds to four decimals: the noise is larger.
 fn rounded(ratio: f64) -> f64 {
     (ratio * 1e4).round() / 1e4
 }
 
-/// The logarithms of some cells' times in an arm; `None` if one has none.
-fn logs(found: &Found, cells: &[usize], arm: usize) -> Option<Vec<f64>> {
+/// The logarithms of some cells' times in an arm; `None` if a cell has none.
+fn logs(found: &Timings, cells: &[usize], arm: usize) -> Option<Vec<f64>> {
     cells.iter().map(|cell| found.typical(*cell, arm).map(f64::ln)).collect()
 }
 
-/// What a method costs at one size, from the logarithms of the times of all methods. Under no condition may it take longer
-/// than the one in force by more than `slack`.
+/// The cost of a method at one size from the logarithms of all methods' times. The mean over the conditions;
+/// if it is slower than the one in force by more than `slack` under some condition, the mean of the one in
+/// force plus the largest excess.
 fn cost(logs: &[Option<Vec<f64>>; 3], method: Method, in_force: Method, slack: f64) -> f64 {
     let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
     let (Some(own), Some(now)) = (&logs[method as usize], &logs[in_force as usize]) else {
@@ -131,10 +132,10 @@ fn cost(logs: &[Option<Vec<f64>>; 3], method: Method, in_force: Method, slack: f
     if worst > slack { mean(now) + worst } else { mean(own) }
 }
 
-/// The thresholds that are best by what was measured, where they differ from `base` by more than noise.
+/// The best thresholds measured; where the difference from `base` is noise, those of `base`.
 ///
 /// # Errors
-/// When workers cannot be started or files not be written.
+/// Fails if a worker cannot be started or a file cannot be written.
 pub fn search_thresholds<K: Knobs>(
     lab: &Lab<'_>,
     base: &K,
@@ -153,7 +154,7 @@ pub fn search_thresholds<K: Knobs>(
         |k: usize| answers.iter().find(|(known, _)| *known == k).map_or(&[][..], |(_, steps)| steps);
 
     let mut settings = base.clone();
-    // The share of the caches is one number for zeroing and copying.
+    // Zeroing and copying have one share of the caches in common.
     let share = best_share(base, questions, &steps_of);
     if let Some(share) = share {
         settings = settings.set(SHARE, share);
@@ -177,7 +178,8 @@ pub fn search_thresholds<K: Knobs>(
         for (name, was, now) in both {
             let Some(name) = name else { continue };
             let before = question.grid().into_iter().rfind(|size| *size < now);
-            // Between two sizes of the grid, or above all of them, one threshold is as good as another.
+            // Between two neighbouring sizes of the grid, or above all of them, thresholds cannot be told
+            // apart.
             let is_same = was <= now && before.is_none_or(|before| was > before)
                 || now == u64::MAX && before.is_none_or(|b| was > b);
             if !is_same {
@@ -200,7 +202,7 @@ pub fn search_thresholds<K: Knobs>(
     Ok(Answer { settings, measured })
 }
 
-/// The sizes of each question once.
+/// Merges the sizes of each question, sorted and without duplicates.
 fn merged(asked: impl Iterator<Item = (usize, Vec<u64>)>) -> Vec<(usize, Vec<u64>)> {
     let mut all: Vec<(usize, Vec<u64>)> = Vec::new();
     for (question, sizes) in asked.filter(|(_, sizes)| !sizes.is_empty()) {
@@ -216,7 +218,8 @@ fn merged(asked: impl Iterator<Item = (usize, Vec<u64>)>) -> Vec<(usize, Vec<u64
     all
 }
 
-/// The share of the caches that costs least over zeroing and copying; `None` where the one in force is as good.
+/// The share of the caches with the least cost over zeroing and copying; `None` if the one in force is as
+/// good.
 fn best_share<'s, K: Knobs>(
     base: &K,
     questions: &[Question],
@@ -241,25 +244,25 @@ fn best_share<'s, K: Knobs>(
     closest(scored).filter(|share| *share != now)
 }
 
-/// A threshold that is elsewhere than in the settings in force.
+/// A threshold whose value is to change.
 struct Crossing {
     question: usize,
     name: &'static str,
-    /// The smallest size at which the later method was found to be better.
+    /// The smallest measured size at which the later method was better.
     now: u64,
-    /// The largest one below.
+    /// The largest measured size below that.
     before: Option<u64>,
-    /// The methods below and above.
+    /// The methods below and above the threshold.
     lower: Method,
     upper: Method,
 }
 
 impl Crossing {
-    /// The sizes between the two: none where the threshold is never, or below all sizes.
+    /// The sizes to measure between the two; none if the threshold is never, or below all sizes.
     fn between(&self) -> Vec<u64> {
         match self.before {
             Some(before) if self.now != u64::MAX => {
-                // In whole lines.
+                // Multiples of a cache line.
                 let quarter = |quarters: u64| (before + (self.now - before) / 4 * quarters) & !63;
                 [1, 2, 3].map(quarter).into_iter().filter(|size| *size > before).collect()
             }
@@ -267,7 +270,7 @@ impl Crossing {
         }
     }
 
-    /// Comes closer to the threshold by what was found between.
+    /// Narrows the range by the costs measured within it.
     fn refine(&mut self, steps: &[Step]) {
         let Some(before) = self.before.filter(|_| self.now != u64::MAX) else { return };
         let within: Vec<&Step> =
@@ -277,7 +280,7 @@ impl Crossing {
             within.iter().map(|step| step.costs[method(step.size) as usize]).sum()
         };
         let candidates = within.iter().map(|step| step.size).chain([self.now]);
-        // Of those that are as good as the best, the largest.
+        // Of equally good thresholds, the largest.
         let best = closest(candidates.map(|from| (cost(from), (self.now - from) as f64, from)));
         self.now = best.unwrap_or(self.now);
         self.before =
@@ -290,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_costs_time_somewhere_is_not_looked_for() {
+    fn a_method_that_is_too_slow_under_one_condition_is_rejected() {
         // Twice as fast under one condition, and a little slower under the other.
         let logs = |other: f64| [Some(vec![0.0, 0.0]), Some(vec![-0.7, other]), None];
         let cost = |other: f64, method, in_force| cost(&logs(other), method, in_force, SLACK);
@@ -302,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crossing_is_closed_in_on() {
+    fn a_crossing_is_refined() {
         let mut crossing = Crossing {
             question: 0,
             name: "rep_movsb_from_bytes",
@@ -321,6 +324,6 @@ mod tests {
         }
         assert_eq!((crossing.before, crossing.now), (Some(24 << 10), 25 << 10));
         let never = Crossing { now: u64::MAX, ..crossing };
-        assert!(never.between().is_empty(), "there is nothing between that can be measured");
+        assert!(never.between().is_empty(), "there is nothing to measure");
     }
 }

@@ -1,4 +1,4 @@
-//! Every warning: what was seen, what to do, what it means.
+//! The catalogue of warnings: cause, remedy and explanation of each.
 
 use super::{Code, Entry, Weight};
 
@@ -9,8 +9,8 @@ pub(super) const CATALOGUE: &[Entry] = &[
         code: "W01",
         weight: Weight::Context,
         name: "virtual machine",
-        cause: "this is a virtual machine ({}): its neighbours and its real clock are not visible",
-        remedy: "trust ratios within one run more than absolute figures, or measure on a machine of your own",
+        cause: "this is a virtual machine ({}): other guests and the real clock are not visible",
+        remedy: "trust ratios within one run more than absolute figures, or measure on a physical machine",
         explanation: "A hypervisor shares caches, memory bandwidth and the core clock among guests \
             without telling them. The variants of a comparison run interleaved, so a disturbance hits \
             all of them and their ratios remain valid; the absolute figures of two runs may still differ \
@@ -22,9 +22,9 @@ pub(super) const CATALOGUE: &[Entry] = &[
         weight: Weight::Context,
         name: "no fixed frequency",
         cause: "the core clock is not known to be fixed ({})",
-        remedy: "set the governor to performance and turn turbo off, or read the cycles rather than the ticks",
+        remedy: "set the governor to performance and turn turbo off, or use cycles rather than ticks",
         explanation: "The time-stamp counter ticks evenly while the core speeds up and slows down with load, heat \
-            and wide vectors. A figure in ticks then depends on the clock of that moment. The ratio of ticks to core \
+            and wide vectors. A figure in ticks then depends on the core clock at that time. The ratio of ticks to core \
             cycles is measured beside the samples, and cycle figures are corrected by it.",
     },
     Entry {
@@ -34,7 +34,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         name: "clock drift",
         cause: "ticks per core cycle drifted by {} during the run",
         remedy: "let the machine cool and settle, stop other programs, and run again",
-        explanation: "A chain of dependent additions takes one core cycle each, so timing it between the rounds \
+        explanation: "A chain of dependent additions takes one core cycle each, so timing one between the rounds \
             shows the core clock in ticks. When that changes within a run, early and late rounds ran at different \
             speeds. Paired ratios are hardly affected; medians in ticks or cycles are blurred by about the drift.",
     },
@@ -55,7 +55,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         code: "W05",
         weight: Weight::Cell,
         name: "too few rounds",
-        cause: "{}: only {} rounds were possible",
+        cause: "{}: there was time for only {} rounds",
         remedy: "use a larger --budget, or fewer variants or sizes",
         explanation: "A median over a handful of rounds has no meaningful interval. The budget is shared among all \
             cells; large buffers and cold caches take most of it.",
@@ -69,7 +69,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         remedy: "take the figure as an upper bound, and try a larger batch or another size",
         explanation: "Each cell is also timed with batches twice as long. If the net time per call differs, part of \
             what was measured belongs to the batch and not to the call: a cold first call, a predictor still \
-            learning, a buffer that falls out of a cache in the longer batch.",
+            learning, a buffer that no longer fits into a cache in the longer batch.",
     },
     Entry {
         id: Code::ContextSwitches,
@@ -99,7 +99,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         name: "cannot pin",
         cause: "workers could not be pinned to a CPU: {}",
         remedy: "allow sched_setaffinity in the container or sandbox",
-        explanation: "A thread that moves between cores leaves its caches and its branch history behind, and cores \
+        explanation: "A thread that moves between cores loses its caches and branch history, and cores \
             may differ in speed. The run continues; hot figures are less stable.",
     },
     Entry {
@@ -117,7 +117,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         code: "W11",
         weight: Weight::Run,
         name: "no huge pages",
-        cause: "huge pages were requested, and {} of the buffer got them",
+        cause: "huge pages were requested, but only {} of the buffer got them",
         remedy: "set /sys/kernel/mm/transparent_hugepage/enabled to madvise, and free some memory",
         explanation: "Huge pages are a request: the kernel needs a free, aligned stretch of 2 MiB. The \
             result is labelled with what was granted. Large buffers on base pages also pay for address \
@@ -236,9 +236,9 @@ pub(super) const CATALOGUE: &[Entry] = &[
         name: "cold is not cold",
         cause: "{}: {} and {} differ by {}",
         remedy: "choose the method that resembles your program: fresh lines of a large buffer (arena) often do",
-        explanation: "A flushed line, an evicted line and a line that was not touched for long are in \
-            different states: translations, page tables and prefetcher history differ. None of them is \
-            the one true cold state; the spread shows how much the difference matters.",
+        explanation: "A flushed line, an evicted line and a line that was not accessed for long are in \
+            different states: translations, page tables and prefetcher history differ. There is no \
+            single cold state; the spread shows how much the difference matters.",
     },
     Entry {
         id: Code::LoadedMachine,
@@ -276,7 +276,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         weight: Weight::Context,
         name: "tunables set",
         cause: "GLIBC_TUNABLES is set: {}",
-        remedy: "unset it to see the C library as other users have it",
+        remedy: "unset it to measure the C library as other users have it",
         explanation: "The variable changes thresholds of the C library in every process. The libc rows \
             run with it, as your programs do; in the rows whose names end in no_rep only the thresholds \
             for rep movsb and rep stosb are replaced.",

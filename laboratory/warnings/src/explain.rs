@@ -9,7 +9,7 @@ use std::fmt;
 /// The explanation of a warning or term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The canonical spelling of the term; for a warning its code and name.
+    /// The canonical spelling of a term, or the code and name of a warning.
     pub word: String,
     /// Synonyms.
     pub also: &'static [&'static str],
@@ -33,7 +33,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// A term of the vocabulary.
+/// A term.
 struct Word {
     word: &'static str,
     also: &'static [&'static str],
@@ -46,8 +46,8 @@ impl Word {
     }
 }
 
-/// Explains a warning, by its code or name, or a term; `None` if it is neither. Case is ignored, and blanks, hyphens
-/// and underscores are equivalent.
+/// Explains a term or a warning, given by its code or name; `None` if it is unknown. Case is ignored, and
+/// spaces, hyphens and underscores are equivalent.
 ///
 /// ```
 /// use carryline_warnings::explain::explain;
@@ -76,14 +76,14 @@ pub fn explain(word: &str) -> Option<Explanation> {
     })
 }
 
-/// Everything that can be explained: the terms in reading order, then the warning codes.
+/// All terms in reading order, then all warning codes.
 #[must_use]
 pub fn known() -> Vec<&'static str> {
     let words = words::all().map(|entry| entry.word);
     words.chain(Code::all().iter().map(|entry| entry.code)).collect()
 }
 
-/// The terms most similar to an unknown one.
+/// The known words most similar to an unknown one.
 #[must_use]
 pub fn nearest(word: &str) -> Vec<&'static str> {
     let names = words::all().flat_map(Word::names);
@@ -100,11 +100,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_word_has_one_good_explanation() {
+    fn every_word_has_one_explanation_of_reasonable_length() {
         let mut seen = std::collections::BTreeSet::new();
         for entry in words::all() {
             for name in entry.names() {
-                assert!(seen.insert(plain(name)), "{name} is there twice");
+                assert!(seen.insert(plain(name)), "{name} occurs twice");
                 assert_eq!(explain(name).map(|found| found.word), Some(entry.word.to_owned()), "{name}");
             }
             let sentences = entry.text.matches(['.', ':']).count();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vocabulary_of_the_design_is_there() {
+    fn important_terms_are_explained() {
         let words = "variant, family, condition, cell, round, replicate, estimate, noise floor, limit, claim, verdict, \
             end-around carry, fold, partial sum, pseudo-header, hot, cold, cold:clflush, cold:evict, cold:arena, \
             non-temporal, nt, first touch, chained, independent, fenced, A/A, gross, net, null call, ticks, cycles, \
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_nearly_right_is_found() {
+    fn similar_words_are_suggested() {
         assert_eq!(nearest("noise flor"), ["noise floor"]);
         assert_eq!(nearest("pseudoheader"), ["pseudo-header"]);
         assert!(nearest("W3").contains(&"W03"));

@@ -1,7 +1,8 @@
 //! Warnings about a run, each with a code, a cause and a remedy.
-//! A figure can be no better than its known disturbances, so these are printed with it. There is one function per
-//! warning, which takes the observed values; the texts are in one table, and `carryline explain CODE` prints the rest
-//! of it. Codes are never reused: results in the store cite them.
+//!
+//! Figures are only as good as the conditions of the run, so known disturbances are printed with them. There
+//! is one function per warning, which takes the observed values. The texts are in one table; `carryline
+//! explain CODE` prints the explanation. Codes are never reused, because stored results cite them.
 
 mod catalogue;
 pub mod explain;
@@ -14,10 +15,10 @@ use carryline_results::Warning;
 use std::fmt::Display;
 use std::time::Duration;
 
-/// Identifies a warning. The table of the catalogue has its code (`W01`) and texts.
+/// Identifies a warning; its code (`W01`) and texts are in the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the catalogue says what each one means")]
+#[expect(missing_docs, reason = "the catalogue explains each one")]
 pub enum Code {
     VirtualMachine,
     NoFixedFrequency,
@@ -47,31 +48,31 @@ pub enum Code {
     TunablesSet,
 }
 
-/// How much a warning takes from the trust in a run's comparisons.
+/// How much a warning lowers the trust in a run's comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Weight {
-    /// Nothing: it says what the figures are of, or what the machine cannot show.
+    /// Not at all: it states what was measured, or what the machine cannot show.
     Context,
-    /// It concerns the cells that it names.
+    /// It affects the cells that it names.
     Cell,
-    /// It concerns the run as a whole.
+    /// It affects the whole run.
     Run,
-    /// With it, the run's comparisons are not to be relied on.
+    /// The run's comparisons are not reliable.
     Grave,
 }
 
-/// A warning as the catalogue has it.
+/// The catalogue's entry for a warning.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Which one.
+    /// The warning.
     pub id: Code,
     /// `W01` and so on.
     pub code: &'static str,
-    /// How much it takes from the trust in a run's comparisons.
+    /// How much it lowers the trust in a run's comparisons.
     pub weight: Weight,
-    /// A few words.
+    /// A name of a few words.
     pub name: &'static str,
-    /// What was seen, with `{}` for each value.
+    /// What was observed, with `{}` for each value.
     pub cause: &'static str,
     /// What to do about it.
     pub remedy: &'static str,
@@ -86,13 +87,13 @@ impl Code {
         catalogue::CATALOGUE
     }
 
-    /// What the catalogue says of it.
+    /// The catalogue's entry.
     #[must_use]
     pub fn entry(self) -> &'static Entry {
         &catalogue::CATALOGUE[self as usize]
     }
 
-    /// The warning of that code (`W03`, in either case) or name.
+    /// The warning with this code (`W03`, in either case) or name.
     #[must_use]
     pub fn find(word: &str) -> Option<&'static Entry> {
         Code::all().iter().find(|entry| {
@@ -115,7 +116,7 @@ impl Code {
     }
 }
 
-/// `4.2 %`, with as many digits as mean something.
+/// Formats `4.2 %`, or `42 %` from ten percent.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
@@ -125,25 +126,25 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-/// A hypervisor runs the machine.
+/// The machine is virtual.
 #[must_use]
 pub fn virtual_machine(hypervisor: &str) -> Warning {
     Code::VirtualMachine.with(&[&hypervisor])
 }
 
-/// The core clock may change; `seen` is what the kernel shows of it.
+/// The core clock may change; `seen` is what the kernel reports about it.
 #[must_use]
 pub fn no_fixed_frequency(seen: &impl Display) -> Warning {
     Code::NoFixedFrequency.with(&[seen])
 }
 
-/// Ticks per core cycle drifted by this share of their median.
+/// Ticks per core cycle drifted by this fraction of their median.
 #[must_use]
 pub fn clock_drift(relative: f64) -> Warning {
     Code::ClockDrift.with(&[&percent(relative)])
 }
 
-/// A cell's interval is this wide, relative to its median.
+/// The width of a cell's interval, relative to its median.
 #[must_use]
 pub fn wide_interval(cell: &impl Display, relative: f64) -> Warning {
     Code::WideInterval.with(&[cell, &percent(relative)])
@@ -155,7 +156,7 @@ pub fn few_rounds(cell: &impl Display, rounds: u64) -> Warning {
     Code::FewRounds.with(&[cell, &rounds])
 }
 
-/// A cell's net times of N and of 2N calls are this far apart.
+/// The relative difference between a cell's net times of N and of 2N calls.
 #[must_use]
 pub fn doubling_disagrees(cell: &impl Display, relative: f64) -> Warning {
     Code::DoublingDisagrees.with(&[cell, &percent(relative)])
@@ -167,55 +168,55 @@ pub fn context_switches(count: u64) -> Warning {
     Code::ContextSwitches.with(&[&count])
 }
 
-/// This share of the machine's time was stolen.
+/// The fraction of the machine's time that was stolen.
 #[must_use]
 pub fn stolen_time(share: f64) -> Warning {
     Code::StolenTime.with(&[&percent(share)])
 }
 
-/// Workers run wherever the kernel puts them.
+/// Workers could not be pinned to a CPU.
 #[must_use]
 pub fn cannot_pin(reason: &str) -> Warning {
     Code::CannotPin.with(&[&reason])
 }
 
-/// There is only one CPU to use.
+/// Only one CPU may be used.
 #[must_use]
 pub fn one_cpu() -> Warning {
     Code::OneCpu.with(&[])
 }
 
-/// Huge pages were requested; this share of the buffer got them.
+/// Huge pages were requested; this fraction of the buffer got them.
 #[must_use]
 pub fn no_huge_pages(given_share: f64) -> Warning {
     Code::NoHugePages.with(&[&percent(given_share)])
 }
 
-/// No hardware counters, for this reason.
+/// There are no hardware counters, for this reason.
 #[must_use]
 pub fn no_counters(reason: &str) -> Warning {
     Code::NoCounters.with(&[&reason])
 }
 
-/// The time-stamp counter advances in steps of that many ticks.
+/// The time-stamp counter advances in steps of this many ticks.
 #[must_use]
 pub fn coarse_clock(unit_ticks: u64) -> Warning {
     Code::CoarseClock.with(&[&unit_ticks])
 }
 
-/// The A/A pair of a situation differs by up to this much.
+/// The A/A pair of a situation differs by up to this fraction.
 #[must_use]
 pub fn high_noise_floor(situation: &impl Display, relative: f64) -> Warning {
     Code::HighNoiseFloor.with(&[situation, &percent(relative)])
 }
 
-/// The budget does not suffice; `left_out` says for what.
+/// The budget was too small; `left_out` names what was not measured.
 #[must_use]
 pub fn small_budget(budget: Duration, left_out: &str) -> Warning {
     Code::SmallBudget.with(&[&seconds(budget), &left_out])
 }
 
-/// It took longer than the budget.
+/// The run took longer than its budget.
 #[must_use]
 pub fn budget_overrun(taken: Duration, budget: Duration) -> Warning {
     Code::BudgetOverrun.with(&[&seconds(taken), &seconds(budget)])
@@ -233,7 +234,7 @@ pub fn debug_build(profile: &str, opt_level: &str) -> Warning {
     Code::DebugBuild.with(&[&profile, &opt_level])
 }
 
-/// Packets of a capture that were not used, by reason.
+/// Packets of a capture were not used, by reason.
 #[must_use]
 pub fn packets_skipped(of: &SkippedPackets) -> Warning {
     let skipped: u64 = of.by_reason.iter().map(|(_, count)| count).sum();
@@ -247,13 +248,13 @@ pub fn worker_lost(how: &str, at: &str) -> Warning {
     Code::WorkerLost.with(&[&how, &at])
 }
 
-/// A cell never became steady.
+/// A cell did not settle during warm-up.
 #[must_use]
 pub fn never_steady(cell: &impl Display) -> Warning {
     Code::NeverSteady.with(&[cell])
 }
 
-/// Two ways to make a cache cold give figures this far apart.
+/// The relative difference between figures of two methods that make caches cold.
 #[must_use]
 pub fn cold_methods_disagree(cell: &impl Display, one: &str, other: &str, relative: f64) -> Warning {
     Code::ColdMethodsDisagree.with(&[cell, &one, &other, &percent(relative)])
@@ -283,7 +284,7 @@ pub fn uneven_clock() -> Warning {
     Code::UnevenClock.with(&[])
 }
 
-/// The warnings that depend only on the machine and the build, known before anything is measured.
+/// The warnings that depend only on the machine and the build.
 #[must_use]
 pub fn of_environment(here: &Environment) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -322,7 +323,7 @@ pub fn of_environment(here: &Environment) -> Vec<Warning> {
     {
         warnings.push(tunables_set(variable));
     }
-    // One runnable process may be this one.
+    // A load of one may be this process itself.
     if let Some(load) =
         here.system.load_average.filter(|load| *load > 0.5 * f64::from(here.cpu.logical_cpus).max(2.0))
     {
@@ -338,7 +339,7 @@ mod tests {
 
     #[test]
     fn codes_number_the_catalogue() {
-        // Ascending, with gaps: the code of a warning that was removed is not used again.
+        // Ascending with gaps: the code of a removed warning is not reused.
         assert!(Code::all().is_sorted_by(|one, next| one.code < next.code));
         for (index, entry) in Code::all().iter().enumerate() {
             let number = entry.code.strip_prefix('W').unwrap_or_default();
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn every_warning_can_be_given_and_leaves_no_place_empty() {
+    fn every_warning_fills_all_its_placeholders() {
         let skipped = SkippedPackets {
             file: "x.pcap".to_owned(),
             packets_used: 5,

@@ -1,22 +1,22 @@
-//! One grade for a run: how far its comparisons can be trusted, and what takes most from it.
+//! Grades a run by how reliable its comparisons are, with the main reason.
 
 use crate::{Code, Entry, Weight};
 use carryline_results::{RunResult, Warning};
 use std::fmt;
 
-/// A floor above this hides differences that people ask about.
+/// A noise floor above this hides differences of interest.
 const FAIR_FLOOR: f64 = 0.02;
-/// A floor above this hides most of what variants differ by.
+/// A noise floor above this hides most differences between variants.
 const POOR_FLOOR: f64 = 0.08;
 
-/// How far the comparisons within a run can be trusted.
+/// How reliable the comparisons of a run are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// Not to be relied on.
+    /// Not reliable.
     Poor,
-    /// Most of them; some cells or the quiet of the machine leave something to wish for.
+    /// Mostly reliable; some cells or the state of the machine are not ideal.
     Fair,
-    /// Nothing was seen that speaks against them.
+    /// No known disturbance.
     Good,
 }
 
@@ -30,12 +30,12 @@ impl fmt::Display for Grade {
     }
 }
 
-/// A run's grade.
+/// The grade of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
-    /// How far.
+    /// The grade.
     pub grade: Grade,
-    /// What takes most from it, in a few words; `None` where nothing does.
+    /// The main reason against a better grade, in a few words; `None` if there is none.
     pub reason: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct Trust {
 #[must_use]
 pub fn trust(run: &RunResult) -> Trust {
     let entries = run.warnings.iter().filter_map(|warning| Code::find(&warning.code));
-    // Of the heaviest, the first: those of the machine come before those of cells.
+    // The first of the heaviest: warnings about the machine come before those about cells.
     let heaviest = entries.fold(None, |heaviest: Option<&Entry>, entry| match heaviest {
         Some(known) if known.weight >= entry.weight => Some(known),
         _ => Some(entry),
@@ -65,7 +65,7 @@ pub fn trust(run: &RunResult) -> Trust {
     }
 }
 
-/// The noise floor of the median situation; `None` where none was measured.
+/// The median of the situations' noise floors; `None` if none was measured.
 #[must_use]
 pub fn median_floor(run: &RunResult) -> Option<f64> {
     let floor = run.noise_floor.as_ref()?;
@@ -74,7 +74,7 @@ pub fn median_floor(run: &RunResult) -> Option<f64> {
     floors.get(floors.len() / 2).copied().or(Some(floor.relative))
 }
 
-/// How many cells the warnings of a kind name; a list that was cut says how many more there are.
+/// The number of cells named by the warnings of a kind; a shortened list states how many more there are.
 fn cells(warnings: &[Warning], entry: &Entry) -> String {
     let named: Vec<&Warning> = warnings.iter().filter(|warning| warning.code == entry.code).collect();
     let more: usize = named
@@ -89,7 +89,7 @@ fn cells(warnings: &[Warning], entry: &Entry) -> String {
     }
 }
 
-/// The warnings with what every virtual machine lacks said once: in the warning that it is one.
+/// The warnings with those that every virtual machine has condensed into the one about the virtual machine.
 #[must_use]
 pub fn condensed(warnings: &[Warning]) -> Vec<Warning> {
     const IMPLIED: [Code; 3] = [Code::NoFixedFrequency, Code::NoCounters, Code::CoarseClock];
@@ -106,7 +106,7 @@ pub fn condensed(warnings: &[Warning]) -> Vec<Warning> {
     let mut kept: Vec<Warning> = warnings.iter().filter(|warning| !implied(warning)).cloned().collect();
     for warning in kept.iter_mut().filter(|warning| is(warning, Code::VirtualMachine)) {
         if !words.is_empty() {
-            warning.cause.push_str(&format!("; as usual there: {}", words.join(", ")));
+            warning.cause.push_str(&format!("; as usual for one: {}", words.join(", ")));
         }
     }
     kept
@@ -163,17 +163,17 @@ mod tests {
     }
 
     #[test]
-    fn what_every_virtual_machine_lacks_is_said_once() {
+    fn warnings_implied_by_a_virtual_machine_are_condensed() {
         let lacks = || vec![crate::no_fixed_frequency(&"not visible"), crate::no_counters("none")];
         let all: Vec<Warning> =
             [vec![crate::virtual_machine("KVM")], lacks(), vec![crate::one_cpu()]].concat();
-        let said = condensed(&all);
-        assert_eq!(said.iter().map(|w| w.code.as_str()).collect::<Vec<_>>(), ["W01", "W10"]);
+        let short = condensed(&all);
+        assert_eq!(short.iter().map(|w| w.code.as_str()).collect::<Vec<_>>(), ["W01", "W10"]);
         assert!(
-            said[0].cause.ends_with("no fixed frequency (W02), no hardware counters (W12)"),
+            short[0].cause.ends_with("no fixed frequency (W02), no hardware counters (W12)"),
             "{}",
-            said[0].cause
+            short[0].cause
         );
-        assert_eq!(condensed(&lacks()), lacks(), "on another machine they are news");
+        assert_eq!(condensed(&lacks()), lacks(), "on a physical machine they stand alone");
     }
 }

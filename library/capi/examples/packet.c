@@ -1,5 +1,5 @@
-/* Makes two IPv4 packets, one with a UDP datagram and one with a TCP segment: fills in the checksums, verifies them as
- * a receiver does, and changes them as a router and a NAT do.
+/* Builds two IPv4 packets, one with a UDP datagram and one with a TCP segment: fills in the checksums, verifies them
+ * like a receiver, and updates them like a router and a NAT.
  *
  *     cc packet.c $(pkg-config --cflags --libs carryline) && ./a.out
  */
@@ -18,7 +18,7 @@ enum {
     PAYLOAD_BYTES = sizeof PAYLOAD - 1,
     UDP_BYTES = UDP + PAYLOAD_BYTES,
     TCP_BYTES = TCP + PAYLOAD_BYTES,
-    /* where fields stand in a packet */
+    /* offsets of fields in a packet */
     TTL = 8,
     IP_CHECKSUM = 10,
     SOURCE = 12,
@@ -45,7 +45,7 @@ static const unsigned char TCP_HEADERS[IP + TCP] = {
     0x9a, 0xbc, 0xde, 0xf0,           0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0,   /* ... flags, window, checksum */
 };
 
-/* A checksum goes into the packet as it is: its bytes are in the order of the wire. */
+/* Stores a checksum in the packet unchanged: its bytes are in wire order. */
 static void store(unsigned char *field, carryline_csum checksum) {
     memcpy(field, checksum.b, sizeof checksum.b);
 }
@@ -64,13 +64,13 @@ static const char *verdict(bool intact) {
     return intact ? "intact" : "damaged";
 }
 
-/* The short way: one call per protocol. The checksum field need not be cleared before. */
+/* With one call per protocol. The checksum field need not be cleared first. */
 static bool make_udp(unsigned char *packet) {
     carryline_csum checksum;
     carryline_copy(packet, UDP_HEADERS, sizeof UDP_HEADERS);
     carryline_copy(packet + IP + UDP, PAYLOAD, PAYLOAD_BYTES);
     if (!carryline_checksum_ipv4_header(packet, IP, &checksum)) {
-        return false; /* the header says that it is longer than it is */
+        return false; /* the header is truncated */
     }
     store(packet + IP_CHECKSUM, checksum);
     if (!carryline_checksum_udp_v4(packet + SOURCE, packet + DESTINATION, packet + IP, UDP_BYTES, &checksum)) {
@@ -80,7 +80,7 @@ static bool make_udp(unsigned char *packet) {
     return true;
 }
 
-/* The long way: the sum grows with the packet, and the payload is summed while it is copied. */
+/* With a sum in pieces: the payload is summed while it is copied. */
 static void make_tcp(unsigned char *packet) {
     carryline_sum sum;
     memcpy(packet, TCP_HEADERS, sizeof TCP_HEADERS);
@@ -91,8 +91,8 @@ static void make_tcp(unsigned char *packet) {
     store(packet + IP_CHECKSUM, carryline_sum_finish(carryline_sum_add_fresh(carryline_sum_new(), packet, IP)));
 }
 
-/* A NAT puts another source address and port into the packet: each checksum follows every change that it covers. The
- * transport's covers the address too, in the pseudo-header. */
+/* A NAT replaces the source address and port, and updates each checksum that covers them. The transport checksum also
+ * covers the address, in the pseudo-header. */
 static void translate(unsigned char *packet, unsigned char *transport_checksum, bool udp) {
     static const unsigned char address[4] = {203, 0, 113, 7}, port[2] = {0x9c, 0x75};
     carryline_csum ip = load(packet + IP_CHECKSUM), transport = load(transport_checksum);
@@ -117,7 +117,7 @@ static void translate(unsigned char *packet, unsigned char *transport_checksum, 
     store(transport_checksum, transport);
 }
 
-/* A router takes one from the time to live, a byte at an even distance. */
+/* A router decrements the time to live, a byte at an even offset. */
 static void forward(unsigned char *packet) {
     unsigned char before = packet[TTL]--;
     carryline_csum checksum = load(packet + IP_CHECKSUM);

@@ -1,5 +1,5 @@
-/* A UDP datagram over IPv6 that lies in pieces of any length, as writev sends it: its checksum, the same by two sums
- * that were made apart, and what a network card wants that finishes the checksum itself.
+/* The checksum of a UDP datagram over IPv6 in pieces of any length, as for writev; the same from two separate sums; and
+ * the value for a network card that completes the checksum itself.
  *
  *     cc segments.c $(pkg-config --cflags --libs carryline) && ./a.out
  */
@@ -50,7 +50,7 @@ int main(void) {
 
     pseudo = carryline_sum_pseudo_v6(SOURCE, DESTINATION, (uint32_t)len, UDP);
     head = carryline_sum_add_iov(pseudo, pieces, 2);
-    tail = carryline_sum_add_iov(carryline_sum_new(), pieces + 2, 2); /* elsewhere, or long ago */
+    tail = carryline_sum_add_iov(carryline_sum_new(), pieces + 2, 2); /* separately */
     show("of two sums", carryline_sum_finish_udp(carryline_sum_combine(head, tail)));
 
     memcpy(header + CHECKSUM, checksum.b, sizeof checksum.b);
@@ -58,7 +58,7 @@ int main(void) {
            carryline_checksum_verify_udp_v6_iov(SOURCE, DESTINATION, pieces, 4) == CARRYLINE_UDP_INTACT ? "intact"
                                                                                                      : "damaged");
 
-    /* What goes into the field for the card, and what the card makes of it. */
+    /* The value of the field for the card, and the checksum that the card computes from it. */
     checksum = carryline_sum_offload_seed(pseudo);
     show("for the card", checksum);
     memcpy(header + CHECKSUM, checksum.b, sizeof checksum.b);

@@ -2,29 +2,29 @@
  *
  * C99 or later, and C++. Link with -lcarryline (pkg-config: carryline).
  *
- * Every function works at every address and length, keeps no state that a caller can see, and may be called from
- * any thread and from signal handlers. A pointer may be NULL where the length is 0. The one exception is
- * carryline_tuning_load, which is for any thread, but not for signal handlers.
+ * Every function works at every address and length, has no visible state, and may be called from any thread and from
+ * signal handlers; only carryline_tuning_load must not be called from signal handlers. A pointer may be NULL if its
+ * length is 0.
  *
- * Byte order. A checksum is the bytes of the field: a carryline_csum holds them in the order of the wire, a uint16_t as
- * this machine loads them. Either goes into the packet as it is, with memcpy, never through htons:
+ * Byte order. A checksum holds the bytes of the field: a carryline_csum in wire order, a uint16_t as this machine loads
+ * them. Store either into the packet with memcpy, never through htons:
  *
  *     carryline_csum field = carryline_sum_finish(sum);
  *     memcpy(&udp->check, &field, sizeof field);
  *
- * For the same reason a field of a packet goes into a function as it was read from there; a number of the program's
- * own goes through htons first. Lengths and protocol numbers are plain numbers.
+ * For the same reason, pass a field of a packet as it was loaded; convert the program's own numbers with htons first.
+ * Lengths and protocol numbers are plain numbers.
  *
- * ABI. Structs are passed and returned by value. Their layout, the values of enumerators and the functions stay as they
- * are under one soname.
+ * ABI. Structs are passed and returned by value. Their layout, the values of enumerators and the functions do not
+ * change under one soname.
  *
- * Inline code. With GCC and compatible compilers, and optimisation on, the sum of a constant number of bytes up to 64
- * (headers of 8, 20, 40 bytes ...) is computed where it stands, without a call, by loads of at most 8 bytes: right for
- * headers written a moment ago, which wide loads read slowly. This holds for carryline_checksum_partial,
- * carryline_checksum_internet, carryline_sum_add and carryline_sum_add_fresh; the start and the finish of a sum are
- * inline at any size. The inline code gives the library's results, but for the 32 bits of a sum, which may differ and
- * fold to the same 16. These names are macros too; as pointers they are the library's functions. #define
- * CARRYLINE_NO_INLINE before the #include to have calls only.
+ * Inline code. With GCC and compatible compilers, and with optimisation, sums of a constant number of bytes up to 64
+ * (headers of 8, 20, 40 bytes ...) are computed inline with loads of at most 8 bytes, which suits headers that were
+ * just written: wide loads would wait for the narrow stores. This applies to carryline_checksum_partial,
+ * carryline_checksum_internet, carryline_sum_add and carryline_sum_add_fresh; starting and finishing a sum is inline at
+ * any size. The inline code gives the same results as the library, except that the 32 bits of a sum may differ if they
+ * fold to the same 16. These names are also macros; used as pointers, they are the library's functions. #define
+ * CARRYLINE_NO_INLINE before the #include to disable inline code.
  *
  * MIT OR Apache-2.0. */
 #ifndef CARRYLINE_H
@@ -36,7 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version of this header; carryline_version() is that of the library. */
+/* The version of this header; carryline_version() returns that of the library. */
 #define CARRYLINE_VERSION "0.1.0"
 
 #if defined(__GNUC__)
@@ -61,12 +61,12 @@ extern "C" {
 /* Zeroes len bytes at dst. Not for secrets: a compiler that sees the whole program may drop the call. */
 void carryline_zero(void *dst, size_t len);
 
-/* Zeroes len bytes at dst even if they are not read again: keys, passwords. It does not erase
- * copies of the secret in registers or elsewhere, and makes none. */
+/* Zeroes len bytes at dst even if they are not read again, for keys and passwords. It makes no copies of the secret,
+ * but does not erase existing ones in registers or elsewhere. */
 void carryline_zero_secret(void *dst, size_t len);
 
-/* Reads len bytes at dst and writes only the lines of 64 bytes that are not already zero, and
- * parts of lines at both ends. Returns the number of bytes written. */
+/* Reads len bytes at dst and writes only the lines of 64 bytes, and parts of lines at both ends, that are not already
+ * zero. Returns the number of bytes written. */
 size_t carryline_zero_if_dirty(void *dst, size_t len);
 
 /* Copies len bytes from src to dst. They must not overlap. */
@@ -75,24 +75,24 @@ void carryline_copy(void *dst, const void *src, size_t len);
 /* Copies len bytes from src to dst, which may overlap. */
 void carryline_move(void *dst, const void *src, size_t len);
 
-/* Who needs the bytes next, which decides whether they belong in the cache. */
+/* Who needs the bytes next; this decides whether they should stay in the caches. */
 enum carryline_next {
-    CARRYLINE_NEXT_UNKNOWN = 0,        /* the size decides, as it does in the functions above */
-    CARRYLINE_NEXT_READ_HERE = 1,      /* this core, soon: they stay in the caches, whatever their size */
-    CARRYLINE_NEXT_READ_ELSEWHERE = 2, /* another core, soon: they stay as long as the last level can hold them */
-    CARRYLINE_NEXT_NOT_SOON = 3,       /* not read soon: non-temporal stores, unless they are few */
-    CARRYLINE_NEXT_DEVICE = 4          /* a device: the same, and ordered before any later store */
+    CARRYLINE_NEXT_UNKNOWN = 0,        /* decided by the size, as in the functions above */
+    CARRYLINE_NEXT_READ_HERE = 1,      /* this core, soon: they stay in the caches at any size */
+    CARRYLINE_NEXT_READ_ELSEWHERE = 2, /* another core, soon: they stay if they fit into the last level */
+    CARRYLINE_NEXT_NOT_SOON = 3,       /* not read soon: non-temporal stores, except for short lengths */
+    CARRYLINE_NEXT_DEVICE = 4          /* a device: the same, and ordered before later stores */
 };
 
-/* What the program knows about a call. It is advice: whatever it says, the bytes are the same, in the same order for
- * other threads and devices. A wrong one costs time. */
+/* What the program knows about a call. This is only advice: it never changes the bytes, or their order for other
+ * threads and devices. Wrong advice costs time. */
 typedef struct carryline_intent {
     uint32_t next;        /* an enum carryline_next; an unknown number is CARRYLINE_NEXT_UNKNOWN */
     uint32_t source_done; /* not 0: the source of a copy is not needed again; zeroing ignores it */
     size_t job_bytes;     /* not 0: the size of the job that the call is part of */
 } carryline_intent;
 
-/* An intent with the given next and nothing else: carryline_zero_with(dst, len, carryline_intend(CARRYLINE_NEXT_NOT_SOON)). */
+/* An intent with only the given next: carryline_zero_with(dst, len, carryline_intend(CARRYLINE_NEXT_NOT_SOON)). */
 static inline carryline_intent carryline_intend(enum carryline_next next) {
     carryline_intent intent;
     intent.next = (uint32_t)next;
@@ -101,39 +101,39 @@ static inline carryline_intent carryline_intend(enum carryline_next next) {
     return intent;
 }
 
-/* The functions above for a caller who knows what comes next. An intent to move applies only if
- * the bytes do not overlap. */
+/* The functions above for callers that know what happens next. carryline_move_with ignores the intent if the bytes
+ * overlap. */
 void carryline_zero_with(void *dst, size_t len, carryline_intent intent);
 void carryline_copy_with(void *dst, const void *src, size_t len, carryline_intent intent);
 void carryline_move_with(void *dst, const void *src, size_t len, carryline_intent intent);
 
-/* Reads the file path, a profile of what a CPU model is best off with, and puts it in force for the process: from which
- * lengths on string instructions are used, when stores are non-temporal, which kernels are preferred. Returns true, or
- * false where the file cannot be read or is refused; then the profile before stays in force, and the reason is written
- * to message, cut to message_size bytes with its NUL. It names the line and what would be right; it is empty after
- * success. message may be NULL where message_size is 0. Other threads may call any function meanwhile: results never
- * depend on the profile. carryline's README has the format. */
+/* Reads a profile for a CPU model from the file path and puts it in force for the process: from which lengths string
+ * instructions are used, when stores are non-temporal, which kernels are preferred. Returns true, or false if the file
+ * cannot be read or is rejected. Then the previous profile stays in force, and the reason is written to message,
+ * truncated to message_size bytes including the NUL; it names the line and the valid values. After success, message is
+ * empty. message may be NULL if message_size is 0. Other threads may call any function meanwhile: results never depend
+ * on the profile. The format is described in carryline's README. */
 bool carryline_tuning_load(const char *path, char *message, size_t message_size);
 
 /* ---- Checksums ---- */
 
-/* The one's-complement sum of len bytes and of seed, the sum of what comes before (0 at the start). Only what the
- * result folds to is defined; that is 0 only where all the bytes and the seed are 0.
+/* The one's-complement sum of len bytes and of seed, the sum of what comes before (0 at the start). Only the folded
+ * value of the result is defined; it is 0 only if all bytes and the seed are 0.
  *
- * Parts of a message are summed one after the other by handing on the result as the seed, if every part but the
- * last has an even length. An odd last byte counts as if a zero byte followed. */
+ * To sum a message in parts, pass each result as the next seed; every part but the last must have an even length. An
+ * odd last byte counts as if a zero byte followed. */
 uint32_t carryline_checksum_partial(const void *data, size_t len, uint32_t seed) CARRYLINE_PURE CARRYLINE_USE;
 
 /* Reduces a sum to 16 bits by end-around carry. Its complement, (uint16_t)~carryline_checksum_fold(sum), is the
- * finished checksum in wire order. A UDP checksum of 0 is sent as 0xffff (RFC 768), which is up to the caller. */
+ * finished checksum in wire order. The caller must send a UDP checksum of 0 as 0xffff (RFC 768). */
 uint16_t carryline_checksum_fold(uint32_t sum) CARRYLINE_CONST CARRYLINE_USE;
 
-/* The finished checksum of len bytes, complemented, ready to be stored (see "Byte order" above). Over data whose
- * checksum field is filled in it is 0, or the data is damaged. */
+/* The finished checksum of len bytes, complemented and ready to be stored (see "Byte order" above). Over data that
+ * includes its checksum, it is 0 unless the data is damaged. */
 uint16_t carryline_checksum_internet(const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 
-/* Copies len bytes from src to dst, which must not overlap, and returns their sum and that of seed, as
- * carryline_checksum_partial does. */
+/* Copies len bytes from src to dst, which must not overlap, and returns the sum of the bytes and seed, like
+ * carryline_checksum_partial. */
 uint32_t carryline_copy_and_sum(void *dst, const void *src, size_t len, uint32_t seed);
 
 /* The version of the library: a string such as "0.1.0" that is never freed. */
@@ -141,11 +141,10 @@ const char *carryline_version(void);
 
 /* ---- Sums in pieces ---- */
 
-/* The sum of the bytes so far, and whether their number is odd: pieces may have any length. {0, 0}
- * is the sum of nothing. The fields are for the functions below: compare finished checksums, not
- * fields. */
+/* The sum of the bytes so far, and whether their number is odd, so pieces may have any length. {0, 0} is the sum of no
+ * bytes. The fields are for the functions below: compare finished checksums, not fields. */
 typedef struct carryline_sum {
-    uint32_t acc; /* the sum as the next byte sees it */
+    uint32_t acc; /* the sum, rotated for the next byte */
     uint32_t odd; /* 1 after an odd number of bytes, else 0 */
 } carryline_sum;
 
@@ -157,23 +156,22 @@ typedef struct carryline_csum {
 /* POSIX: a piece of a packet. #include <sys/uio.h> to make one. */
 struct iovec;
 
-/* The sum of nothing. */
+/* The sum of no bytes. */
 carryline_sum carryline_sum_new(void) CARRYLINE_CONST CARRYLINE_USE;
 
-/* Convert from and to the form of carryline_checksum_partial, that of Linux's csum_partial. It
- * does not say whether the number of bytes was odd: a sum made from it continues as after an even
- * number. */
+/* Convert from and to the form of carryline_checksum_partial, which is that of Linux's csum_partial. It does not record
+ * whether the number of bytes was odd; a sum made from it continues as after an even number. */
 carryline_sum carryline_sum_from_partial(uint32_t partial) CARRYLINE_CONST CARRYLINE_USE;
 uint32_t carryline_sum_to_partial(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
 
 /* Adds len bytes after what was added before. There is no length limit. */
 carryline_sum carryline_sum_add(carryline_sum sum, const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 
-/* The same for bytes that were just written field by field, such as a header: reads at most 8 bytes at a time, as a
- * wide load would wait for the narrow stores. For long data, and data from elsewhere, carryline_sum_add is faster. */
+/* The same for bytes that were just written field by field, such as a header: reads at most 8 bytes at a time, because
+ * wide loads would wait for the narrow stores. For all other data, carryline_sum_add is faster. */
 carryline_sum carryline_sum_add_fresh(carryline_sum sum, const void *data, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 
-/* Adds count pieces in order, as though they were one buffer. Pieces may be empty or of odd length. */
+/* Adds count pieces in order, as if they were one buffer. Pieces may be empty or of odd length. */
 carryline_sum carryline_sum_add_iov(carryline_sum sum, const struct iovec *iov,
                                     size_t count) CARRYLINE_PURE CARRYLINE_USE;
 
@@ -193,22 +191,21 @@ carryline_sum carryline_sum_pseudo_v4(const void *src, const void *dst, uint8_t 
 carryline_sum carryline_sum_pseudo_v6(const void *src, const void *dst, uint32_t len,
                                       uint8_t next_header) CARRYLINE_PURE CARRYLINE_USE;
 
-/* The finished checksum; as UDP sends it, where 00 00 becomes ff ff. */
+/* The finished checksum, and the finished checksum as UDP sends it: 00 00 becomes ff ff. */
 carryline_csum carryline_sum_finish(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
 carryline_csum carryline_sum_finish_udp(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
 
-/* Whether what was summed, checksum field and pseudo-header included, is intact. */
+/* True if the data is intact. The sum must include the checksum field and the pseudo-header. */
 bool carryline_sum_verify(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
 
 /* The bytes of the field for a network card that completes the checksum itself (CHECKSUM_PARTIAL,
  * VIRTIO_NET_HDR_F_NEEDS_CSUM, RTE_MBUF_F_TX_TCP_CKSUM): the folded sum of the pseudo-header, not complemented. */
 carryline_csum carryline_sum_offload_seed(carryline_sum sum) CARRYLINE_CONST CARRYLINE_USE;
 
-/* ---- Updates, when part of the data changes (RFC 1624) ---- */
+/* ---- Updates after a change of part of the data (RFC 1624) ---- */
 
-/* The checksum after a word at an even distance from the start of the data changed: both as in the packet.
- * With the rules of UDP, a checksum of 00 00, which says that there is none, stays, and a computed 00 00 becomes
- * ff ff. */
+/* The checksum after a word at an even offset in the data changed; both words as in the packet. The _udp functions keep
+ * a checksum of 00 00, which means that there is none, and change a computed 00 00 to ff ff. */
 carryline_csum carryline_csum_replace16(carryline_csum checksum, uint16_t before,
                                         uint16_t after) CARRYLINE_CONST CARRYLINE_USE;
 carryline_csum carryline_csum_replace32(carryline_csum checksum, uint32_t before,
@@ -218,7 +215,7 @@ carryline_csum carryline_csum_replace16_udp(carryline_csum checksum, uint16_t be
 carryline_csum carryline_csum_replace32_udp(carryline_csum checksum, uint32_t before,
                                             uint32_t after) CARRYLINE_CONST CARRYLINE_USE;
 
-/* The same for len bytes from offset on, counted from the start of what the checksum covers; both may be odd. */
+/* The same for len bytes at offset, from the start of the data that the checksum covers; both may be odd. */
 carryline_csum carryline_csum_replace_range(carryline_csum checksum, size_t offset, const void *before,
                                             const void *after, size_t len) CARRYLINE_PURE CARRYLINE_USE;
 carryline_csum carryline_csum_replace_range_udp(carryline_csum checksum, size_t offset, const void *before,
@@ -226,13 +223,13 @@ carryline_csum carryline_csum_replace_range_udp(carryline_csum checksum, size_t 
 
 /* ---- One call per protocol ----
  *
- * Those that compute count the checksum field as zero, whatever stands there, and find it wherever the pieces are cut.
- * Those that return bool write the checksum to *checksum, which may lie in the packet itself, and return true; false,
- * with nothing written, where there is no such packet: one longer than its pseudo-header can say (65535 bytes over
- * IPv4, 2^32 - 1 over IPv6), an IPv4 header that ends before its own length.
+ * Functions that compute a checksum treat the checksum field as zero, whatever its value, and find it however the
+ * pieces are divided. Those that return bool write the checksum to *checksum, which may be in the packet itself, and
+ * return true. For an invalid packet they write nothing and return false: one that is too long for its pseudo-header
+ * (more than 65535 bytes over IPv4, 2^32 - 1 over IPv6), or an IPv4 header that is truncated.
  *
- * Those that verify take what came from outside. The pieces are the packet and nothing behind it: cut off what the link
- * filled up. src and dst are as for the pseudo-headers. */
+ * Functions that verify accept untrusted packets. The pieces must contain the packet only: remove padding of the link
+ * layer. src and dst are as for the pseudo-headers. */
 
 /* An IPv4 header, over the number of bytes in its length field; len may be that of the whole packet. */
 bool carryline_checksum_ipv4_header(const void *header, size_t len, carryline_csum *checksum) CARRYLINE_USE;
@@ -256,8 +253,8 @@ bool carryline_checksum_verify_tcp_v6(const void *src, const void *dst, const vo
 bool carryline_checksum_verify_tcp_v6_iov(const void *src, const void *dst, const struct iovec *iov,
                                           size_t count) CARRYLINE_PURE CARRYLINE_USE;
 
-/* What the field of a received UDP datagram says. Absent is fine over IPv4; over IPv6 the datagram
- * must be dropped, unless it belongs to a tunnel that allows it (RFC 6935). */
+/* The result of verifying a received UDP datagram. Absent is valid over IPv4. Over IPv6, drop the datagram unless it
+ * belongs to a tunnel that allows it (RFC 6935). */
 typedef enum carryline_udp_verdict {
     CARRYLINE_UDP_DAMAGED = 0, /* or shorter than its header */
     CARRYLINE_UDP_INTACT = 1,
@@ -296,15 +293,15 @@ bool carryline_checksum_verify_icmpv6(const void *src, const void *dst, const vo
 bool carryline_checksum_verify_icmpv6_iov(const void *src, const void *dst, const struct iovec *iov,
                                           size_t count) CARRYLINE_PURE CARRYLINE_USE;
 
-/* ---- Inline code from here on; not to be called directly. ---- */
+/* ---- The rest is inline code, not to be called directly. ---- */
 
 #if defined(__GNUC__) && !defined(CARRYLINE_NO_INLINE)
 
 #define CARRYLINE_PRIVATE_INLINE static __inline__ __attribute__((__always_inline__, __unused__))
 #define CARRYLINE_PRIVATE_IS_SHORT(len) (__builtin_constant_p(len) && (len) <= 64)
 
-/* The carries out of a word gather in the upper half of a type twice as wide: the sum of 8 bytes at any alignment, and
- * that half brought back. There it may carry once more; what is left then is small. */
+/* Sums 8 bytes at any alignment into a type twice as wide as a word, whose upper half collects the carries, and narrows
+ * such a sum by adding the upper half to the lower. This may carry once more; adding that carry cannot. */
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef unsigned __int128 carryline_private_wide;
 
@@ -378,7 +375,7 @@ CARRYLINE_PRIVATE_INLINE uint32_t carryline_private_sum(const void *data, size_t
     return (uint32_t)folded + (uint32_t)(folded >> 32);
 }
 
-/* After an odd number of bytes the next one sees the two bytes of every word swapped. */
+/* After an odd number of bytes, the two bytes of every word are swapped for the next byte. */
 CARRYLINE_PRIVATE_INLINE uint32_t carryline_private_swapped(uint32_t sum, uint32_t odd) {
     return (odd & 1) != 0 ? sum << 8 | sum >> 24 : sum;
 }
@@ -389,7 +386,7 @@ CARRYLINE_PRIVATE_INLINE carryline_sum carryline_private_short(carryline_sum sum
     return sum;
 }
 
-/* From here on one function per name, with the library's where the size is not constant, not short, or not known. */
+/* One function per name, which calls the library's unless the size is constant and short. */
 
 CARRYLINE_PRIVATE_INLINE CARRYLINE_USE uint32_t carryline_private_checksum_partial(const void *data, size_t len,
                                                                                    uint32_t seed) {
@@ -451,7 +448,7 @@ CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_csum carryline_private_sum_fini
 #undef CARRYLINE_PRIVATE_IS_SHORT
 #undef CARRYLINE_PRIVATE_INLINE
 
-/* Names without parentheses, as for a pointer, are the library's functions. */
+/* Names without parentheses, for example to take a pointer, are the library's functions. */
 #define carryline_checksum_partial(...) carryline_private_checksum_partial(__VA_ARGS__)
 #define carryline_checksum_fold(...) carryline_private_checksum_fold(__VA_ARGS__)
 #define carryline_checksum_internet(...) carryline_private_checksum_internet(__VA_ARGS__)

@@ -1,17 +1,20 @@
 //! The C interface of carryline: zeroing, copying and Internet checksums for C and C++.
 //!
-//! `include/carryline.h` is what C programs see, kept by hand; a test compares its prototypes with these. Every
-//! function is one call of the Rust library's `_raw` form, which is a jump to the kernel picked for the CPU.
+//! `include/carryline.h` is what C programs see. It is maintained by hand; a test compares its prototypes
+//! with these. Every function calls the Rust library's `_raw` form, which jumps to the kernel chosen for the
+//! CPU.
 //!
-//! `cargo xtask install --prefix P` builds the library for installation: without the crate feature `std`, with
-//! `panic = "abort"`. Such a library needs libc only. It reads no environment, so that `CARRYLINE_FORCE`,
-//! `CARRYLINE_MASK` and `CARRYLINE_TUNING` have no effect on it. Rust programs want the crate `carryline` itself.
+//! `cargo xtask install --prefix P` builds the library for installation: without the crate feature `std`, and
+//! with `panic = "abort"`. That library needs only libc. It does not read the environment, so
+//! `CARRYLINE_FORCE`, `CARRYLINE_MASK` and `CARRYLINE_TUNING` have no effect on it. Rust programs should use
+//! the crate `carryline`.
 //!
-//! Names are those of the Rust library: `carryline::checksum::partial` is `carryline_checksum_partial`, a method of
-//! `Sum` is `carryline_sum_...`, one of `Checksum` `carryline_csum_...`. Both types are passed by value and keep their
-//! layout; what panics in Rust because of an argument is an answer here.
+//! Names follow the Rust library: `carryline::checksum::partial` is `carryline_checksum_partial`, methods of
+//! `Sum` are `carryline_sum_...`, those of `Checksum` are `carryline_csum_...`. Both types are passed by
+//! value and have a stable layout. Where an argument would make the Rust function panic, the C function
+//! returns an error.
 //!
-//! Nothing here unwinds. Every pointer may be null when the length is 0.
+//! Nothing here unwinds. A pointer may be null if its length is 0.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 use core::ffi::{c_char, c_void};
@@ -57,8 +60,8 @@ pub unsafe extern "C" fn carryline_checksum_internet(data: *const c_void, len: u
 /// [`carryline::checksum::copy_and_sum`].
 ///
 /// # Safety
-/// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they must not
-/// overlap; with `len` 0 they may be any pointers.
+/// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they
+/// must not overlap; with `len` 0 they may be any pointers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_copy_and_sum(
     dst: *mut c_void,
@@ -66,11 +69,12 @@ pub unsafe extern "C" fn carryline_copy_and_sum(
     len: usize,
     seed: u32,
 ) -> u32 {
-    // SAFETY: `src` is readable, initialised, and `dst` writable for `len` bytes, and they do not overlap, by contract.
+    // SAFETY: by contract, `src` is readable and initialised and `dst` is writable for `len` bytes, and they
+    // do not overlap.
     unsafe { carryline::checksum::copy_and_sum_raw(dst.cast(), src.cast(), len, seed) }
 }
 
-/// The version of the library, like `0.1.0`: a string that lives as long as the library is loaded.
+/// The version of the library, such as `0.1.0`: a string that is valid as long as the library is loaded.
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

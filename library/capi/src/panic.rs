@@ -1,8 +1,8 @@
-//! What a panic does without std: it ends the process. No input of a C program leads here.
+//! Without std, a panic ends the process. No input of a C program causes one.
 
 use core::panic::PanicInfo;
 
-// Also names libc as the one library to link.
+// Also names libc as the only library to link.
 #[link(name = "c")]
 unsafe extern "C" {
     safe fn abort() -> !;

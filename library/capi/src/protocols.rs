@@ -1,9 +1,9 @@
-//! One call per protocol, over a whole packet or over pieces: IPv4 headers, ICMP, ICMPv6, and what TCP and UDP share
-//! with them.
+//! One call per protocol, over a whole packet or over pieces: IPv4 headers, ICMP, ICMPv6, and what these
+//! share with TCP and UDP.
 //!
-//! A function that computes says by its result whether there is such a packet: a length that fits into no
-//! pseudo-header, and an IPv4 header that ends too soon, panic in Rust. The checksum is written last, so that it may
-//! go into the very packet that it is the checksum of.
+//! A function that computes a checksum returns false for an invalid packet (a length that does not fit into
+//! the pseudo-header, or a truncated IPv4 header), for which the Rust function panics. The checksum is
+//! written last, so that it may be stored in the packet itself.
 
 use crate::memory::{Piece, array, bytes, iovec, pieces};
 use crate::sum::carryline_csum;
@@ -36,7 +36,8 @@ pub(crate) unsafe fn whole<'a>(data: *const c_void, len: usize) -> core::iter::O
     core::iter::once(Piece(unsafe { bytes(data, len) }))
 }
 
-/// Writes the checksum of a packet whose length fits into its pseudo-header; else says no.
+/// Writes the checksum and returns true if the packet's length fits into its pseudo-header; otherwise returns
+/// false.
 ///
 /// # Safety
 /// `checksum` must be valid for writes.
@@ -54,13 +55,13 @@ pub(crate) unsafe fn compute<'a, I: Iterator<Item = Piece<'a>> + Clone>(
     };
     if fits {
         let computed = protocol(addresses, pieces);
-        // SAFETY: `checksum` is writable by contract; the pieces, among which it may lie, are no longer used.
+        // SAFETY: `checksum` is writable by contract; the pieces, which may contain it, are no longer used.
         unsafe { checksum.write(computed.into()) };
     }
     fits
 }
 
-/// ICMPv6 as the others, although it knows one kind of addresses.
+/// ICMPv6 with the signature of the other protocols, although it has only IPv6 addresses.
 #[inline(always)]
 fn icmpv6<'a>(addresses: Addresses, pieces: impl Iterator<Item = Piece<'a>>) -> Checksum {
     match addresses {
@@ -69,11 +70,12 @@ fn icmpv6<'a>(addresses: Addresses, pieces: impl Iterator<Item = Piece<'a>>) -> 
     }
 }
 
-/// The checksum of an IPv4 header: [`checksum::ipv4_header`]. False where `len` bytes do not hold what the header says.
+/// The checksum of an IPv4 header: [`checksum::ipv4_header`]. False if the header's own length is invalid or
+/// more than `len`.
 ///
 /// # Safety
-/// `header` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer. `checksum` must be
-/// valid for writes.
+/// `header` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
+/// `checksum` must be valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_ipv4_header(
     header: *const c_void,
@@ -82,17 +84,17 @@ pub unsafe extern "C" fn carryline_checksum_ipv4_header(
 ) -> bool {
     // SAFETY: `header` is readable for `len` bytes by contract.
     let header = unsafe { bytes(header, len) };
-    let said = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
-    let holds = said >= 20 && said <= len;
-    if holds {
+    let header_len = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+    let is_valid = header_len >= 20 && header_len <= len;
+    if is_valid {
         let computed = checksum::ipv4_header(header);
-        // SAFETY: `checksum` is writable by contract; the header, in which it may lie, is no longer used.
+        // SAFETY: `checksum` is writable by contract; the header, which may contain it, is no longer used.
         unsafe { checksum.write(computed.into()) };
     }
-    holds
+    is_valid
 }
 
-/// Whether a received IPv4 header is intact: [`checksum::verify_ipv4_header`].
+/// True if a received IPv4 header is intact: [`checksum::verify_ipv4_header`].
 ///
 /// # Safety
 /// `header` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
@@ -122,7 +124,7 @@ pub unsafe extern "C" fn carryline_checksum_icmp_iov(iov: *const iovec, count: u
     checksum::icmp(unsafe { pieces(iov, count) }).into()
 }
 
-/// Whether a received ICMP message is intact: [`checksum::verify_icmp`].
+/// True if a received ICMP message is intact: [`checksum::verify_icmp`].
 ///
 /// # Safety
 /// As [`carryline_checksum_icmp`].
@@ -132,7 +134,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_icmp(message: *const c_void, 
     checksum::verify_icmp(unsafe { whole(message, len) })
 }
 
-/// Whether a received ICMP message is intact, in pieces: [`checksum::verify_icmp`].
+/// True if a received ICMP message in pieces is intact: [`checksum::verify_icmp`].
 ///
 /// # Safety
 /// As [`carryline_checksum_verify_icmp`]; the pieces as in `carryline_sum_add_iov`.
@@ -154,7 +156,8 @@ pub unsafe extern "C" fn carryline_checksum_icmpv6(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and `len` bytes at `message` are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and `len` bytes at `message` are readable, and `checksum` is
+    // writable.
     unsafe { compute(icmpv6, v6(src, dst), whole(message, len), checksum) }
 }
 
@@ -170,14 +173,14 @@ pub unsafe extern "C" fn carryline_checksum_icmpv6_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
     unsafe { compute(icmpv6, v6(src, dst), pieces(iov, count), checksum) }
 }
 
-/// Whether a received ICMPv6 message is intact: [`checksum::verify_icmpv6`].
+/// True if a received ICMPv6 message is intact: [`checksum::verify_icmpv6`].
 ///
 /// # Safety
-/// As [`carryline_checksum_icmpv6`], where there is a `checksum`.
+/// As [`carryline_checksum_icmpv6`], without `checksum`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_verify_icmpv6(
     src: *const c_void,
@@ -189,7 +192,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_icmpv6(
     unsafe { checksum::verify_icmpv6(array(src), array(dst), whole(message, len)) }
 }
 
-/// Whether a received ICMPv6 message is intact, in pieces: [`checksum::verify_icmpv6`].
+/// True if a received ICMPv6 message in pieces is intact: [`checksum::verify_icmpv6`].
 ///
 /// # Safety
 /// As [`carryline_checksum_verify_icmpv6`]; the pieces as in `carryline_sum_add_iov`.

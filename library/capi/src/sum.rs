@@ -1,17 +1,17 @@
 //! `carryline_sum` and `carryline_csum`: [`Sum`] and [`Checksum`] by value.
 //!
-//! Both are integers without padding, and any values are valid: a sum that a program has zeroed, read from a file or
-//! compared by `memcmp` breaks nothing. On the ABIs of 64-bit machines each travels in one register.
+//! Both are integers without padding, and all values are valid, so a program may zero a sum, store it in a
+//! file or compare it with `memcmp`. On 64-bit ABIs each fits in one register.
 
 use crate::memory::{array, bytes, iovec, pieces};
 use carryline::checksum::{Checksum, Sum, copy_and_sum_raw, partial_raw};
 use core::ffi::c_void;
 
-/// A partial sum: [`Sum`]. All zero is the sum of nothing.
+/// A partial sum: [`Sum`]. All zeros is the sum of no bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct carryline_sum {
-    /// The sum as the next byte sees it.
+    /// The sum, rotated for the next byte.
     pub acc: u32,
     /// 1 after an odd number of bytes, else 0; only the lowest bit counts.
     pub odd: u32,
@@ -21,7 +21,7 @@ pub struct carryline_sum {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct carryline_csum {
-    /// The bytes of the field, in the order of the wire.
+    /// The bytes of the field in wire order.
     pub b: [u8; 2],
 }
 
@@ -54,13 +54,14 @@ impl From<carryline_csum> for Checksum {
     }
 }
 
-/// The sum of nothing: [`Sum::new`].
+/// The sum of no bytes: [`Sum::new`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_sum_new() -> carryline_sum {
     Sum::new().into()
 }
 
-/// Goes on from a sum in the form of `carryline_checksum_partial` over an even number of bytes: [`Sum::from_partial`].
+/// Continues from a sum in the form of `carryline_checksum_partial` over an even number of bytes:
+/// [`Sum::from_partial`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_sum_from_partial(partial: u32) -> carryline_sum {
     Sum::from_partial(partial).into()
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn carryline_sum_add(
 ) -> carryline_sum {
     let (acc, odd) = Sum::from(sum).into_raw_parts();
     // SAFETY: `data` is valid for reads of `len` initialised bytes by contract.
-    behind(unsafe { partial_raw(data.cast(), len, acc) }, odd, len)
+    with_parity(unsafe { partial_raw(data.cast(), len, acc) }, odd, len)
 }
 
 /// Adds `len` bytes that were just written: [`Sum::add_fresh`].
@@ -101,11 +102,11 @@ pub unsafe extern "C" fn carryline_sum_add_fresh(
     Sum::from(sum).add_fresh(unsafe { bytes(data, len) }).into()
 }
 
-/// Adds `count` pieces one behind the other: [`Sum::add_iov`].
+/// Adds `count` pieces in order: [`Sum::add_iov`].
 ///
 /// # Safety
-/// `iov` must be valid for reads of `count` entries, each of them valid for reads of its `iov_len` initialised bytes;
-/// where a number is 0, its pointer may be any.
+/// `iov` must be valid for reads of `count` entries, and each entry for reads of `iov_len` initialised bytes;
+/// if a count or length is 0, its pointer may be any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_sum_add_iov(
     sum: carryline_sum,
@@ -122,18 +123,18 @@ pub extern "C" fn carryline_sum_add_zeros(sum: carryline_sum, len: usize) -> car
     Sum::from(sum).add_zeros(len).into()
 }
 
-/// This sum and that of the data behind it: [`Sum::combine`].
+/// Combines this sum with that of the data that follows: [`Sum::combine`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_sum_combine(sum: carryline_sum, behind: carryline_sum) -> carryline_sum {
     Sum::from(sum).combine(behind.into()).into()
 }
 
-/// Copies `len` bytes from `src` to `dst`, which do not overlap, and adds them: [`Sum::copy`], and [`Sum::copy_over`],
-/// which are one where nothing knows what is initialised.
+/// Copies `len` bytes from `src` to `dst`, which do not overlap, and adds them. This is both [`Sum::copy`]
+/// and [`Sum::copy_over`], because C does not distinguish uninitialised memory.
 ///
 /// # Safety
-/// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they must not
-/// overlap; with `len` 0 they may be any pointers.
+/// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they
+/// must not overlap; with `len` 0 they may be any pointers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_sum_copy(
     sum: carryline_sum,
@@ -142,15 +143,16 @@ pub unsafe extern "C" fn carryline_sum_copy(
     len: usize,
 ) -> carryline_sum {
     let (acc, odd) = Sum::from(sum).into_raw_parts();
-    // SAFETY: `src` is readable, initialised, and `dst` writable for `len` bytes, and they do not overlap, by contract.
+    // SAFETY: by contract, `src` is readable and initialised and `dst` is writable for `len` bytes, and they
+    // do not overlap.
     let acc = unsafe { copy_and_sum_raw(dst.cast(), src.cast(), len, acc) };
-    behind(acc, odd, len)
+    with_parity(acc, odd, len)
 }
 
-/// The sum with `len` bytes more, after which the kernel's is `acc`: as zeros they move its parity on. Without a slice,
-/// which a null pointer cannot make.
+/// The sum after `len` more bytes for which the kernel returned `acc`. Adding zeros updates the parity
+/// without a slice, which cannot be made from a null pointer.
 #[inline(always)]
-fn behind(acc: u32, odd: bool, len: usize) -> carryline_sum {
+fn with_parity(acc: u32, odd: bool, len: usize) -> carryline_sum {
     Sum::from_raw_parts(acc, odd).add_zeros(len).into()
 }
 
@@ -198,13 +200,13 @@ pub extern "C" fn carryline_sum_finish_udp(sum: carryline_sum) -> carryline_csum
     Sum::from(sum).finish_udp().into()
 }
 
-/// Whether the data, its checksum included, is intact: [`Sum::verify`].
+/// True if the data is intact, its checksum included: [`Sum::verify`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_sum_verify(sum: carryline_sum) -> bool {
     Sum::from(sum).verify()
 }
 
-/// What a network card wants to find in the field: [`Sum::offload_seed`], the bytes of the field.
+/// The bytes of the field that a network card expects if it completes the checksum: [`Sum::offload_seed`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_sum_offload_seed(sum: carryline_sum) -> carryline_csum {
     carryline_csum { b: Sum::from(sum).offload_seed() }

@@ -1,4 +1,5 @@
-//! One call per protocol for TCP and UDP: [`checksum::tcp`] and its kin, over a whole packet or over pieces.
+//! One call per protocol for TCP and UDP, over a whole packet or over pieces: [`checksum::tcp`] and related
+//! functions.
 
 use crate::memory::{iovec, pieces};
 use crate::protocols::{compute, v4, v6, whole};
@@ -6,14 +7,14 @@ use crate::sum::carryline_csum;
 use carryline::checksum::{self, UdpVerdict};
 use core::ffi::c_void;
 
-/// What the checksum field of a received UDP datagram says: [`UdpVerdict`].
+/// The result of verifying a received UDP datagram: [`UdpVerdict`].
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[expect(non_camel_case_types, reason = "the names in C")]
 pub enum carryline_udp_verdict {
     /// Damaged, or shorter than its header.
     CARRYLINE_UDP_DAMAGED = 0,
-    /// As it was sent.
+    /// Intact.
     CARRYLINE_UDP_INTACT = 1,
     /// Sent without a checksum.
     CARRYLINE_UDP_ABSENT = 2,
@@ -32,8 +33,8 @@ impl From<UdpVerdict> for carryline_udp_verdict {
 /// The checksum of a TCP segment over IPv4: [`checksum::tcp`].
 ///
 /// # Safety
-/// `src` and `dst` must be valid for reads of 4 initialised bytes, `segment` for reads of `len`; with `len` 0 it may be
-/// any pointer. `checksum` must be valid for writes.
+/// `src` and `dst` must be valid for reads of 4 initialised bytes, `segment` for reads of `len`; with `len` 0
+/// it may be any pointer. `checksum` must be valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_tcp_v4(
     src: *const c_void,
@@ -42,7 +43,8 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v4(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and `len` bytes at `segment` are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and `len` bytes at `segment` are readable, and `checksum` is
+    // writable.
     unsafe { compute(checksum::tcp, v4(src, dst), whole(segment, len), checksum) }
 }
 
@@ -58,14 +60,14 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v4_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
     unsafe { compute(checksum::tcp, v4(src, dst), pieces(iov, count), checksum) }
 }
 
-/// Whether a received TCP segment over IPv4 is intact: [`checksum::verify_tcp`].
+/// True if a received TCP segment over IPv4 is intact: [`checksum::verify_tcp`].
 ///
 /// # Safety
-/// As [`carryline_checksum_tcp_v4`], where there is a `checksum`.
+/// As [`carryline_checksum_tcp_v4`], without `checksum`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_verify_tcp_v4(
     src: *const c_void,
@@ -77,7 +79,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_tcp_v4(
     unsafe { checksum::verify_tcp(v4(src, dst), whole(segment, len)) }
 }
 
-/// Whether a received TCP segment over IPv4 is intact, in pieces: [`checksum::verify_tcp`].
+/// True if a received TCP segment over IPv4 in pieces is intact: [`checksum::verify_tcp`].
 ///
 /// # Safety
 /// As [`carryline_checksum_verify_tcp_v4`]; the pieces as in `carryline_sum_add_iov`.
@@ -104,7 +106,8 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v6(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and `len` bytes at `segment` are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and `len` bytes at `segment` are readable, and `checksum` is
+    // writable.
     unsafe { compute(checksum::tcp, v6(src, dst), whole(segment, len), checksum) }
 }
 
@@ -120,14 +123,14 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v6_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
     unsafe { compute(checksum::tcp, v6(src, dst), pieces(iov, count), checksum) }
 }
 
-/// Whether a received TCP segment over IPv6 is intact: [`checksum::verify_tcp`].
+/// True if a received TCP segment over IPv6 is intact: [`checksum::verify_tcp`].
 ///
 /// # Safety
-/// As [`carryline_checksum_tcp_v6`], where there is a `checksum`.
+/// As [`carryline_checksum_tcp_v6`], without `checksum`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_verify_tcp_v6(
     src: *const c_void,
@@ -139,7 +142,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_tcp_v6(
     unsafe { checksum::verify_tcp(v6(src, dst), whole(segment, len)) }
 }
 
-/// Whether a received TCP segment over IPv6 is intact, in pieces: [`checksum::verify_tcp`].
+/// True if a received TCP segment over IPv6 in pieces is intact: [`checksum::verify_tcp`].
 ///
 /// # Safety
 /// As [`carryline_checksum_verify_tcp_v6`]; the pieces as in `carryline_sum_add_iov`.
@@ -166,7 +169,8 @@ pub unsafe extern "C" fn carryline_checksum_udp_v4(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and `len` bytes at `datagram` are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and `len` bytes at `datagram` are readable, and `checksum` is
+    // writable.
     unsafe { compute(checksum::udp, v4(src, dst), whole(datagram, len), checksum) }
 }
 
@@ -182,14 +186,14 @@ pub unsafe extern "C" fn carryline_checksum_udp_v4_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
     unsafe { compute(checksum::udp, v4(src, dst), pieces(iov, count), checksum) }
 }
 
-/// Whether a received UDP datagram over IPv4 is intact: [`checksum::verify_udp`].
+/// Verifies a received UDP datagram over IPv4: [`checksum::verify_udp`].
 ///
 /// # Safety
-/// As [`carryline_checksum_udp_v4`], where there is a `checksum`.
+/// As [`carryline_checksum_udp_v4`], without `checksum`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_verify_udp_v4(
     src: *const c_void,
@@ -201,7 +205,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_udp_v4(
     unsafe { checksum::verify_udp(v4(src, dst), whole(datagram, len)).into() }
 }
 
-/// Whether a received UDP datagram over IPv4 is intact, in pieces: [`checksum::verify_udp`].
+/// Verifies a received UDP datagram over IPv4 in pieces: [`checksum::verify_udp`].
 ///
 /// # Safety
 /// As [`carryline_checksum_verify_udp_v4`]; the pieces as in `carryline_sum_add_iov`.
@@ -228,7 +232,8 @@ pub unsafe extern "C" fn carryline_checksum_udp_v6(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and `len` bytes at `datagram` are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and `len` bytes at `datagram` are readable, and `checksum` is
+    // writable.
     unsafe { compute(checksum::udp, v6(src, dst), whole(datagram, len), checksum) }
 }
 
@@ -244,14 +249,14 @@ pub unsafe extern "C" fn carryline_checksum_udp_v6_iov(
     count: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: the addresses and the `count` pieces are readable, and `checksum` is writable, by contract.
+    // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
     unsafe { compute(checksum::udp, v6(src, dst), pieces(iov, count), checksum) }
 }
 
-/// Whether a received UDP datagram over IPv6 is intact: [`checksum::verify_udp`].
+/// Verifies a received UDP datagram over IPv6: [`checksum::verify_udp`].
 ///
 /// # Safety
-/// As [`carryline_checksum_udp_v6`], where there is a `checksum`.
+/// As [`carryline_checksum_udp_v6`], without `checksum`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_checksum_verify_udp_v6(
     src: *const c_void,
@@ -263,7 +268,7 @@ pub unsafe extern "C" fn carryline_checksum_verify_udp_v6(
     unsafe { checksum::verify_udp(v6(src, dst), whole(datagram, len)).into() }
 }
 
-/// Whether a received UDP datagram over IPv6 is intact, in pieces: [`checksum::verify_udp`].
+/// Verifies a received UDP datagram over IPv6 in pieces: [`checksum::verify_udp`].
 ///
 /// # Safety
 /// As [`carryline_checksum_verify_udp_v6`]; the pieces as in `carryline_sum_add_iov`.

@@ -1,67 +1,68 @@
-//! Profiles: what depends on the CPU's model.
+//! Profiles: the decisions that depend on the CPU model.
 
 use carryline::internals::tuning::{MOST_FILE_BYTES, apply_bytes};
 use core::ffi::{CStr, c_char, c_int};
 use core::fmt::{self, Write};
 
-/// Puts the profile in a file in force: [`carryline::tuning::apply`]. Where it is refused, the profile before stays in
-/// force, and the reason is written to `message`, at most `message_size` bytes with the NUL at its end.
+/// Puts the profile in a file in force: [`carryline::tuning::apply`]. If it is rejected, the previous profile
+/// stays in force and the reason is written to `message`: at most `message_size` bytes, including the NUL at
+/// its end.
 ///
 /// # Safety
-/// `path` must be null or point to a string that ends with NUL; `message` must be valid for writes of `message_size`
-/// bytes, and with `message_size` 0 may be any pointer.
+/// `path` must be null or point to a string that ends with NUL. `message` must be valid for writes of
+/// `message_size` bytes; with `message_size` 0 it may be any pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_tuning_load(
     path: *const c_char,
     message: *mut c_char,
     message_size: usize,
 ) -> bool {
-    let mut said = Message { to: message.cast(), left: message_size };
+    let mut out = Message { to: message.cast(), left: message_size };
     let result = if path.is_null() {
-        said.write_str("there is no path")
+        out.write_str("the path is null")
     } else {
-        // SAFETY: not null, and ends with NUL, by contract.
+        // SAFETY: by contract, the path ends with NUL if it is not null.
         let path = unsafe { CStr::from_ptr(path) };
         let mut buffer = [0; MOST_FILE_BYTES + 1];
         match read(path, &mut buffer).map(apply_bytes) {
             Ok(Ok(())) => {
-                said.end();
+                out.end();
                 return true;
             }
-            Ok(Err(error)) => write!(said, "{error}"),
-            Err(errno) => said.write_error(errno),
+            Ok(Err(error)) => write!(out, "{error}"),
+            Err(errno) => out.write_error(errno),
         }
     };
-    // A message that is cut is one all the same.
+    // A truncated message is no error.
     let _ = result;
-    said.end();
+    out.end();
     false
 }
 
-/// What fits of a text, into memory of the caller's.
+/// Writes as much of a text as fits into the caller's memory.
 struct Message {
     to: *mut u8,
-    /// Bytes from `to` on that may be written, one of which is for the NUL.
+    /// The number of bytes that may be written from `to`, one of which is for the NUL.
     left: usize,
 }
 
 impl Message {
-    /// What the C library says about an error.
+    /// Writes the C library's description of an error.
     fn write_error(&mut self, errno: c_int) -> fmt::Result {
         let mut text = [0; 128];
         if errno == 0 {
             return self.write_str("the file cannot be read");
         }
-        // SAFETY: the buffer is writable in its length; what is written ends with NUL.
+        // SAFETY: the buffer is writable for its length; the function writes a NUL at the end.
         unsafe { libc::strerror_r(errno, text.as_mut_ptr().cast(), text.len()) };
         let text = CStr::from_bytes_until_nul(&text).ok().and_then(|text| text.to_str().ok());
         self.write_str(text.unwrap_or("the file cannot be read"))
     }
 
-    /// Ends the text.
+    /// Writes the NUL at the end.
     fn end(&mut self) {
         if self.left > 0 {
-            // SAFETY: a byte that may be written.
+            // SAFETY: at least one byte may be written.
             unsafe { self.to.write(0) };
         }
     }
@@ -73,8 +74,8 @@ impl Write for Message {
         while !text.is_char_boundary(len) {
             len -= 1;
         }
-        // SAFETY: len bytes are readable, and writable at `to`, as fewer than `left` are; memory of the caller's is not
-        // that of a text of ours. What is left of it begins behind them.
+        // SAFETY: `len` bytes are readable, and writable at `to`, because `len` is less than `left` or 0. The
+        // caller's memory does not overlap our text. The rest of it begins after these bytes.
         unsafe {
             carryline::copy::bytes_raw(self.to, text.as_ptr(), len);
             self.to = self.to.add(len);
@@ -84,11 +85,11 @@ impl Write for Message {
     }
 }
 
-/// The error of the last system call; 0 where it is not known.
+/// The error of the last system call; 0 if it is unknown.
 fn errno() -> c_int {
     #[cfg(target_os = "linux")]
     {
-        // SAFETY: the address of this thread's errno.
+        // SAFETY: the address of this thread's errno is valid.
         unsafe { *libc::__errno_location() }
     }
     #[cfg(not(target_os = "linux"))]
@@ -97,7 +98,7 @@ fn errno() -> c_int {
     }
 }
 
-/// The bytes of a file, as many as the buffer holds; or errno.
+/// The bytes of a file, as many as fit into the buffer; fails with errno.
 fn read<'a>(path: &CStr, buffer: &'a mut [u8]) -> Result<&'a [u8], c_int> {
     // SAFETY: the path ends with NUL.
     let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
@@ -115,7 +116,7 @@ fn read<'a>(path: &CStr, buffer: &'a mut [u8]) -> Result<&'a [u8], c_int> {
             _ => break Err(errno()),
         }
     };
-    // SAFETY: the file was opened above, and nobody else knows it.
+    // SAFETY: the file was opened above and is used nowhere else.
     unsafe { libc::close(file) };
     result.map(|()| &buffer[..len])
 }

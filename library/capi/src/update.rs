@@ -1,12 +1,12 @@
-//! Updates of a checksum where a part of the data changes: `Checksum::replace` and its kin (RFC 1624).
-//! Words are passed as they are in the packet, like the checksums of this interface: loaded, not converted.
+//! Updates a checksum after a change of part of the data: `Checksum::replace` and related functions (RFC
+//! 1624). Words are passed as in the packet, like the checksums of this interface: loaded, not converted.
 
 use crate::memory::bytes;
 use crate::sum::carryline_csum;
 use carryline::checksum::Checksum;
 use core::ffi::c_void;
 
-/// After a word of 16 bits at an even distance changed: [`Checksum::replace`].
+/// Updates the checksum after a change of a 16-bit word at an even offset: [`Checksum::replace`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_csum_replace16(
     checksum: carryline_csum,
@@ -16,7 +16,7 @@ pub extern "C" fn carryline_csum_replace16(
     Checksum::from(checksum).replace(before.to_ne_bytes(), after.to_ne_bytes()).into()
 }
 
-/// After a word of 32 bits at an even distance changed: [`Checksum::replace`].
+/// Updates the checksum after a change of a 32-bit word at an even offset: [`Checksum::replace`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_csum_replace32(
     checksum: carryline_csum,
@@ -26,10 +26,11 @@ pub extern "C" fn carryline_csum_replace32(
     Checksum::from(checksum).replace(before.to_ne_bytes(), after.to_ne_bytes()).into()
 }
 
-/// After `len` bytes at `offset` changed: [`Checksum::replace_range`].
+/// Updates the checksum after a change of `len` bytes at `offset`: [`Checksum::replace_range`].
 ///
 /// # Safety
-/// `before` and `after` must be valid for reads of `len` initialised bytes; with `len` 0 they may be any pointers.
+/// `before` and `after` must be valid for reads of `len` initialised bytes; with `len` 0 they may be any
+/// pointers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_csum_replace_range(
     checksum: carryline_csum,
@@ -43,7 +44,7 @@ pub unsafe extern "C" fn carryline_csum_replace_range(
     Checksum::from(checksum).replace_range(offset, before, after).into()
 }
 
-/// [`carryline_csum_replace16`] by the rules of UDP: [`Checksum::replace_udp`].
+/// [`carryline_csum_replace16`] with the rules of UDP: [`Checksum::replace_udp`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_csum_replace16_udp(
     checksum: carryline_csum,
@@ -53,7 +54,7 @@ pub extern "C" fn carryline_csum_replace16_udp(
     Checksum::from(checksum).replace_udp(before.to_ne_bytes(), after.to_ne_bytes()).into()
 }
 
-/// [`carryline_csum_replace32`] by the rules of UDP: [`Checksum::replace_udp`].
+/// [`carryline_csum_replace32`] with the rules of UDP: [`Checksum::replace_udp`].
 #[unsafe(no_mangle)]
 pub extern "C" fn carryline_csum_replace32_udp(
     checksum: carryline_csum,
@@ -63,7 +64,7 @@ pub extern "C" fn carryline_csum_replace32_udp(
     Checksum::from(checksum).replace_udp(before.to_ne_bytes(), after.to_ne_bytes()).into()
 }
 
-/// [`carryline_csum_replace_range`] by the rules of UDP: [`Checksum::replace_range_udp`].
+/// [`carryline_csum_replace_range`] with the rules of UDP: [`Checksum::replace_range_udp`].
 ///
 /// # Safety
 /// As [`carryline_csum_replace_range`].

@@ -3,27 +3,27 @@
 use carryline::{Intent, Next, copy, zero};
 use core::ffi::c_void;
 
-/// It is not known who needs the bytes next: [`Next::Unknown`].
+/// Unknown: [`Next::Unknown`].
 pub const CARRYLINE_NEXT_UNKNOWN: u32 = 0;
 /// This core reads or writes them soon: [`Next::ReadHere`].
 pub const CARRYLINE_NEXT_READ_HERE: u32 = 1;
 /// Another core reads them soon: [`Next::ReadElsewhere`].
 pub const CARRYLINE_NEXT_READ_ELSEWHERE: u32 = 2;
-/// Nobody reads them soon: [`Next::NotSoon`].
+/// Not read soon: [`Next::NotSoon`].
 pub const CARRYLINE_NEXT_NOT_SOON: u32 = 3;
 /// A device reads them: [`Next::Device`].
 pub const CARRYLINE_NEXT_DEVICE: u32 = 4;
 
-/// What a C program says about a call: [`Intent`].
-#[allow(non_camel_case_types, reason = "the name that it has in C")]
+/// What the program does with the bytes after a call: [`Intent`].
+#[allow(non_camel_case_types, reason = "the name in C")]
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct carryline_intent {
-    /// One of the constants above. Others, of a newer header, count as unknown.
+    /// One of the constants above. Other numbers, from a newer header, count as unknown.
     next: u32,
     /// Not 0 if the source of a copy is not needed again.
     source_done: u32,
-    /// The size of the whole job where the call is a part of one, else 0.
+    /// The size of the whole job if the call is a part of one, else 0.
     job_bytes: usize,
 }
 
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn carryline_zero(dst: *mut c_void, len: usize) {
     unsafe { zero::fill_raw(dst.cast(), len) }
 }
 
-/// [`carryline_zero`] for a caller who knows what comes next: [`carryline::zero::fill_with`].
+/// [`carryline_zero`] for callers that know what happens next: [`carryline::zero::fill_with`].
 ///
 /// # Safety
 /// As [`carryline_zero`].
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn carryline_zero_secret(dst: *mut c_void, len: usize) {
     unsafe { zero::secret_raw(dst.cast(), len) }
 }
 
-/// Writes only the lines that are not zero already, and returns how many bytes those had:
+/// Writes only the lines that are not already zero, and returns the number of bytes in these:
 /// [`carryline::zero::if_dirty`].
 ///
 /// # Safety
@@ -86,15 +86,15 @@ pub unsafe extern "C" fn carryline_zero_if_dirty(dst: *mut c_void, len: usize) -
 /// Copies `len` bytes from `src` to `dst`, which do not overlap: [`carryline::copy::bytes()`].
 ///
 /// # Safety
-/// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0 they
-/// may be any pointers.
+/// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0
+/// they may be any pointers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn carryline_copy(dst: *mut c_void, src: *const c_void, len: usize) {
-    // SAFETY: `src` is readable and `dst` writable for `len` bytes, and they do not overlap, by contract.
+    // SAFETY: by contract, `src` is readable and `dst` writable for `len` bytes, and they do not overlap.
     unsafe { copy::bytes_raw(dst.cast(), src.cast(), len) }
 }
 
-/// [`carryline_copy`] for a caller who knows what comes next: [`carryline::copy::bytes_with`].
+/// [`carryline_copy`] for callers that know what happens next: [`carryline::copy::bytes_with`].
 ///
 /// # Safety
 /// As [`carryline_copy`].
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn carryline_copy_with(
     len: usize,
     intent: carryline_intent,
 ) {
-    // SAFETY: `src` is readable and `dst` writable for `len` bytes, and they do not overlap, by contract.
+    // SAFETY: by contract, `src` is readable and `dst` writable for `len` bytes, and they do not overlap.
     unsafe { copy::bytes_raw_with(dst.cast(), src.cast(), len, intent) }
 }
 
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn carryline_move(dst: *mut c_void, src: *const c_void, le
     unsafe { copy::within_raw(dst.cast(), src.cast(), len) }
 }
 
-/// [`carryline_move`] for a caller who knows what comes next: [`carryline::copy::within_with`].
+/// [`carryline_move`] for callers that know what happens next: [`carryline::copy::within_with`].
 ///
 /// # Safety
 /// As [`carryline_move`].

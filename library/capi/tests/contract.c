@@ -1,5 +1,5 @@
-/* What carryline.h promises, checked from C: prints each broken promise and ends with 1, or prints "kept". Compiled
- * as C and as C++, with and without the inline path. Of memory and of sums in 32 bits; sums.c has the rest. */
+/* Tests the guarantees of carryline.h for memory and for 32-bit sums; sums.c tests the others. Prints each violation and
+ * exits with 1, or prints "kept". Compiled as C and as C++, with and without inline code. */
 #include <carryline.h>
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static unsigned char next_byte(void) {
     return (unsigned char)(state >> 24);
 }
 
-/* The checksum by its definition: words in wire order, as numbers. */
+/* The checksum by its definition: the sum of words in wire order. */
 static unsigned reference(const unsigned char *data, size_t len, const unsigned char seed[4]) {
     uint64_t sum = (uint64_t)seed[0] * 256 + seed[1] + (uint64_t)seed[2] * 256 + seed[3];
     size_t i;
@@ -107,7 +107,7 @@ int main(void) {
     expect(carryline_checksum_fold(0) == 0 && carryline_checksum_fold(0xffffffffU) == 0xffff, "fold", 0, 0);
     expect(strcmp(carryline_version(), CARRYLINE_VERSION) == 0, "version", 0, 0);
 
-    /* All zero, all ones, all ones but for a byte, anything. */
+    /* All zeros, all ones, all ones except for one byte, random. */
     for (pattern = 0; pattern < 4; pattern++) {
         memset(memory, pattern == 0 ? 0 : 0xff, sizeof memory);
         if (pattern == 2) {

@@ -1,6 +1,6 @@
-/* Sums of constant sizes, computed inline, against the library's functions, which are called through pointers: every
- * length up to 64 and beyond, data at the bounds of carries, every offset in a word, seeds of both parities. Prints
- * each difference and ends with 1, or prints "equal". */
+/* Compares sums of constant sizes, computed inline, with the library's functions, called through pointers: every length
+ * up to 64 and some longer, data at the limits of carries, every offset in a word, seeds of both parities. Prints each
+ * difference and exits with 1, or prints "equal". */
 #include <carryline.h>
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 static int differs = 0;
 
-/* Volatile: the compiler cannot know which function it is. */
+/* Volatile, so that the compiler does not know the function. */
 static uint32_t (*volatile partial)(const void *, size_t, uint32_t) = carryline_checksum_partial;
 static uint16_t (*volatile internet)(const void *, size_t) = carryline_checksum_internet;
 static uint16_t (*volatile fold)(uint32_t) = carryline_checksum_fold;
@@ -32,7 +32,7 @@ static int same(carryline_csum one, carryline_csum other) {
     return memcmp(one.b, other.b, sizeof one.b) == 0;
 }
 
-/* Both sums finish in the same way now and after one more byte, which shows the parity. */
+/* True if both sums finish equally, now and after one more byte, which depends on the parity. */
 static int go_on_alike(carryline_sum one, carryline_sum other) {
     static const unsigned char more[1] = {0x5a};
     return one.odd == other.odd && same(carryline_sum_finish(one), finish(other)) &&
@@ -58,7 +58,7 @@ static int go_on_alike(carryline_sum one, carryline_sum other) {
 #define FOUR(len) LENGTH(len) LENGTH(len + 1) LENGTH(len + 2) LENGTH(len + 3)
 #define SIXTEEN(len) FOUR(len) FOUR(len + 4) FOUR(len + 8) FOUR(len + 12)
 
-/* In four functions, for the compiler's sake. */
+/* In four functions, because one would take long to compile. */
 static void below_16(const unsigned char *data, uint32_t seed) {
     uint32_t odd;
     SIXTEEN(0)

@@ -1,11 +1,11 @@
-/* What carryline.h promises of zeroing and copying, with every intent: prints each broken promise and ends with 1, or
- * prints "kept". Compiled as C and as C++. */
+/* Tests the guarantees of carryline.h for zeroing and copying, with every intent. Prints each violation and exits with 1,
+ * or prints "kept". Compiled as C and as C++. */
 #include <carryline.h>
 
 #include <stdio.h>
 #include <string.h>
 
-/* Enough for all but the largest steps of the ladders. */
+/* Covers all but the largest steps of the size ladders. */
 enum { SMALL = 700, LARGE = 70000 };
 
 static int broken = 0;
@@ -23,7 +23,7 @@ static int all_zero(const unsigned char *bytes, size_t len) {
     return len == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0);
 }
 
-/* A byte next to either end, and between them what is expected. */
+/* Checks the buffer, and that the bytes next to both ends did not change. */
 static void expect_inside(const char *what, unsigned next, size_t offset, size_t len, const unsigned char *expected) {
     const unsigned char *bytes = memory + offset;
     int right = expected == NULL ? all_zero(bytes, len) : memcmp(bytes, expected, len) == 0;
@@ -77,7 +77,7 @@ int main(void) {
     expect(intent.next == 0 && intent.source_done == 0 && intent.job_bytes == 0, "an intent says nothing else", 0, 0, 0);
     expect(sizeof intent == 8 + sizeof(size_t), "the structure has no gaps", 0, 0, 0);
 
-    /* A number that is no intent is an unknown one. */
+    /* Unknown numbers count as CARRYLINE_NEXT_UNKNOWN. */
     for (intent.next = 0; intent.next <= 6; intent.next++) {
         carryline_zero_with(NULL, 0, intent);
         carryline_copy_with(NULL, NULL, 0, intent);

@@ -1,5 +1,5 @@
-//! `carryline.h` says what the code says: the prototypes and types that cbindgen reads off the source are those of the
-//! header, and the version is that of the package.
+//! Tests that `carryline.h` matches the code: its prototypes and types are those that cbindgen reads from the
+//! source, and its version is that of the package.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ fn file(name: &str) -> String {
 fn bare(header: &str) -> String {
     let mut code = String::new();
     let mut rest = header;
-    while let Some((before, behind)) = rest.split_once("/*") {
+    while let Some((before, after)) = rest.split_once("/*") {
         code.push_str(before);
-        rest = behind.split_once("*/").expect("a comment ends").1;
+        rest = after.split_once("*/").expect("a comment ends").1;
     }
     code.push_str(rest);
     let mut continued = false;
@@ -27,7 +27,7 @@ fn bare(header: &str) -> String {
     code.collect::<Vec<_>>().join("\n")
 }
 
-/// A prototype word by word, without what the header adds for compilers.
+/// A prototype as a list of words, without the header's additions for compilers.
 fn normalised(prototype: &str) -> String {
     let mut spaced = String::new();
     for character in prototype.chars() {
@@ -40,10 +40,10 @@ fn normalised(prototype: &str) -> String {
     words.collect::<Vec<_>>().join(" ").replace("( void )", "( )")
 }
 
-/// What the header says to compilers, and the tags that only C needs.
+/// The header's attributes for compilers, and the tags that only C needs.
 const ADDED: [&str; 5] = ["CARRYLINE_PURE", "CARRYLINE_CONST", "CARRYLINE_USE", "struct", "enum"];
 
-/// The types that the text defines with `typedef`, each with its members. `struct iovec` is POSIX' own.
+/// The types defined with `typedef`, each with its members, except POSIX's `struct iovec`.
 fn types(header: &str) -> BTreeSet<String> {
     let code = bare(header);
     let mut found = BTreeSet::new();
@@ -58,7 +58,7 @@ fn types(header: &str) -> BTreeSet<String> {
     found
 }
 
-/// The functions that the text declares and does not define, the private ones left out. Parameter names count.
+/// The functions that are declared but not defined, except private ones. Parameter names count.
 fn prototypes(header: &str) -> BTreeSet<String> {
     let code = bare(header);
     let code = code.replace("extern \"C\" {", "");
@@ -84,7 +84,7 @@ fn prototypes(header: &str) -> BTreeSet<String> {
     found
 }
 
-/// The files of the library.
+/// The source files of the library.
 fn sources() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let entries = std::fs::read_dir(folder).expect("the source of this crate");
@@ -93,7 +93,7 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// The prototypes and types of the code. Lengths are `usize` there, which cbindgen can write as `size_t`.
+/// The prototypes and types of the code. Lengths are `usize`, which cbindgen writes as `size_t`.
 fn generated() -> String {
     let config = cbindgen::Config {
         language: cbindgen::Language::C,
@@ -107,7 +107,7 @@ fn generated() -> String {
     }
     let bindings = builder.generate();
     let mut text = Vec::new();
-    bindings.expect("cbindgen understands the source").write(&mut text);
+    bindings.expect("cbindgen can parse the source").write(&mut text);
     String::from_utf8(text).expect("C is ASCII")
 }
 
@@ -131,7 +131,7 @@ fn the_header_declares_what_the_code_defines() {
     );
 }
 
-/// The numbers that the text gives names of the enumeration, whether it writes them `NAME = 1` or `#define NAME 1`.
+/// The values of the constants of the enumeration, in the forms `NAME = 1` and `#define NAME 1`.
 fn numbers(text: &str) -> BTreeSet<(String, u32)> {
     text.lines()
         .map(|line| line.trim().trim_start_matches("#define "))
@@ -139,21 +139,21 @@ fn numbers(text: &str) -> BTreeSet<(String, u32)> {
         .map(|line| line.replace([',', '='], " "))
         .map(|line| {
             let mut words = line.split_whitespace();
-            let name = words.next().expect("it begins with one").to_owned();
-            (name, words.next().and_then(|word| word.parse().ok()).expect("a number behind the name"))
+            let name = words.next().expect("the line has a name").to_owned();
+            (name, words.next().and_then(|word| word.parse().ok()).expect("a number after the name"))
         })
         .collect()
 }
 
 #[test]
-fn the_numbers_of_intents_are_the_same_on_both_sides() {
+fn the_constants_of_intents_match() {
     let of_header = numbers(&file("include/carryline.h"));
     assert_eq!(of_header, numbers(&generated()));
     assert_eq!(of_header.len(), 5);
 }
 
 #[test]
-fn a_difference_is_seen() {
+fn a_difference_is_detected() {
     let header = file("include/carryline.h");
     for (from, to) in [
         ("void carryline_zero(void *dst, size_t len);", "void carryline_zero(void *dst, uint32_t len);"),

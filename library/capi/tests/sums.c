@@ -1,6 +1,6 @@
-/* What carryline.h promises of sums in pieces, updates and packets, checked from C against checksums by their
- * definition: prints each broken promise and ends with 1, or prints "kept". Compiled as C and as C++, with and without
- * the inline path. */
+/* Tests the guarantees of carryline.h for sums in pieces, updates and packets by comparing with checksums computed by
+ * their definition. Prints each violation and exits with 1, or prints "kept". Compiled as C and as C++, with and without
+ * inline code. */
 #include <carryline.h>
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static uint32_t next_number(uint32_t bound) {
     return (state >> 8) % bound;
 }
 
-/* Bytes at the ends of the range, mostly, where the carries are. */
+/* Mostly the smallest and largest bytes, which cause carries. */
 static void fill(unsigned char *data, size_t len) {
     size_t i;
     for (i = 0; i < len; i++) {
@@ -35,7 +35,7 @@ static void fill(unsigned char *data, size_t len) {
     }
 }
 
-/* The folded sum of the bytes, the first of which stands at an even distance, as a number. */
+/* The folded sum of the bytes as a number; the first byte is at an even offset. */
 static unsigned folded(const unsigned char *data, size_t len) {
     uint64_t sum = 0;
     size_t i;
@@ -52,7 +52,7 @@ static unsigned wire(carryline_csum checksum) {
     return checksum.b[0] * 256U + checksum.b[1];
 }
 
-/* Everything that can be asked of a sum, against the bytes it is the sum of. */
+/* Compares all results of a sum with the bytes. */
 static void is_sum_of(carryline_sum sum, const unsigned char *data, size_t len, const char *what) {
     unsigned expected = folded(data, len);
     uint16_t loaded = carryline_checksum_fold(carryline_sum_to_partial(sum));
@@ -66,7 +66,7 @@ static void is_sum_of(carryline_sum sum, const unsigned char *data, size_t len, 
     expect(sum.odd == len % 2, "parity", len);
 }
 
-/* Random pieces by random ways. */
+/* Random pieces, added in random ways. */
 static void pieces(void) {
     static unsigned char data[BYTES], copied[BYTES];
     carryline_sum sum = carryline_sum_new();
@@ -120,7 +120,7 @@ static void pieces(void) {
     }
 }
 
-/* A field changes, and the checksum with it. */
+/* Updates the checksum after changes of a field. */
 static void updates(void) {
     static unsigned char data[64];
     unsigned char before[64];
@@ -158,9 +158,9 @@ static void updates(void) {
     expect(wire(udp) == (wire(old_field) == 0 ? 0 : wire(updated) == 0 ? 0xffff : wire(updated)), "and UDP", offset);
 }
 
-/* One protocol with its pseudo-header: computed whole and in pieces, stored into the packet, verified. */
+/* One protocol with its pseudo-header: computed over the whole packet and in pieces, stored in the packet, verified. */
 static void packet(int version, uint8_t protocol, size_t field, size_t header) {
-    /* addresses and the rest of the pseudo-header, then the packet: what the checksum covers */
+    /* the bytes covered: addresses and the rest of the pseudo-header, then the packet */
     static unsigned char covered[40 + BYTES];
     size_t pseudo = version == 6 ? 40 : version == 4 ? 12 : 0, address = version == 6 ? 16 : 4;
     size_t len = header + next_number(BYTES - 60), first = next_number((uint32_t)len + 1);
@@ -284,7 +284,7 @@ static void ipv4_headers(void) {
            "nothing is no header", 0);
 }
 
-/* Null where there is nothing, and packets that cannot be. */
+/* Null pointers with length 0, and invalid packets. */
 static void edges(void) {
     static unsigned char large[65536 + 8], addresses[32];
     carryline_csum field = {{1, 2}};
@@ -310,7 +310,7 @@ static void edges(void) {
     expect(wire(field) == 0x0102, "nothing is written", 0);
     expect(carryline_checksum_udp_v4(addresses, addresses, large, 65535, &field), "65535 bytes over IPv4", 0);
     expect(carryline_checksum_tcp_v6(addresses, addresses, large, 65536, &field), "65536 bytes over IPv6", 0);
-    /* Into the packet itself. */
+    /* Stored in the packet itself. */
     fill(large, 100);
     expect(carryline_checksum_udp_v4(addresses, addresses, large, 99, (carryline_csum *)(large + 6)), "stored", 99);
     expect(carryline_checksum_verify_udp_v4(addresses, addresses, large, 99) == CARRYLINE_UDP_INTACT, "intact", 99);

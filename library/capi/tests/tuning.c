@@ -1,5 +1,5 @@
-/* What carryline.h promises of profiles: prints each broken promise and ends with 1, or prints "kept". Compiled as C and
- * as C++. */
+/* Tests the guarantees of carryline.h for profiles. Prints each violation and exits with 1, or prints "kept". Compiled as
+ * C and as C++. */
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -16,7 +16,7 @@ static int broken = 0;
 static unsigned char memory[BYTES];
 static unsigned char copied[BYTES];
 
-/* A profile for every CPU, with one line to be chosen. */
+/* A profile for every CPU, with one line as an argument. */
 #define PROFILE(line)                                                                                                  \
     "version = 1\nname = \"of a test\"\nsource = \"none\"\n[decisions]\n"                                              \
     "rep_stosb_from_bytes = 16384\nrep_stosb_read_here_from_bytes = 16384\nrep_stosb_not_soon_from_bytes = 512\n"      \

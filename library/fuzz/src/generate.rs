@@ -1,15 +1,15 @@
-//! Inputs at random, for the driver that has no coverage to be guided by.
+//! Generates random inputs for the driver without coverage feedback.
 //!
-//! What the bytes mean is favourable already ([`input`](crate::input)), so they are uniform for the most part; long
-//! runs of one byte and copies of earlier parts make descriptions that uniform bytes would not.
+//! The decoding of bytes ([`input`](crate::input)) already favours interesting calls, so inputs are mostly
+//! uniform. Runs of one byte and copies of earlier parts add descriptions that uniform bytes would not give.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The longest input.
+/// The longest input in bytes.
 const MOST_BYTES: usize = 512;
 
-/// A sequence of inputs; the same seed, the same inputs.
+/// A sequence of inputs that is determined by its seed.
 #[derive(Debug)]
 pub struct Generator {
     seed: u64,
@@ -18,24 +18,24 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The sequence of a seed, from its beginning.
+    /// The sequence of a seed, from the beginning.
     #[must_use]
     pub fn new(seed: u64) -> Generator {
         Generator { seed, number: 0, input: Vec::with_capacity(MOST_BYTES) }
     }
 
-    /// Goes on with the input of this number; the first is 0.
+    /// Continues with the input of this number; the first one is 0.
     pub fn skip_to(&mut self, number: u64) {
         self.number = number;
     }
 
-    /// The next input. Each is made from the seed and its own number alone.
+    /// The next input. It depends only on the seed and its own number.
     pub fn next_input(&mut self) -> &[u8] {
         let mut random =
             Xoshiro256PlusPlus::seed_from_u64(self.seed ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         self.number += 1;
         let mut below = |bound: usize| (random.next_u64() % bound as u64) as usize;
-        // Short ones are quick and say as much.
+        // Short inputs are faster and equally effective.
         let most = if below(4) == 0 { MOST_BYTES } else { 64 };
         let len = below(most + 1);
         self.input.clear();
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_depends_on_its_seed_and_number_alone() {
+    fn an_input_depends_only_on_its_seed_and_number() {
         let mut generator = Generator::new(7);
         let inputs: Vec<Vec<u8>> = (0..50).map(|_| generator.next_input().to_vec()).collect();
         for number in [49, 3, 0] {

@@ -1,13 +1,13 @@
-//! An input: bytes of any kind, read as numbers, lengths and contents of buffers.
+//! Decodes an input: arbitrary bytes are read as numbers, lengths and contents of buffers.
 //!
-//! The reading favours what finds faults, so that bytes at random are good inputs and a change of one byte is a small
-//! change: lengths are short or next to a step of some kernel's ladder, buffers are full of ff, 00 and words at which
-//! accumulators carry. Where the bytes are used up, zeros follow: every input means something.
+//! The decoding favours values that find bugs, so that random bytes are good inputs and changing one byte is
+//! a small change. Lengths are short or close to a step of some kernel's size ladder; buffers are full of ff,
+//! 00 and words that make accumulators carry. Zeros follow the end of the input, so every input is valid.
 
-/// The longest buffer of any target: two blocks of the kernel with the largest, and some.
+/// The longest buffer of any target: a little more than two blocks of the kernel with the largest blocks.
 pub const MOST_BYTES: usize = 272 << 10;
 
-/// Lengths at which kernels change their way, or could.
+/// Lengths at which kernels switch to another code path, or might.
 const STEPS: [usize; 20] = [
     16,
     32,
@@ -31,7 +31,7 @@ const STEPS: [usize; 20] = [
     2 * 2047 * 64,
 ];
 
-/// Words at the bounds of what 16, 32 and 64 bits hold.
+/// Words at the limits of 16, 32 and 64 bits.
 const BOUNDS: [u64; 12] = [
     u64::MAX,
     u64::MAX - 1,
@@ -47,10 +47,10 @@ const BOUNDS: [u64; 12] = [
     0xff00_ff00_ff00_ff00,
 ];
 
-/// Seeds with carries in either half.
+/// Seeds that cause carries in either half.
 const SEEDS: [u32; 8] = [0, 1, 0xffff, 0x1_0000, 0x8000_0000, 0xffff_0000, 0xffff_fffe, 0xffff_ffff];
 
-/// What is left of an input.
+/// The rest of an input.
 #[derive(Clone, Debug)]
 pub struct Input<'a> {
     rest: &'a [u8],
@@ -63,7 +63,7 @@ impl<'a> Input<'a> {
         Input { rest: bytes }
     }
 
-    /// Whether anything is left.
+    /// True if nothing is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -87,17 +87,17 @@ impl<'a> Input<'a> {
         self.array::<1>()[0]
     }
 
-    /// Two bytes as a number.
+    /// A number of two bytes.
     pub fn word(&mut self) -> u16 {
         u16::from_le_bytes(self.array())
     }
 
-    /// Below `bound`, which is at most 65536 and not 0.
+    /// A number below `bound`, which is 1 to 65536.
     pub fn below(&mut self, bound: usize) -> usize {
         usize::from(self.word()) % bound
     }
 
-    /// A seed of a sum: one with carries, or any.
+    /// The seed of a sum: one that causes carries, or arbitrary.
     pub fn seed(&mut self) -> u32 {
         match self.byte() {
             choice @ 0x80.. => SEEDS[usize::from(choice) % SEEDS.len()],
@@ -105,12 +105,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A length up to `most`: short, up to an Ethernet frame and some, or next to a step.
+    /// A length up to `most`: short, up to somewhat more than an Ethernet frame, or close to a step.
     pub fn length(&mut self, most: usize) -> usize {
         let length = match self.byte() {
             short @ ..0x70 => usize::from(short),
             0x70..0xc0 => usize::from(self.word()) % 2200,
-            // Long ones are rare: they take their time.
+            // Long ones are rare, because they are slow.
             choice => {
                 let steps = if choice < 0xfc { 14 } else { STEPS.len() };
                 let step = STEPS[usize::from(self.byte()) % steps];
@@ -120,7 +120,7 @@ impl<'a> Input<'a> {
         if length <= most { length } else { length % (most + 1) }
     }
 
-    /// Fills a buffer: with bytes of the input, repeated; with its bits as 00 and ff; with words at bounds.
+    /// Fills a buffer with repeated bytes of the input, with its bits as 00 and ff, or with words at limits.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         let (kind, count) = (self.byte(), usize::from(self.byte()));
         match kind {
@@ -144,7 +144,7 @@ impl<'a> Input<'a> {
                 }
                 repeat(&bytes[..8 * words.len()], buffer);
             }
-            // All ones but for one byte, or all ones.
+            // All ones, with or without one different byte.
             _ => {
                 buffer.fill(0xff);
                 let other = self.byte();
@@ -156,7 +156,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The pattern again and again; of nothing, zeros.
+/// Repeats the pattern; an empty pattern gives zeros.
 fn repeat(pattern: &[u8], buffer: &mut [u8]) {
     let first = pattern.len().min(buffer.len());
     if first == 0 {
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_an_input_of_zeros() {
+    fn an_empty_input_decodes_to_zeros() {
         let mut input = Input::new(&[]);
         assert_eq!((input.byte(), input.word(), input.seed(), input.length(9)), (0, 0, 0, 0));
         let mut buffer = [1; 5];
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_stay_below_their_bound_and_reach_every_step() {
+    fn lengths_respect_their_limit_and_reach_every_step() {
         let mut seen = std::collections::BTreeSet::new();
         for kind in 0..=0xff {
             for step in 0..STEPS.len() as u8 {

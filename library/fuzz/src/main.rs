@@ -1,6 +1,6 @@
-//! `carryline-fuzz`: the targets with inputs at random, for as long as one likes, on stable Rust.
+//! `carryline-fuzz`: runs the targets on random inputs, for any length of time, on stable Rust.
 
-mod last_words;
+mod crash;
 
 use anyhow::{Context, bail};
 use carryline::internals::dispatch::chosen;
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Something was found wrong.
+/// The exit status if a failure was found.
 const WRONG: u8 = 3;
 
-/// Calls the library in every way that bytes can describe and holds its results against the naive reference.
+/// Fuzzes the library: decodes random bytes into calls and compares the results with a naive reference.
 #[derive(Parser, Debug)]
 #[command(
     name = "carryline-fuzz",
@@ -25,37 +25,37 @@ Examples:
   carryline-fuzz all --seconds 10             every target for ten seconds
   carryline-fuzz partial --seed 7 --runs 1e6  a million inputs of another sequence
   carryline-fuzz partial --seed 7 --first 1234 --runs 1
-                                              one of them again, as its message says
+                                              repeats one of these, as its failure message states
   carryline-fuzz update --input crash-1a2b    a file written by libFuzzer
   CARRYLINE_FORCE=portable carryline-fuzz sum_pieces --seconds 10
-                                              sums of pieces by another kernel than the default
+                                              sums in pieces with another kernel than the default
 
 Exit status: 0 success, 2 unusable arguments or input, 3 a failure was found."
 )]
 struct Arguments {
-    /// A target, or `all`; without it, the list of them.
+    /// A target, or `all`; without it, the targets are listed.
     target: Option<String>,
-    /// How long each target runs [default: 10, without --runs].
+    /// The time for each target [default: 10, without --runs].
     #[arg(long, value_name = "N", value_parser = seconds)]
     seconds: Option<Duration>,
-    /// How many inputs each target gets.
+    /// The number of inputs for each target.
     #[arg(long, value_name = "N", value_parser = count)]
     runs: Option<u64>,
-    /// Seed of the sequence of inputs.
+    /// The seed of the inputs.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// The number of the first input; they count from 0.
+    /// The number of the first input, from 0.
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 0)]
     first: u64,
-    /// One input from a file instead.
+    /// Run a single input from a file instead.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seconds", "runs", "seed", "first"])]
     input: Option<PathBuf>,
-    /// No progress line.
+    /// Hide progress.
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// A time in seconds, with or without a fraction.
+/// Parses a time in seconds, with or without a fraction.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 =
         text.parse().map_err(|_| format!("`{text}` is not a number of seconds; try 10 or 0.5"))?;
@@ -63,7 +63,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .map_err(|_| format!("`{text}` seconds is out of range; try 10 or 0.5"))
 }
 
-/// A whole number, also as 1e6.
+/// Parses a whole number, also in the form 1e6.
 fn count(text: &str) -> Result<u64, String> {
     let unusable = || format!("`{text}` is not a whole number; try 1000000 or 1e6");
     let (digits, zeros) = text.split_once('e').unwrap_or((text, "0"));
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The targets that a word names; none where there is no word.
+/// The targets with this name; empty without a name.
 fn named(word: Option<&str>) -> anyhow::Result<Vec<Target>> {
     let Some(word) = word else { return Ok(Vec::new()) };
     let found: Vec<Target> =
@@ -107,7 +107,7 @@ fn named(word: Option<&str>) -> anyhow::Result<Vec<Target>> {
     Ok(found)
 }
 
-/// Whether nothing was wrong.
+/// Runs the targets; false if a failure was found.
 fn fuzz(arguments: &Arguments, targets: Vec<Target>) -> anyhow::Result<bool> {
     if targets.is_empty() {
         for target in TARGETS {
@@ -115,11 +115,11 @@ fn fuzz(arguments: &Arguments, targets: Vec<Target>) -> anyhow::Result<bool> {
         }
         return Ok(true);
     }
-    last_words::listen();
+    crash::install_handlers();
     if let Some(path) = &arguments.input {
         let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
         let good = targets.iter().all(|target| {
-            last_words::now(target.name, &format!("--input {}", path.display()), None);
+            crash::set_command(target.name, &format!("--input {}", path.display()), None);
             is_right(*target, &bytes)
         });
         println!("{}: {}", path.display(), if good { "nothing wrong" } else { "wrong" });
@@ -130,14 +130,14 @@ fn fuzz(arguments: &Arguments, targets: Vec<Target>) -> anyhow::Result<bool> {
     if !arguments.quiet {
         eprintln!("carryline-fuzz: kernels: {}", kernels.join(", "));
     }
-    // The others run too where one is wrong.
+    // Continues with the other targets after a failure.
     let wrong = targets.into_iter().filter(|target| !run(arguments, *target)).count();
     Ok(wrong == 0)
 }
 
-/// One target until its time or its inputs are used up, or something is wrong.
+/// Runs one target until its time or number of inputs is reached, or a failure is found.
 fn run(arguments: &Arguments, target: Target) -> bool {
-    let (start, mut said) = (Instant::now(), None::<Instant>);
+    let (start, mut reported) = (Instant::now(), None::<Instant>);
     let most_time = match (arguments.seconds, arguments.runs) {
         (None, None) => Some(Duration::from_secs(10)),
         (seconds, _) => seconds,
@@ -145,23 +145,23 @@ fn run(arguments: &Arguments, target: Target) -> bool {
     let mut generator = Generator::new(arguments.seed);
     generator.skip_to(arguments.first);
     let mut made = 0_u64;
-    last_words::now(target.name, &format!("--seed {}", arguments.seed), Some(arguments.first));
+    crash::set_command(target.name, &format!("--seed {}", arguments.seed), Some(arguments.first));
     while arguments.runs.is_none_or(|runs| made < runs) {
-        // The clock is looked at now and then: an input takes a microsecond or two.
+        // An input takes a microsecond or two, so the clock is not read for each one.
         if made.is_multiple_of(64) {
             if most_time.is_some_and(|most| start.elapsed() >= most) {
                 break;
             }
-            if !arguments.quiet && said.is_none_or(|at| at.elapsed() >= Duration::from_secs(2)) {
-                said = Some(Instant::now());
+            if !arguments.quiet && reported.is_none_or(|at| at.elapsed() >= Duration::from_secs(2)) {
+                reported = Some(Instant::now());
                 eprintln!("{}: {made} inputs in {} s", target.name, start.elapsed().as_secs());
             }
         }
-        last_words::number(arguments.first.wrapping_add(made));
+        crash::set_number(arguments.first.wrapping_add(made));
         if !is_right(target, generator.next_input()) {
             let number = arguments.first.wrapping_add(made);
             println!("{}: input {number} of seed {} is wrong", target.name, arguments.seed);
-            last_words::print();
+            crash::print();
             return false;
         }
         made += 1;
@@ -171,8 +171,8 @@ fn run(arguments: &Arguments, target: Target) -> bool {
     true
 }
 
-/// Whether the check passes; if it does not, the panic has said why.
+/// True if the check passes; otherwise the panic printed the reason.
 fn is_right(target: Target, bytes: &[u8]) -> bool {
-    // The targets keep nothing from one input to the next but memory that each fills anew.
+    // The targets keep no state between inputs except memory that each input fills again.
     catch_unwind(AssertUnwindSafe(|| (target.check)(bytes))).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Every target gets some inputs, by every kernel; the command says what was wrong with its arguments.
+//! Tests that every target passes on some inputs with every kernel, and that invalid arguments are reported.
 
 use carryline::internals::dispatch::{Function, kernels};
 use carryline_fuzz::TARGETS;
@@ -20,7 +20,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn every_target_finds_nothing_wrong() {
+fn every_target_passes() {
     let output = fuzz(&["all", "--runs", "50000", "--quiet"], None);
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}{}", text(&output.stderr));
@@ -30,9 +30,9 @@ fn every_target_finds_nothing_wrong() {
     }
 }
 
-/// `sum_pieces` calls what the library has picked.
+/// `sum_pieces` calls the kernel that the library chose.
 #[test]
-fn sums_of_pieces_are_right_by_every_kernel() {
+fn sums_in_pieces_are_right_with_every_kernel() {
     let names: BTreeSet<&str> = [Function::Checksum, Function::CopyAndSum]
         .into_iter()
         .flat_map(kernels)
@@ -41,7 +41,8 @@ fn sums_of_pieces_are_right_by_every_kernel() {
         .collect();
     for name in names {
         let output = fuzz(&["sum_pieces", "--runs", "20000", "--seed", "5", "--quiet"], Some(name));
-        // A kernel of this name that another function has may need more than the CPU offers: then it says so.
+        // Another function's kernel of this name may need more features than the CPU has; then the message
+        // says so.
         let error = text(&output.stderr);
         assert!(output.status.success() || error.contains("usable here are"), "{name}: {error}");
         assert!(!output.status.success() || text(&output.stdout).contains("20000 inputs"), "{name}");
@@ -49,7 +50,7 @@ fn sums_of_pieces_are_right_by_every_kernel() {
 }
 
 #[test]
-fn every_file_of_a_target_is_on_the_list() {
+fn every_target_file_is_listed() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let listed: BTreeSet<String> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
     for (folder, besides) in [("src/targets", "mod"), ("../../fuzz/fuzz_targets", "")] {
@@ -64,14 +65,14 @@ fn every_file_of_a_target_is_on_the_list() {
 }
 
 #[test]
-fn without_a_target_it_lists_them() {
+fn without_a_target_all_are_listed() {
     let output = fuzz(&[], None);
     assert!(output.status.success());
     assert_eq!(text(&output.stdout).lines().count(), TARGETS.len());
 }
 
 #[test]
-fn unusable_arguments_are_named() {
+fn invalid_arguments_are_reported() {
     for (arguments, message) in [
         (&["sums"][..], "`sums` is not a target; known are partial, "),
         (&["all", "--seconds", "soon"], "`soon` is not a number of seconds"),
@@ -96,14 +97,14 @@ fn an_input_is_read_from_a_file() {
     assert!(output.status.success() && text(&output.stdout).ends_with("nothing wrong\n"), "{output:?}");
 }
 
-/// What leaves its buffer dies of a signal, and the input is known all the same.
+/// The input is reported even if a signal ends the process.
 #[test]
-fn a_crash_says_which_input_it_was() {
+fn a_crash_reports_its_input() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_carryline-fuzz"));
     command.args(["update", "--seconds", "120", "--seed", "9"]).stderr(Stdio::piped()).stdout(Stdio::null());
     let mut child = command.spawn().expect("the command starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-    // The progress line: inputs are being made.
+    // The first progress line: inputs are running.
     assert!(lines.any(|line| line.starts_with("update: ")));
     let killed = Command::new("kill").args(["-s", "SEGV", &child.id().to_string()]).status();
     assert!(killed.expect("a shell's kill").success());
@@ -116,9 +117,9 @@ fn a_crash_says_which_input_it_was() {
     assert!(status.signal().is_some(), "{status}");
 }
 
-/// The help's examples as they stand, but for less time.
+/// Runs the examples of the help with shorter times.
 #[test]
-fn the_examples_of_the_help_run() {
+fn the_examples_in_the_help_work() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(folder.path().join("crash-1a2b"), [1, 2, 3]).expect("a file of ours");
     let help = text(&fuzz(&["--help"], None).stdout);

@@ -1,7 +1,7 @@
-//! How a process ends that cannot go on.
+//! Ends the process after a fatal error.
 
-/// What ends a program whose buffer is too small for what it requested: glibc says so on standard error and aborts,
-/// as for its own checked functions.
+/// Ends a program whose buffer is too small for the requested operation: glibc prints a message to standard
+/// error and aborts, as in its own checked functions.
 #[cold]
 pub(crate) fn buffer_overflow() -> ! {
     #[cfg(target_env = "gnu")]
@@ -13,25 +13,25 @@ pub(crate) fn buffer_overflow() -> ! {
     }
     #[cfg(not(target_env = "gnu"))]
     {
-        // SAFETY: may be called at any time.
+        // SAFETY: has no preconditions.
         unsafe { libc::abort() }
     }
 }
 
-/// A panic ends the process. Only the constructor's messages could lead here.
+/// Aborts on a panic, which could only come from the constructor's messages.
 #[cfg(panic = "abort")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // SAFETY: may be called at any time.
+    // SAFETY: has no preconditions.
     unsafe { libc::abort() }
 }
 
-// Builds whose panics unwind, those of cargo's profiles for development, need what only std has for it. Nothing else
-// of it is used.
+// Builds whose panics unwind, those of cargo's development profiles, need parts of std for unwinding. Nothing
+// else of std is used.
 #[cfg(panic = "unwind")]
 extern crate std;
 
-// The one library to link; with std, that would ask for it.
+// The only library to link; with std, std links it.
 #[cfg(panic = "abort")]
 #[link(name = "c")]
 unsafe extern "C" {}

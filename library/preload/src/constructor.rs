@@ -1,4 +1,4 @@
-//! What runs when the library is loaded: looks at the CPU and at the environment, and fills the tables.
+//! The constructor of the library: detects the CPU, reads the environment, and fills the tables.
 
 use crate::file::{self, Fault};
 use crate::table::{CHOSEN, FAST, RECORD, Routines};
@@ -17,12 +17,12 @@ const MASK: &CStr = c"CARRYLINE_MASK";
 const TUNING: &CStr = c"CARRYLINE_TUNING";
 const RECORD_FILE: &CStr = c"CARRYLINE_PRELOAD_RECORD";
 
-/// The profile of all programs on this machine that name none.
+/// The profile for all programs on this machine that name none.
 const SYSTEM_TUNING: &CStr = c"/etc/carryline/tuning.toml";
 
-/// The name for the C library's own function, in place of a variant's.
+/// The name of the C library's own function, accepted like a variant's.
 const LIBC: &str = "libc";
-/// The name for the library's best, in place of a variant's.
+/// The name of the library's best kernel, accepted like a variant's.
 const CARRYLINE: &str = "carryline";
 
 #[used]
@@ -30,15 +30,16 @@ const CARRYLINE: &str = "carryline";
 static CONSTRUCTOR: extern "C" fn() = construct;
 
 extern "C" fn construct() {
-    // SAFETY: the C library is initialised before a library that needs it. Its errno is the program's business.
+    // SAFETY: the C library is initialised before libraries that depend on it. The program's errno must not
+    // change.
     let errno = unsafe { *libc::__errno_location() };
-    // SAFETY: reads one entry of the auxiliary vector.
+    // SAFETY: reads an entry of the auxiliary vector.
     let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     let features = features(privileged);
     choose_profile(privileged);
     let mut routines = Routines::of_the_library(features);
     if !privileged {
-        obey_environment(&mut routines, features);
+        apply_environment(&mut routines, features);
     }
     CHOSEN.set(&routines);
     let page = if privileged { None } else { page() };
@@ -49,11 +50,11 @@ extern "C" fn construct() {
         }
         None => FAST.set(&routines),
     }
-    // SAFETY: the address of this thread's errno, as at the beginning.
+    // SAFETY: the address of this thread's errno, as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// The features that routines are chosen by.
+/// The features by which routines are chosen.
 fn features(privileged: bool) -> Features {
     let list = if privileged { None } else { variable(MASK) };
     let mask = list.map_or(Ok(Features::NONE), cpu::parse_mask).unwrap_or_else(|error| {
@@ -63,10 +64,10 @@ fn features(privileged: bool) -> Features {
     cpu::mask(mask)
 }
 
-/// Puts the profile in force that the environment names, else the machine's own, else the one that is built in for this
-/// CPU. Kernels need it later; it is determined now.
+/// Puts a profile in force: the one named by the environment, else the machine's, else the one built in for
+/// this CPU. The decisions are determined now, because kernels need them later.
 fn choose_profile(privileged: bool) {
-    if privileged || !apply_wanted() {
+    if privileged || !apply_requested() {
         match file::apply(SYSTEM_TUNING) {
             Err(fault) if !fault.is_absence() => {
                 ignore(format_args!("{}: {fault}", SYSTEM_TUNING.to_str().unwrap_or_default()));
@@ -77,12 +78,12 @@ fn choose_profile(privileged: bool) {
     tuning::fill();
 }
 
-/// Puts the profile in force that the environment names, and says whether there is one that can be.
-fn apply_wanted() -> bool {
+/// Puts the profile named by the environment in force; false if none is named or it is rejected.
+fn apply_requested() -> bool {
     let Some(wanted) = variable(TUNING) else { return false };
     let applied = match wanted.strip_prefix("builtin:") {
         Some(name) => tuning::apply_built_in(name).map_err(Fault::Refused),
-        // SAFETY: the value has just been read; it ends with NUL.
+        // SAFETY: the value was just read, so it is not null; it ends with NUL.
         None => file::apply(unsafe { CStr::from_ptr(libc::getenv(TUNING.as_ptr())) }),
     };
     if let Err(fault) = &applied {
@@ -91,19 +92,19 @@ fn apply_wanted() -> bool {
     applied.is_ok()
 }
 
-/// Families and variants as the environment wants them.
-fn obey_environment(routines: &mut Routines, features: Features) {
+/// Applies the families and variants named by the environment.
+fn apply_environment(routines: &mut Routines, features: Features) {
     let families = variable(FAMILIES).filter(|list| {
         let unknown = words(list).find(|word| *word != "zero" && *word != "copy");
         if let Some(word) = unknown {
-            ignore(format_args!("CARRYLINE_PRELOAD names the unknown family {word}; known are zero copy"));
+            ignore(format_args!("CARRYLINE_PRELOAD names the unknown family {word}; known: zero copy"));
         }
         unknown.is_none()
     });
     for (family, force) in [(Family::Zero, FORCE_ZERO), (Family::Copy, FORCE_COPY)] {
         let served = families.is_none_or(|list| words(list).any(|word| word == family.name()));
         let known = |name| carryline_variants::find(family, name);
-        // The C library's function, under its name in listings.
+        // The C library's function may be given by its name in listings.
         let forced = variable(force).map(|name| match known(name) {
             Some(variant) if variant.is_c_library_function() => LIBC,
             _ => name,
@@ -115,10 +116,10 @@ fn obey_environment(routines: &mut Routines, features: Features) {
             None | Some(LIBC | CARRYLINE) => {}
             Some(name) => {
                 match usable(family, features).find(|variant| variant.name == name) {
-                    // A family that is left to the C library stays with it.
+                    // A family left to the C library is not forced.
                     Some(variant) if served => routines.force(variant),
                     Some(_) => {}
-                    None => no_such_variant(family, force, name, features),
+                    None => report_unusable(family, force, name, features),
                 }
             }
         }
@@ -131,7 +132,7 @@ fn usable(family: Family, features: Features) -> impl Iterator<Item = &'static V
     variants.filter(move |variant| variant.can_interpose() && features.contains(variant.needs))
 }
 
-fn no_such_variant(family: Family, variable: &CStr, name: &str, features: Features) {
+fn report_unusable(family: Family, variable: &CStr, name: &str, features: Features) {
     struct Names(Family, Features);
     impl fmt::Display for Names {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,12 +145,12 @@ fn no_such_variant(family: Family, variable: &CStr, name: &str, features: Featur
     match variant.map(|variant| variant.cannot_interpose().unwrap_or("needs what this CPU lacks")) {
         Some(why) => {
             ignore(format_args!(
-                "{variable}={name}: that variant cannot serve here, as it {why}; usable are {CARRYLINE} {LIBC}{names}"
+                "{variable}={name}: that variant cannot serve here: it {why}; usable: {CARRYLINE} {LIBC}{names}"
             ));
         }
         None => {
             ignore(format_args!(
-                "{variable}={name} names no variant that can serve here; usable are {CARRYLINE} {LIBC}{names}"
+                "{variable}={name} is not a variant that can serve here; usable: {CARRYLINE} {LIBC}{names}"
             ));
         }
     }
@@ -159,14 +160,14 @@ fn words(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|word| !word.is_empty())
 }
 
-/// What a variable says; empty is as not set.
+/// The value of an environment variable; `None` if it is not set or empty.
 fn variable(name: &CStr) -> Option<&'static str> {
-    // SAFETY: a name that ends with NUL; nobody changes the environment while libraries are being loaded.
+    // SAFETY: the name ends with NUL; the environment does not change while libraries are being loaded.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     if value.is_null() {
         return None;
     }
-    // SAFETY: the environment's strings end with NUL and stay where they are while the constructor runs.
+    // SAFETY: strings of the environment end with NUL, and do not move while the constructor runs.
     let value = unsafe { CStr::from_ptr(value) };
     let Ok(text) = value.to_str() else {
         ignore(format_args!("{} is not UTF-8", name.to_str().unwrap_or_default()));
@@ -176,12 +177,12 @@ fn variable(name: &CStr) -> Option<&'static str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The page of counters, if one is wanted and there. A process that may not open it, in a sandbox or under another
-/// user, is not counted and not disturbed.
+/// The page of counters, if one is named and can be mapped. A process that may not open it, in a sandbox or
+/// as another user, is not counted.
 fn page() -> Option<&'static Served> {
     variable(RECORD_FILE)?;
-    // SAFETY: the value has just been read; opened, measured and mapped as the manual has it. The mapping stays for
-    // good and has the bytes of a page, which are atomic integers.
+    // SAFETY: the value was just read, so it is not null. The calls follow their manual pages. The mapping is
+    // never removed, and has the size of a page, which consists of atomic integers.
     unsafe {
         let file = libc::open(libc::getenv(RECORD_FILE.as_ptr()), libc::O_RDWR | libc::O_CLOEXEC);
         if file < 0 {
@@ -204,18 +205,19 @@ fn page() -> Option<&'static Served> {
     }
 }
 
-/// Standard error, without a buffer.
+/// Standard error, unbuffered.
 struct Stderr;
 
 impl Write for Stderr {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // SAFETY: the bytes are readable. What cannot be said cannot be said.
+        // SAFETY: the bytes are readable. A failed write is ignored.
         unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
         Ok(())
     }
 }
 
-/// Says why a variable is ignored. The program goes on, as it does where the dynamic linker cannot preload a library.
+/// Reports why a variable is ignored. The program continues, as it does if the dynamic linker cannot preload
+/// a library.
 #[cold]
 fn ignore(message: fmt::Arguments<'_>) {
     let _ = writeln!(Stderr, "libcarryline-preload: ignored: {message}");

@@ -1,7 +1,7 @@
 //! The functions that programs call.
 //!
-//! Each is: look at the table, compare the addresses, jump. All else is in the two functions for the slow way. This
-//! is the only place with exported symbols; a test reads the list from the built library.
+//! Each looks at the table, compares the addresses, and jumps. Everything else is in functions for the slow
+//! path. Only this file has exported symbols; a test reads the list from the built library.
 
 use crate::abort::buffer_overflow;
 use crate::kernels::{fill_portable, move_portable, zero_portable};
@@ -9,7 +9,7 @@ use crate::table::{CHOSEN, FAST, record};
 use carryline_served::Function;
 use core::ffi::c_int;
 
-/// True if no byte is in both buffers.
+/// True if the buffers do not overlap.
 #[inline(always)]
 fn are_apart(dst: *mut u8, src: *const u8, len: usize) -> bool {
     let (dst, src) = (dst.addr(), src.addr());
@@ -22,8 +22,8 @@ fn are_apart(dst: *mut u8, src: *const u8, len: usize) -> bool {
 /// `src` is valid for reads and `dst` for writes of `len` bytes.
 #[inline(always)]
 unsafe fn copy(dst: *mut u8, src: *const u8, len: usize, function: Function) -> *mut u8 {
-    // SAFETY: both are valid for `len` bytes by contract, and a routine of the fast table gets them only where they do not
-    // overlap; it was chosen for this CPU.
+    // SAFETY: both are valid for `len` bytes by contract. A routine of the fast table gets only buffers that
+    // do not overlap, and was chosen for this CPU.
     unsafe {
         match FAST.copy() {
             Some(routine) if are_apart(dst, src, len) => routine(dst, src, len),
@@ -32,7 +32,7 @@ unsafe fn copy(dst: *mut u8, src: *const u8, len: usize, function: Function) -> 
     }
 }
 
-/// Buffers that overlap, calls that are counted, and calls before the constructor.
+/// Copies on the slow path: buffers that overlap, counted calls, and calls before the constructor has run.
 ///
 /// # Safety
 /// As [`copy`].
@@ -43,8 +43,8 @@ unsafe fn copy_slowly(dst: *mut u8, src: *const u8, len: usize, function: Functi
         page.count(function, len, !apart && !core::ptr::eq(dst, src));
     }
     let routine = if apart { CHOSEN.copy() } else { CHOSEN.overlapping() };
-    // SAFETY: both are valid for `len` bytes by contract; what gets buffers that overlap is made for them, and was chosen for
-    // this CPU. Early calls are not sent through a pointer, which may not be relocated yet.
+    // SAFETY: both are valid for `len` bytes by contract. The routine for buffers that overlap supports them,
+    // and each was chosen for this CPU. Early calls do not use a pointer, which may not be relocated yet.
     unsafe {
         match routine {
             Some(routine) => routine(dst, src, len),
@@ -59,7 +59,7 @@ unsafe fn copy_slowly(dst: *mut u8, src: *const u8, len: usize, function: Functi
 /// `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 unsafe fn zero(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
-    // SAFETY: `dst` is valid for writes of `len` bytes by contract; a routine of the table was chosen for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract; the routine was chosen for this CPU.
     unsafe {
         match FAST.zero() {
             Some(routine) => routine(dst, len),
@@ -68,6 +68,8 @@ unsafe fn zero(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
     }
 }
 
+/// Zeroes on the slow path.
+///
 /// # Safety
 /// As [`zero`].
 #[inline(never)]
@@ -75,7 +77,7 @@ unsafe fn zero_slowly(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
     if let Some(page) = record() {
         page.count(function, len, false);
     }
-    // SAFETY: `dst` is valid for writes of `len` bytes by contract; a routine of the table was chosen for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract; the routine was chosen for this CPU.
     unsafe {
         match CHOSEN.zero() {
             Some(routine) => routine(dst, len),
@@ -90,7 +92,7 @@ unsafe fn zero_slowly(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
 unsafe fn set(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
     // ISO C: the value is converted to an unsigned char.
     let byte = byte as u8;
-    // SAFETY: `dst` is valid for writes of `len` bytes by contract; a routine of the table was chosen for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract; the routine was chosen for this CPU.
     unsafe {
         if byte == 0 {
             return zero(dst, len, Function::MemsetZero);
@@ -109,7 +111,7 @@ unsafe fn fill_slowly(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
     if let Some(page) = record() {
         page.count(Function::MemsetOther, len, false);
     }
-    // SAFETY: `dst` is valid for writes of `len` bytes by contract; a routine of the table was chosen for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract; the routine was chosen for this CPU.
     unsafe {
         match CHOSEN.fill() {
             Some(routine) => routine(dst, byte, len),
@@ -118,7 +120,7 @@ unsafe fn fill_slowly(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
     }
 }
 
-/// What the checked forms check: according to the compiler, the destination has `room` bytes.
+/// The check of the checked forms: the compiler determined that the destination has `room` bytes.
 #[inline(always)]
 fn check(len: usize, room: usize) {
     if len > room {
@@ -127,7 +129,7 @@ fn check(len: usize, room: usize) {
 }
 
 /// # Safety
-/// ISO C's, but that the buffers may overlap.
+/// As in ISO C, except that the buffers may overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: both are valid for `len` bytes by contract, and may overlap.
@@ -135,7 +137,7 @@ pub unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mu
 }
 
 /// # Safety
-/// ISO C's.
+/// As in ISO C.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memmove(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: both are valid for `len` bytes by contract, and may overlap.
@@ -146,7 +148,7 @@ pub unsafe extern "C" fn memmove(dst: *mut u8, src: *const u8, len: usize) -> *m
 /// As [`memcpy`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mempcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: both are valid for `len` bytes by contract; one past the end of the buffer is an address of it.
+    // SAFETY: both are valid for `len` bytes by contract, so one past the end of `dst` is in bounds.
     unsafe { copy(dst, src, len, Function::Mempcpy).add(len) }
 }
 
@@ -158,7 +160,7 @@ pub unsafe extern "C" fn __mempcpy(dst: *mut u8, src: *const u8, len: usize) -> 
     unsafe { mempcpy(dst, src, len) }
 }
 
-/// Source before destination, as in 4.2BSD.
+/// The source comes before the destination, as in 4.2BSD.
 ///
 /// # Safety
 /// As [`memmove`].
@@ -169,7 +171,7 @@ pub unsafe extern "C" fn bcopy(src: *const u8, dst: *mut u8, len: usize) {
 }
 
 /// # Safety
-/// ISO C's.
+/// As in ISO C.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memset(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
     // SAFETY: `dst` is valid for writes of `len` bytes by contract.
@@ -192,7 +194,7 @@ pub unsafe extern "C" fn __bzero(dst: *mut u8, len: usize) {
     unsafe { bzero(dst, len) }
 }
 
-/// Zeroes what is secret. No compiler drops a call into another library.
+/// Zeroes secrets. A call into another library is never optimised away.
 ///
 /// # Safety
 /// As [`bzero`].
@@ -203,7 +205,7 @@ pub unsafe extern "C" fn explicit_bzero(dst: *mut u8, len: usize) {
 }
 
 /// # Safety
-/// As [`memcpy`], if `room` is right.
+/// As [`memcpy`], if `room` is correct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __memcpy_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
     check(len, room);
@@ -212,7 +214,7 @@ pub unsafe extern "C" fn __memcpy_chk(dst: *mut u8, src: *const u8, len: usize, 
 }
 
 /// # Safety
-/// As [`memmove`], if `room` is right.
+/// As [`memmove`], if `room` is correct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __memmove_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
     check(len, room);
@@ -221,7 +223,7 @@ pub unsafe extern "C" fn __memmove_chk(dst: *mut u8, src: *const u8, len: usize,
 }
 
 /// # Safety
-/// As [`mempcpy`], if `room` is right.
+/// As [`mempcpy`], if `room` is correct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __mempcpy_chk(dst: *mut u8, src: *const u8, len: usize, room: usize) -> *mut u8 {
     check(len, room);
@@ -230,7 +232,7 @@ pub unsafe extern "C" fn __mempcpy_chk(dst: *mut u8, src: *const u8, len: usize,
 }
 
 /// # Safety
-/// As [`memset`], if `room` is right.
+/// As [`memset`], if `room` is correct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __memset_chk(dst: *mut u8, byte: c_int, len: usize, room: usize) -> *mut u8 {
     check(len, room);
@@ -239,7 +241,7 @@ pub unsafe extern "C" fn __memset_chk(dst: *mut u8, byte: c_int, len: usize, roo
 }
 
 /// # Safety
-/// As [`explicit_bzero`], if `room` is right.
+/// As [`explicit_bzero`], if `room` is correct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __explicit_bzero_chk(dst: *mut u8, len: usize, room: usize) {
     check(len, room);

@@ -1,19 +1,19 @@
-//! A profile in a file, read by system calls alone: nothing is allocated, and errno is the caller's business.
+//! Reads a profile from a file with plain system calls: nothing is allocated, and the caller preserves errno.
 
 use carryline::internals::tuning::{MOST_FILE_BYTES, apply_bytes};
 use carryline::tuning::TuningError;
 use core::ffi::{CStr, c_int};
 use core::fmt;
 
-/// Why a profile is not in force.
+/// Why a profile was not put in force.
 pub(crate) enum Fault {
-    /// The file cannot be read; with errno.
+    /// The file cannot be read, with errno.
     Unreadable(c_int),
     Refused(TuningError),
 }
 
 impl Fault {
-    /// There is no such file.
+    /// True if there is no such file.
     pub(crate) fn is_absence(&self) -> bool {
         matches!(self, Fault::Unreadable(libc::ENOENT | libc::ENOTDIR))
     }
@@ -30,13 +30,13 @@ impl fmt::Display for Fault {
 }
 
 fn errno() -> c_int {
-    // SAFETY: the address of this thread's errno.
+    // SAFETY: the address of this thread's errno is valid.
     unsafe { *libc::__errno_location() }
 }
 
 /// Puts the profile in a file in force.
 pub(crate) fn apply(path: &CStr) -> Result<(), Fault> {
-    // A pipe without a writer must not block the program.
+    // O_NONBLOCK: a pipe without a writer must not block the program.
     let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK;
     // SAFETY: the path ends with NUL.
     let file = unsafe { libc::open(path.as_ptr(), flags) };
@@ -44,15 +44,15 @@ pub(crate) fn apply(path: &CStr) -> Result<(), Fault> {
         return Err(Fault::Unreadable(errno()));
     }
     let result = apply_open(file);
-    // SAFETY: the file was opened above, and nobody else knows it.
+    // SAFETY: the file was opened above and is used nowhere else.
     unsafe { libc::close(file) };
     result
 }
 
-/// Out of line: most machines have no file, and their processes need no buffer.
+/// Not inlined: most machines have no file, and then no stack space for the buffer is needed.
 #[inline(never)]
 fn apply_open(file: c_int) -> Result<(), Fault> {
-    // One byte more than a profile has, so that a larger file is seen to be one.
+    // One byte more than the largest profile, so that a larger file is detected.
     let mut buffer = [0; MOST_FILE_BYTES + 1];
     let mut len = 0;
     loop {

@@ -1,8 +1,8 @@
 //! The library's kernels and the collection's variants, with the return value of `memcpy` and `memset`.
 //!
-//! Kernels return nothing, the functions that are served return their destination. Kernels are known by name here when
-//! this library is compiled, and inlined into functions that do so, and the entries jump to them. Variants are called
-//! through a pointer: one call more, some cycles.
+//! Kernels return nothing, but the served functions return their destination. The kernels are known by name
+//! when this library is compiled, so they are inlined into functions that return it, to which the entries
+//! jump. Variants are called through a pointer, which costs one more call: a few cycles.
 
 use carryline::internals::cpu::Features;
 use carryline::internals::dispatch::{self, CopyCode, CopyFn, Function, Kernel, ZeroCode, ZeroFn};
@@ -16,30 +16,30 @@ pub(crate) type Copy = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: u
 /// `memset` with the byte 0.
 pub(crate) type Zero = unsafe extern "C" fn(dst: *mut u8, len: usize) -> *mut u8;
 
-/// `memset` with a byte that is already one.
+/// `memset` with its byte already converted.
 pub(crate) type Fill = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize) -> *mut u8;
 
-/// What serves where nothing was chosen: with moves of 16 bytes at most, which every CPU of the architecture has, and without
-/// a look at relocated data.
+/// The routines used before any is chosen: they use moves of at most 16 bytes, which every CPU of the
+/// architecture supports, and read no relocated data.
 pub(crate) use portable::{overlapping as move_portable, zero as zero_portable};
 
-/// What is behind [`pointed_copy`].
+/// The routine called by [`pointed_copy`].
 static COPY: AtomicPtr<()> = AtomicPtr::new(null_mut());
-/// What is behind [`pointed_zero`].
+/// The routine called by [`pointed_zero`].
 static ZERO: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// One of the library's kernels.
+/// A set of kernels.
 pub(crate) struct Kernels {
     pub(crate) copy: Copy,
     /// For buffers that may overlap.
     pub(crate) overlapping: Copy,
     pub(crate) zero: Zero,
-    /// For other bytes.
+    /// For bytes other than 0.
     pub(crate) fill: Fill,
 }
 
-/// The library's best for a CPU. Not through the library's own dispatch: built with
-/// `std`, that reads the environment at the first call, which here may be anywhere.
+/// The library's best kernels for a CPU. This does not use the library's own dispatch, which with `std` reads
+/// the environment at the first call; here, that may happen anywhere.
 pub(crate) fn best(features: Features) -> Kernels {
     use carryline::internals::kernels;
     let (copy, overlapping) = copy_named(dispatch::best(Function::Copy, kernels::COPY, features).name);
@@ -48,37 +48,37 @@ pub(crate) fn best(features: Features) -> Kernels {
     Kernels { copy, overlapping, zero, fill }
 }
 
-/// A copy that calls `routine`. There is one such pointer: the last one given counts.
+/// A copy that calls `routine`. There is only one pointer, so the last `routine` counts.
 pub(crate) fn copy_through(routine: CopyFn) -> Copy {
     COPY.store(routine as *mut (), Ordering::Relaxed);
     pointed_copy
 }
 
-/// A zeroing that calls `routine`. There is one such pointer: the last one given counts.
+/// A zeroing function that calls `routine`. There is only one pointer, so the last `routine` counts.
 pub(crate) fn zero_through(routine: ZeroFn) -> Zero {
     ZERO.store(routine as *mut (), Ordering::Relaxed);
     pointed_zero
 }
 
 /// # Safety
-/// As the routine, which has been given to [`copy_through`].
+/// As the routine passed to [`copy_through`], which must have been called.
 unsafe extern "C" fn pointed_copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: only routines of this type are stored there, and this function is not to be had before one is. What the routine
-    // asks of its caller, by contract.
+    // SAFETY: the pointer holds only routines of this type, and is set before this function can be obtained.
+    // The routine's own requirements hold by contract.
     unsafe { transmute::<*mut (), CopyFn>(COPY.load(Ordering::Relaxed))(dst, src, len) };
     dst
 }
 
 /// # Safety
-/// As the routine, which has been given to [`zero_through`].
+/// As the routine passed to [`zero_through`], which must have been called.
 unsafe extern "C" fn pointed_zero(dst: *mut u8, len: usize) -> *mut u8 {
-    // SAFETY: only routines of this type are stored there, and this function is not to be had before one is. What the routine
-    // asks of its caller, by contract.
+    // SAFETY: the pointer holds only routines of this type, and is set before this function can be obtained.
+    // The routine's own requirements hold by contract.
     unsafe { transmute::<*mut (), ZeroFn>(ZERO.load(Ordering::Relaxed))(dst, len) };
     dst
 }
 
-/// The functions that go with a kernel of the copy list: for buffers that do not overlap, and for any.
+/// The functions for a kernel of the copy list: for buffers that do not overlap, and for any buffers.
 fn copy_named(name: &str) -> (Copy, Copy) {
     match name {
         #[cfg(target_arch = "x86_64")]
@@ -93,7 +93,7 @@ fn copy_named(name: &str) -> (Copy, Copy) {
     }
 }
 
-/// The function that goes with a kernel of the zero list.
+/// The function for a kernel of the zero list.
 fn zero_named(name: &str) -> Zero {
     match name {
         #[cfg(target_arch = "x86_64")]
@@ -108,7 +108,7 @@ fn zero_named(name: &str) -> Zero {
     }
 }
 
-/// The function that goes with a kernel of the list for any byte.
+/// The function for a kernel of the list for any byte.
 fn fill_named(name: &str) -> Fill {
     match name {
         #[cfg(target_arch = "x86_64")]
@@ -119,7 +119,7 @@ fn fill_named(name: &str) -> Fill {
     }
 }
 
-/// The kernel of that name, while this library is compiled; else the last of the list, which every CPU can run.
+/// The kernel of that name, at compile time; otherwise the last of the list, which every CPU can run.
 const fn named<F: core::marker::Copy>(list: &'static [Kernel<F>], name: &str) -> F {
     let mut index = 0;
     while index < list.len() - 1 && !is_same(list[index].name, name) {
@@ -137,7 +137,7 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// One function for each kernel that is known by name; the last one serves every other name.
+/// Functions for each kernel known by name; the last kernel serves all other names.
 macro_rules! inlined {
     ($($module:ident: $name:literal $(, $features:literal)?;)*) => {
         $(
@@ -148,28 +148,28 @@ macro_rules! inlined {
                 const ZERO: ZeroCode = named(carryline::internals::kernels::ZERO, $name);
 
                 /// # Safety
-                /// The CPU has the kernel's features; otherwise as the kernel.
+                /// The CPU has the kernel's features; otherwise as for the kernel.
                 $(#[target_feature(enable = $features)])?
                 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
+                    // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
                     unsafe { (COPY.copy)(dst, src, len) };
                     dst
                 }
 
                 /// # Safety
-                /// The CPU has the kernel's features; otherwise as the kernel.
+                /// The CPU has the kernel's features; otherwise as for the kernel.
                 $(#[target_feature(enable = $features)])?
                 pub(crate) unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
+                    // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
                     unsafe { (COPY.overlapping)(dst, src, len) };
                     dst
                 }
 
                 /// # Safety
-                /// The CPU has the kernel's features; otherwise as the kernel.
+                /// The CPU has the kernel's features; otherwise as for the kernel.
                 $(#[target_feature(enable = $features)])?
                 pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
-                    // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
+                    // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
                     unsafe { (ZERO.zero)(dst, len) };
                     dst
                 }
@@ -190,16 +190,16 @@ inlined! {
     sse2: "sse2";
 }
 
-/// The same for filling with any byte, of which there are fewer kernels.
+/// The same for filling with any byte, for which there are fewer kernels.
 macro_rules! inlined_fills {
     ($($function:ident: $name:literal $(, $features:literal)?;)*) => {
         $(
             /// # Safety
-            /// The CPU has the kernel's features; otherwise as the kernel.
+            /// The CPU has the kernel's features; otherwise as for the kernel.
             $(#[target_feature(enable = $features)])?
             pub(crate) unsafe extern "C" fn $function(dst: *mut u8, byte: u8, len: usize) -> *mut u8 {
                 const SET: SetFn = named(carryline::internals::kernels::SET, $name);
-                // SAFETY: the CPU's features and what the kernel asks of its caller, by contract.
+                // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
                 unsafe { SET(dst, byte, len) };
                 dst
             }

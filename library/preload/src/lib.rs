@@ -1,35 +1,36 @@
-//! The interposer: a shared library for `LD_PRELOAD` that provides the memory functions of an unmodified program.
-//! `carryline real` compares a program with and without it.
+//! The interposer: a shared library for `LD_PRELOAD` that provides the memory functions of unmodified
+//! programs. `carryline real` compares a program with and without it.
 //!
-//! It defines `memcpy`, `memmove`, `mempcpy`, `bcopy`, `memset`, `bzero`, `explicit_bzero`, glibc's second names
-//! `__mempcpy` and `__bzero`, and the checked forms that `_FORTIFY_SOURCE` calls. Names without a version serve calls
-//! of any version, `memcpy@GLIBC_2.2.5` included. Calls that a compiler inlined, calls inside the C library and calls
-//! in static programs are not served.
+//! It defines `memcpy`, `memmove`, `mempcpy`, `bcopy`, `memset`, `bzero`, `explicit_bzero`, glibc's aliases
+//! `__mempcpy` and `__bzero`, and the checked forms called by `_FORTIFY_SOURCE`. The symbols have no version,
+//! so they serve calls of any version, including `memcpy@GLIBC_2.2.5`. Calls inlined by a compiler, calls
+//! inside the C library and calls in static programs are not served.
 //!
-//! Four variables are read, once, by the library's constructor:
-//! - `CARRYLINE_PRELOAD=zero,copy`: the families to serve; both when it is not set. The functions of another family
-//!   are the C library's own, with a jump in between;
-//! - `CARRYLINE_FORCE_ZERO=movntps`, `CARRYLINE_FORCE_COPY=rep_movsb`: a variant of the collection (`table` says
-//!   which ones can serve) instead of the library's best for this CPU. Non-zero `memset` is not forced: variants only
-//!   zero;
-//! - `CARRYLINE_MASK=avx512f`: CPU features to do without when choosing, as the Rust library reads it;
-//! - `CARRYLINE_TUNING=FILE`, `CARRYLINE_TUNING=builtin:NAME`: the profile to go by, as the Rust library reads it. Where
-//!   none is named, that in `/etc/carryline/tuning.toml`, if there is one, is for all programs.
+//! The constructor reads four environment variables:
+//! - `CARRYLINE_PRELOAD=zero,copy`: the families to serve; both if not set. The functions of other families
+//!   jump to the C library's own;
+//! - `CARRYLINE_FORCE_ZERO=movntps`, `CARRYLINE_FORCE_COPY=rep_movsb`: a variant of the collection to use
+//!   instead of the library's best for this CPU (`table` describes which can serve). `memset` with other
+//!   bytes than 0 is not affected, because variants only zero;
+//! - `CARRYLINE_MASK=avx512f`: CPU features not to use, as in the Rust library;
+//! - `CARRYLINE_TUNING=FILE`, `CARRYLINE_TUNING=builtin:NAME`: the profile to use, as in the Rust library.
+//!   Without it, the profile in `/etc/carryline/tuning.toml`, if there is one, applies to all programs.
 //!
-//! A fifth, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real`
-//! (the crate `carryline-served`). Without it nothing is counted and counting costs nothing.
-//! A variable with an unknown name and a profile that is refused are ignored, and a message on standard error says so: the
-//! interposer never ends the program. `carryline real` rejects such names before it starts a program, and discards the results of one with such
-//! a message. Programs that run with elevated privileges (`AT_SECURE`) get the defaults whatever the environment
-//! says, and the machine's own profile.
+//! A fifth variable, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real` (the
+//! crate `carryline-served`). Without it, nothing is counted and counting costs nothing.
 //!
-//! **Every copy is safe with overlap.** glibc's `memcpy` on x86-64 is its `memmove`, and programs have come to rely
-//! on it (the Flash player was the famous one); not breaking them costs two comparisons per call.
+//! An unknown name or a rejected profile is ignored with a message on standard error; the interposer never
+//! ends the program because of its settings. `carryline real` rejects such names before it starts a program,
+//! and discards results if there is such a message. Programs that run with elevated privileges (`AT_SECURE`)
+//! ignore the environment and use the defaults, and the machine's own profile.
 //!
-//! **Before the constructor has run** (constructors of other libraries, resolvers of indirect functions while the
-//! dynamic linker still relocates) calls are served by plain code that reads no relocated data: `table`. No function
-//! allocates, takes a lock, uses thread-local storage or calls the dynamic linker, so they work in signal handlers,
-//! threads and the child of a `vfork`.
+//! **All copies support overlap.** glibc's `memcpy` on x86-64 is its `memmove`, and programs have come to
+//! rely on that (the Flash player was a famous one). Supporting them costs two comparisons per call.
+//!
+//! **Before the constructor has run** (in constructors of other libraries, and in resolvers of indirect
+//! functions while the dynamic linker is still relocating), calls are served by plain code that reads no
+//! relocated data: `table`. No function allocates, locks, uses thread-local storage or calls the dynamic
+//! linker, so they work in signal handlers, in threads and in the child of a `vfork`.
 #![cfg_attr(target_os = "linux", no_std)]
 // LLVM recognises memcpy, and would turn the loops that implement it into calls to it.
 #![no_builtins]

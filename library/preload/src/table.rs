@@ -1,13 +1,15 @@
-//! Which routines serve, and how calls get to them.
+//! The routines that serve, and how calls reach them.
 //!
-//! Two tables of function pointers, both empty (null) until the constructor fills them. `FAST` is what the entries
-//! look at; an empty pointer sends them the slow way, which counts where counting is wanted, takes the routine from
-//! `CHOSEN`, and where that is empty too, as the constructor has not run yet, calls plain code directly. So counting
-//! costs nothing when it is off, and a call that comes before this library is relocated meets no address that is still
-//! to be relocated: the tables are zero bytes in the file, and hold what was computed at run time.
+//! There are two tables of function pointers, both empty (null) until the constructor fills them. The entries
+//! look at `FAST`. If its pointer is null they take the slow path, which counts the call if counting is on
+//! and takes the routine from `CHOSEN`; if that is null too, because the constructor has not run yet, it
+//! calls plain code directly. So counting costs nothing when it is off, and a call before this library is
+//! relocated uses no address that still has to be relocated: the tables are zero bytes in the file, and are
+//! filled at run time.
 //!
-//! What can serve: the library's kernels (the default, best first), and of the collection every variant that takes
-//! any length and calls none of the functions that are served ([`carryline_variants::Variant::can_interpose`]).
+//! The routines are the library's kernels (by default the best) or a variant of the collection that supports
+//! any length and calls none of the functions that are served
+//! ([`carryline_variants::Variant::can_interpose`]).
 
 use crate::kernels::{self, Copy, Fill, Kernels, Zero, fill_portable, move_portable, zero_portable};
 use crate::libc_own;
@@ -18,7 +20,7 @@ use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// Pointers to routines, alone on a cache line.
+/// Pointers to routines, on a cache line of their own.
 #[repr(align(64))]
 pub(crate) struct Table {
     copy: AtomicPtr<()>,
@@ -27,18 +29,18 @@ pub(crate) struct Table {
     fill: AtomicPtr<()>,
 }
 
-/// What the entries use.
+/// The table that the entries use.
 pub(crate) static FAST: Table = Table::empty();
-/// What was chosen.
+/// The chosen routines.
 pub(crate) static CHOSEN: Table = Table::empty();
-/// The page of counters; null when nothing is counted.
+/// The page of counters; null if calls are not counted.
 pub(crate) static RECORD: AtomicPtr<Served> = AtomicPtr::new(null_mut());
 
-/// A set of routines that serve everything.
+/// A complete set of routines.
 pub(crate) struct Routines {
     /// For buffers that do not overlap.
     pub copy: Copy,
-    /// For those that do.
+    /// For buffers that overlap.
     pub overlapping: Copy,
     /// For the byte 0.
     pub zero: Zero,
@@ -65,25 +67,25 @@ impl Table {
 
     #[inline(always)]
     pub(crate) fn copy(&self) -> Option<Copy> {
-        // SAFETY: only null and functions of this type are ever stored there.
+        // SAFETY: the pointer is null or a function of this type.
         unsafe { transmute::<*mut (), Option<Copy>>(self.copy.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
     pub(crate) fn overlapping(&self) -> Option<Copy> {
-        // SAFETY: only null and functions of this type are ever stored there.
+        // SAFETY: the pointer is null or a function of this type.
         unsafe { transmute::<*mut (), Option<Copy>>(self.overlapping.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
     pub(crate) fn zero(&self) -> Option<Zero> {
-        // SAFETY: only null and functions of this type are ever stored there.
+        // SAFETY: the pointer is null or a function of this type.
         unsafe { transmute::<*mut (), Option<Zero>>(self.zero.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
     pub(crate) fn fill(&self) -> Option<Fill> {
-        // SAFETY: only null and functions of this type are ever stored there.
+        // SAFETY: the pointer is null or a function of this type.
         unsafe { transmute::<*mut (), Option<Fill>>(self.fill.load(Ordering::Relaxed)) }
     }
 }
@@ -91,18 +93,19 @@ impl Table {
 /// The page of counters, if calls are counted.
 #[inline(always)]
 pub(crate) fn record() -> Option<&'static Served> {
-    // SAFETY: null, or a page that the constructor mapped for good; it consists of atomic integers.
+    // SAFETY: null, or a page mapped by the constructor and never unmapped, which consists of atomic
+    // integers.
     unsafe { RECORD.load(Ordering::Relaxed).as_ref() }
 }
 
 impl Routines {
-    /// The library's own, for a CPU.
+    /// The library's own routines for a CPU.
     pub(crate) fn of_the_library(features: Features) -> Routines {
         let Kernels { copy, overlapping, zero, fill } = kernels::best(features);
         Routines { copy, overlapping, zero, fill }
     }
 
-    /// Leaves a family to the C library; to plain code where the dynamic linker knows no such function.
+    /// Leaves a family to the C library, or to plain code if the dynamic linker finds no such function.
     pub(crate) fn leave(&mut self, family: Family) {
         let found = libc_own::find(family);
         match family {
@@ -117,7 +120,8 @@ impl Routines {
         }
     }
 
-    /// Puts a variant in the place of the library's routine of its family. Buffers that overlap stay with the latter.
+    /// Replaces the library's routine of the variant's family. Buffers that overlap keep the library's
+    /// routine.
     pub(crate) fn force(&mut self, variant: &Variant) {
         match variant.routine {
             Routine::Copy(copy) => self.copy = kernels::copy_through(copy),

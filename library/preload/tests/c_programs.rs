@@ -1,4 +1,4 @@
-//! Programs in C that know what every function must do, under the interposer.
+//! Tests the interposer with C programs that check every function.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -12,10 +12,10 @@ use std::process::Command;
 use support::{Place, SETTINGS, interposed, interposer, plain, run, succeeds, texts};
 
 #[test]
-fn every_function_is_right_under_every_setting() {
+fn every_function_is_right_with_every_setting() {
     let place = Place::new();
     let program = place.compile("semantics.c", "semantics", &["-ldl"]);
-    assert!(!run(plain(&program, &[])).status.success(), "the program sees who serves");
+    assert!(!run(plain(&program, &[])).status.success(), "the program detects who serves");
     let mut settings: Vec<Vec<(&str, &str)>> = SETTINGS.iter().map(|setting| setting.to_vec()).collect();
     for mask in ["avx512f", "avx2,erms"] {
         settings.push(vec![("CARRYLINE_MASK", mask)]);
@@ -81,7 +81,7 @@ fn threads_signals_forks_and_plugins_are_served() {
 }
 
 #[test]
-fn another_preloaded_library_may_have_a_memcpy_too() {
+fn another_preloaded_library_may_define_memcpy() {
     let place = Place::new();
     let program = place.compile("interrupted.c", "interrupted", &["-ldl", "-Wl,-z,now"]);
     let plugin = place.compile("plugin.c", "plugin.so", &["-shared", "-fPIC"]);
@@ -115,7 +115,7 @@ fn calls_are_counted_exactly_over_threads_and_processes() {
     succeeds(interposed(&program, &[], &[("CARRYLINE_PRELOAD_RECORD", file_name)]), "");
     let bytes = std::fs::read(&file).expect("the page");
     let snapshot = Snapshot::new(&bytes).expect("a page");
-    assert_eq!(snapshot.processes(), 1, "a child that runs no other program has its parent's mapping");
+    assert_eq!(snapshot.processes(), 1, "a forked child has its parent's mapping");
     for (function, size) in [
         (Function::Memcpy, 123),
         (Function::Memmove, 150),
@@ -152,7 +152,7 @@ fn a_static_program_is_not_affected() {
 }
 
 #[test]
-fn a_page_that_is_none_is_left_alone() {
+fn a_file_that_is_not_a_page_is_not_modified() {
     let place = Place::new();
     let program = place.compile("calls.c", "calls", &[]);
     let file = place.path().join("notes");
@@ -164,13 +164,13 @@ fn a_page_that_is_none_is_left_alone() {
     assert_eq!(std::fs::read(&file).expect("still there"), notes);
 }
 
-/// What docs/interposer.md says about programs that are built with GCC's address sanitizer.
+/// Checks what docs/interposer.md states about programs built with GCC's address sanitizer.
 #[test]
-fn a_program_with_the_address_sanitizer_wants_its_runtime_first() {
+fn the_runtime_of_the_address_sanitizer_must_come_first() {
     let place = Place::new();
     let runtime = Command::new("gcc").arg("-print-file-name=libasan.so").output();
     let runtime = runtime.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    // GCC repeats the name where it has no such file.
+    // GCC prints the name unchanged if there is no such file.
     let Some(runtime) = runtime.ok().filter(|file| Path::new(file).is_absolute()) else { return };
     let program = place.path().join("checked");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/overflow.c");
@@ -187,7 +187,7 @@ fn a_program_with_the_address_sanitizer_wants_its_runtime_first() {
 }
 
 #[test]
-fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
+fn an_unknown_name_is_reported_and_the_program_continues() {
     let place = Place::new();
     let program = place.compile("overflow.c", "program", &[]);
     for (variable, value, words) in [
@@ -213,7 +213,7 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
         assert!(words.iter().all(|word| err.contains(word)) && err.contains(variable), "{err}");
         assert!(err.starts_with("libcarryline-preload: ignored: ") && err.lines().count() == 1, "{err}");
     }
-    // The C library's functions by the names that they have in listings.
+    // The C library's functions may be given by their names in listings.
     for (variable, value) in [
         ("CARRYLINE_FORCE_ZERO", "libc_memset"),
         ("CARRYLINE_FORCE_COPY", "libc_memcpy"),
@@ -221,15 +221,16 @@ fn a_word_that_names_nothing_is_named_and_the_program_goes_on() {
     ] {
         succeeds(interposed(&program, &["0"], &[(variable, value)]), "went on\n");
     }
-    // Empty is as not set.
+    // Empty variables count as not set.
     let empty = [("CARRYLINE_PRELOAD", ""), ("CARRYLINE_FORCE_ZERO", ""), ("CARRYLINE_MASK", " ")];
     succeeds(interposed(&program, &["0"], &empty), "went on\n");
     succeeds(interposed(&program, &["0"], &[("CARRYLINE_TUNING", "")]), "went on\n");
 }
 
-/// A file of the environment, and the machine's own: `/etc` is another folder for the program alone.
+/// Tests a file named by the environment, and the machine's own; for the latter, the program sees another
+/// `/etc`.
 #[test]
-fn a_profile_in_a_file_is_gone_by_or_the_line_that_is_wrong_is_named() {
+fn a_profile_in_a_file_is_used_or_its_error_is_reported() {
     let place = Place::new();
     let program = place.compile("overflow.c", "program", &[]);
     let right = built_in("unmeasured").expect("it is built in").to_string();

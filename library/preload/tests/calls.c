@@ -1,4 +1,4 @@
-/* Makes calls whose numbers the test knows: 1000 of each in each of four threads, in a process and in its child. */
+/* Makes a known number of calls: 1000 of each function in each of four threads, in a process and in its child. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>

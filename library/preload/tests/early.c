@@ -1,6 +1,5 @@
-/* Calls before main: from a constructor of the highest priority, from the constructor of a library, and from the
-   resolver of an indirect function while the dynamic linker still relocates. The first call of a process is as right
-   as the last. */
+/* Tests calls before main: from a constructor of the highest priority, from the constructor of a library, and from the
+   resolver of an indirect function while the dynamic linker is still relocating. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
-/* Threads that copy and fill, storms of signals whose handler does so too on a stack little larger than the kernel
-   needs (compile it with -z now: the dynamic linker's lazy binding wants more), fork and vfork, and a library loaded at
-   run time. Prints "right", or what was wrong. */
+/* Copies and fills in threads, in the handler of frequent signals, after fork and vfork, and in a library loaded at run
+   time. The handler's stack is little larger than the kernel needs; compile with -z now, because lazy binding needs more.
+   Prints "right", or what was wrong. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -35,7 +35,7 @@ static void handler(int signal) {
 }
 
 static void *work(void *seed) {
-    /* Behind a page that must not be touched: an overflow is seen. */
+    /* After an inaccessible page, which detects overflows. */
     size_t frame = getauxval(AT_MINSIGSTKSZ);
     stack_t stack = {.ss_size = (frame ? frame : MINSIGSTKSZ) + 1024};
     char *memory = mmap(0, 4096 + stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
-//! What is in the built library: the promised names and no others, and in the functions behind them no call that
-//! leaves the library.
+//! Tests the built library: it exports the promised names and no others, and its functions make no calls to
+//! other libraries.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Everything that is exported.
+/// All exported names.
 const NAMES: [&str; 14] = [
     "__bzero",
     "__explicit_bzero_chk",
@@ -27,8 +27,8 @@ const NAMES: [&str; 14] = [
     "memset",
 ];
 
-/// What a tool says of the interposer, or nothing and a remark.
-fn said(tool: &str, arguments: &[&str]) -> Option<String> {
+/// The output of a tool on the interposer; `None` with a remark if the tool is not installed.
+fn output_of(tool: &str, arguments: &[&str]) -> Option<String> {
     support::find(tool)?;
     let output = Command::new(tool).args(arguments).arg(support::interposer()).output().expect("it is there");
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
@@ -37,7 +37,7 @@ fn said(tool: &str, arguments: &[&str]) -> Option<String> {
 
 #[test]
 fn it_exports_the_functions_and_nothing_else() {
-    let Some(symbols) = said("nm", &["-D", "--defined-only"]) else { return };
+    let Some(symbols) = output_of("nm", &["-D", "--defined-only"]) else { return };
     let names: Vec<&str> = symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
     assert_eq!(names, NAMES);
     let kinds: BTreeSet<&str> = symbols.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
@@ -45,8 +45,8 @@ fn it_exports_the_functions_and_nothing_else() {
 }
 
 #[test]
-fn it_needs_the_c_library_alone_and_has_no_thread_local_storage() {
-    let Some(text) = said("readelf", &["-dlW"]) else { return };
+fn it_needs_only_the_c_library_and_has_no_thread_local_storage() {
+    let Some(text) = output_of("readelf", &["-dlW"]) else { return };
     let needed: Vec<&str> = text.lines().filter(|line| line.contains("(NEEDED)")).collect();
     assert!(needed.len() == 1 && needed[0].contains("[libc."), "{needed:?}");
     assert!(text.contains("BIND_NOW") || text.contains("Flags: NOW"), "nothing is resolved lazily");
@@ -55,10 +55,10 @@ fn it_needs_the_c_library_alone_and_has_no_thread_local_storage() {
 }
 
 #[test]
-fn it_asks_the_c_library_for_nothing_that_allocates_or_locks() {
-    let Some(symbols) = said("nm", &["-D", "--undefined-only"]) else { return };
+fn it_imports_nothing_that_allocates_or_locks() {
+    let Some(symbols) = output_of("nm", &["-D", "--undefined-only"]) else { return };
     let allowed: BTreeSet<&str> = BTreeSet::from([
-        // The end of a process.
+        // To end the process.
         "__chk_fail",
         "abort",
         // The constructor.
@@ -87,12 +87,12 @@ fn it_asks_the_c_library_for_nothing_that_allocates_or_locks() {
     for line in symbols.lines() {
         let name = line.split_whitespace().last().unwrap_or_default();
         let name = name.split('@').next().unwrap_or_default();
-        assert!(allowed.contains(name), "asks for {name}");
+        assert!(allowed.contains(name), "imports {name}");
     }
 }
 
-/// What a function's code goes to by direct calls and jumps: names, without the function itself; `imported` is what it
-/// reads from the table of imported addresses.
+/// The targets of a function's direct calls and jumps, by name and without the function itself; `imported`
+/// are those read from the table of imported addresses.
 #[cfg(target_arch = "x86_64")]
 #[derive(Default, Debug)]
 struct Code {
@@ -100,7 +100,7 @@ struct Code {
     imported: BTreeSet<String>,
 }
 
-/// The functions of the disassembly.
+/// The functions in a disassembly.
 #[cfg(target_arch = "x86_64")]
 fn functions(text: &str) -> BTreeMap<String, Code> {
     let mut all: BTreeMap<String, Code> = BTreeMap::new();
@@ -127,10 +127,10 @@ fn functions(text: &str) -> BTreeMap<String, Code> {
 
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn the_functions_call_nothing_outside_but_what_ends_a_process() {
-    let Some(text) = said("objdump", &["-d", "--no-show-raw-insn"]) else { return };
+fn functions_call_other_libraries_only_to_end_the_process() {
+    let Some(text) = output_of("objdump", &["-d", "--no-show-raw-insn"]) else { return };
     let functions = functions(&text);
-    // From every entry along direct calls. Pointers in the tables lead to kernels, which are looked at below.
+    // Follows direct calls from every entry. Pointers in the tables lead to kernels, which are checked below.
     let mut reached: BTreeSet<&str> = BTreeSet::new();
     let mut open: Vec<&str> = NAMES.to_vec();
     while let Some(name) = open.pop() {
@@ -143,7 +143,7 @@ fn the_functions_call_nothing_outside_but_what_ends_a_process() {
     assert!(names("slowly") == 3 && names("buffer_overflow") == 1, "{reached:?}");
     assert!(!reached.iter().any(|name| name.contains("panic")), "{reached:?}");
 
-    // Kernels: what is behind the pointers.
+    // The kernels behind the pointers.
     let kernels = [
         "carryline4zero",
         "carryline4copy",
@@ -154,8 +154,8 @@ fn the_functions_call_nothing_outside_but_what_ends_a_process() {
     ];
     let kernels = || functions.iter().filter(|(name, _)| kernels.iter().any(|kernel| name.contains(kernel)));
     assert!(kernels().count() >= 20, "{:?}", kernels().map(|(name, _)| name).collect::<Vec<_>>());
-    // Variants that are the C library's own functions, which the interposer has no way to choose, and what tells a timed loop
-    // where to call, which it never asks.
+    // Not checked: variants that are the C library's own functions, which the interposer cannot choose, and
+    // the functions that tell a timed loop where to call, which it never uses.
     let left_out = ["libc_mem", "write_bytes", "7landing"];
     for (name, code) in kernels().filter(|(name, _)| !left_out.iter().any(|part| name.contains(part))) {
         assert!(code.imported.is_empty(), "{name} reaches {:?}", code.imported);

@@ -1,5 +1,5 @@
-/* Calls the checked form that the argument names with more bytes than there is room for: must end with abort and the
-   message of the C library. */
+/* Calls the checked form selected by the argument with more bytes than fit into the buffer: must abort with the C
+   library's message. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

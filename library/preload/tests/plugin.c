@@ -1,5 +1,5 @@
-/* A library that a program loads at run time, or one that is preloaded beside the interposer and has a memcpy of its
-   own. */
+/* A library that a program loads at run time, or, with RIVAL, one that is preloaded with the interposer and defines
+   memcpy. */
 #include <string.h>
 int call(void) {
     char a[500], b[500];

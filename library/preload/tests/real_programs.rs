@@ -1,7 +1,6 @@
-//! Programs of the machine that know nothing of this library, with it and without: the same output, the same exit
-//! status.
+//! Runs installed programs with and without the interposer and compares output and exit status.
 //!
-//! What is not installed is left out with a remark on standard error.
+//! Programs that are not installed are skipped with a remark on standard error.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{Place, SETTINGS, find, interposed, plain, run, texts};
 
-/// Runs a program in `folder` without the interposer, and with it under every setting.
+/// Runs a program in `folder` without the interposer, and with it under every setting; all must agree.
 fn agrees(program: &Path, arguments: &[&str], folder: &Path) {
     let inside = |mut command: Command| {
         command.current_dir(folder).env("HOME", folder).env("LC_ALL", "C.UTF-8");
@@ -32,7 +31,7 @@ fn shell(script: &str, folder: &Path) {
     agrees(Path::new("/bin/sh"), &["-c", script], folder);
 }
 
-/// The root of the repository, where this is one.
+/// The root of the repository, if this is one.
 fn repository() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?.to_path_buf();
     root.join(".git").exists().then_some(root)
@@ -72,7 +71,7 @@ fn perl_and_sqlite() {
 }
 
 #[test]
-fn python_and_its_own_tests() {
+fn python_and_its_tests() {
     let Some(python) = find("python3") else { return };
     let place = Place::new();
     let script = "import hashlib, json, zlib, re\n\
@@ -92,10 +91,10 @@ fn python_and_its_own_tests() {
         .status
         .success()
     {
-        eprintln!("remark: python3 comes without its tests; they are not run");
+        eprintln!("remark: python3 is installed without its tests; they are skipped");
         return;
     }
-    // Their output has times in it; what they found is one line.
+    // The output contains times; the verdict is one line of it.
     let verdict = |command: Command| {
         let output = alone(command);
         let (out, err) = texts(&output);
@@ -139,7 +138,7 @@ fn gcc_writes_the_same_object() {
 #[test]
 fn git_reads_this_repository() {
     let (Some(git), Some(root)) = (find("git"), repository()) else {
-        eprintln!("remark: no git, or no repository; git is not tested");
+        eprintln!("remark: no git or no repository; git is skipped");
         return;
     };
     let status = run({
@@ -148,7 +147,7 @@ fn git_reads_this_repository() {
         command
     });
     if !status.status.success() {
-        eprintln!("remark: git does not read this repository: {}", texts(&status).1);
+        eprintln!("remark: git cannot read this repository: {}", texts(&status).1);
         return;
     }
     agrees(&git, &["log", "--stat", "-M", "-n", "30"], &root);
@@ -165,8 +164,8 @@ fn a_go_program_is_not_affected() {
 }
 
 #[test]
-fn a_program_with_raised_privileges_runs() {
-    // `su` and relatives are set-uid; the dynamic linker drops the interposer for users without privileges.
+fn a_program_with_elevated_privileges_runs() {
+    // These are set-uid; the dynamic linker ignores the interposer for unprivileged users.
     let place = Place::new();
     for program in ["/bin/mount", "/usr/bin/passwd"] {
         if Path::new(program).is_file() {

@@ -1,6 +1,6 @@
-/* Every function that is served: all lengths to 600 against pages that must not be touched, overlap both ways at
-   distances to 300, return values, and the names that only old or fortified programs call. Prints "right" and ends
-   with 0, or names the first call that is wrong. Compiled with -fno-builtin, so that every call is one. */
+/* Tests every served function: all lengths up to 600 next to inaccessible pages, overlap in both directions at distances
+   up to 300, return values, and names that only old or fortified programs call. Prints "right" and exits with 0, or
+   prints the first wrong call. Compiled with -fno-builtin, so that every call remains a call. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void fail(const char *format, ...) {
     exit(1);
 }
 
-/* ROOM bytes with a page on either side that must not be touched. */
+/* ROOM bytes between two inaccessible pages. */
 static unsigned char *guarded(void) {
     unsigned char *all = mmap(0, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED || mprotect(all + PAGE, ROOM, PROT_READ | PROT_WRITE)) fail("no memory");
@@ -66,13 +66,13 @@ static unsigned char noise(size_t i) { return (unsigned char)((i * 2654435761u) 
 
 static unsigned char *dst, *src;
 
-/* The bytes around the buffer, up to 80 on either side, must stay. */
+/* Up to 80 bytes on each side of the buffer must not change. */
 static void around(const char *name, unsigned char *at, size_t n, unsigned char was) {
     for (unsigned char *p = at - (at - dst > 80 ? 80 : at - dst); p < at; p++)
         if (*p != was) fail("%s(%zu) writes %td bytes before the buffer", name, n, at - p);
     unsigned char *end = at + n, *last = dst + ROOM - end > 80 ? end + 80 : dst + ROOM;
     for (unsigned char *p = end; p < last; p++)
-        if (*p != was) fail("%s(%zu) writes %td bytes behind the buffer", name, n, p - end);
+        if (*p != was) fail("%s(%zu) writes %td bytes after the buffer", name, n, p - end);
 }
 
 static void copy_once(size_t f, unsigned char *to, unsigned char *from, size_t n) {
@@ -97,7 +97,7 @@ static void fill_once(size_t f, unsigned char *to, int byte, size_t n) {
     around(fills[f].name, to, n, 0x5a);
 }
 
-/* What a move must come to, by a copy in between that is made byte by byte. */
+/* Compares a move with a copy made byte by byte through another buffer. */
 static void overlap_once(size_t f, size_t n, size_t distance, int up) {
     static unsigned char want[ROOM];
     unsigned char *from = dst + 1000, *to = up ? from - distance : from + distance;
@@ -112,7 +112,7 @@ static void overlap_once(size_t f, size_t n, size_t distance, int up) {
     }
 }
 
-/* What all copies have in common, and all fills: one of each will do. */
+/* Large sizes, which are common to all copies and to all fills: one or two of each suffice. */
 static void large(size_t n) {
     unsigned char *to = malloc(n + 64), *from = malloc(n + 64);
     if (!to || !from) fail("no memory");
@@ -137,7 +137,7 @@ static void large(size_t n) {
     free(from);
 }
 
-/* Lest a test without the interposer pass as one with it. */
+/* Fails if the interposer does not serve, so that a test without it cannot pass. */
 static void check_who_serves(void) {
     static const char *names[] = {"memcpy", "memmove", "mempcpy", "memset", "bzero", "bcopy", "explicit_bzero", "__memcpy_chk",
         "__memmove_chk", "__mempcpy_chk", "__memset_chk", "__explicit_bzero_chk", "__mempcpy", "__bzero"};

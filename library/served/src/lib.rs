@@ -1,14 +1,14 @@
-//! The page of counters on which the interposer notes what it was called for, and how to read it.
+//! The page of counters in which the interposer records its calls, and how to read it.
 //!
-//! `carryline real` makes a file of [`Served::FILE_BYTES`] bytes that begins with [`Served::HEADER`]; every process
-//! that loads the interposer maps it shared and adds to it with relaxed atomic additions: nothing is lost between
-//! threads and processes, and nothing is copied at their end. Reading is reading the file.
+//! `carryline real` creates a file of [`Served::FILE_BYTES`] bytes that begins with [`Served::HEADER`]. Every
+//! process that loads the interposer maps it shared and counts with relaxed atomic additions, so nothing is
+//! lost between threads and processes, and nothing is copied when they end. Reading the page is reading the
+//! file.
 //!
-//! Sizes up to [`EXACT_UP_TO_BYTES`] are counted each by itself, larger ones in classes between powers of two, with
-//! the sum of their bytes.
+//! Sizes up to [`EXACT_UP_TO_BYTES`] are counted individually, larger ones in classes between powers of two,
+//! with the sum of their bytes.
 //!
-//! When not to use it: to time calls. An atomic addition costs more than a short copy, so the runs that are timed do
-//! not count.
+//! Not for timing calls: an atomic addition costs more than a short copy, so timed runs do not count.
 #![cfg_attr(not(test), no_std)]
 
 mod page;
@@ -17,13 +17,14 @@ mod snapshot;
 pub use page::{Row, Served};
 pub use snapshot::{Class, Snapshot, Unreadable};
 
-/// Sizes up to this are counted one by one.
+/// Sizes up to this are counted individually.
 pub const EXACT_UP_TO_BYTES: usize = 4096;
 
-/// Classes of sizes: 0 to 4096 one by one, then (4096, 8192], (8192, 16384] and so on to the end of the addresses.
+/// The number of size classes: 0 to 4096 individually, then (4096, 8192], (8192, 16384] and so on to the end
+/// of the address space.
 pub const CLASSES: usize = EXACT_UP_TO_BYTES + 1 + WIDE_CLASSES;
 
-/// Classes that hold more than one size.
+/// The number of classes that hold more than one size.
 pub const WIDE_CLASSES: usize = 64 - EXACT_UP_TO_BYTES.ilog2() as usize;
 
 /// The class of a size.
@@ -43,7 +44,8 @@ pub const fn class_of(size_bytes: usize) -> usize {
     EXACT_UP_TO_BYTES + 1 + doublings as usize
 }
 
-/// A function that the interposer serves. Its checked form (`__memcpy_chk` and relatives) counts as the function.
+/// A function that the interposer serves. Its checked form (`__memcpy_chk` and so on) counts as the same
+/// function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Function {
@@ -66,7 +68,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// All of them, in the order of the page.
+    /// All functions, in the order of the page.
     pub const ALL: [Function; 8] = [
         Function::Memcpy,
         Function::Memmove,
@@ -93,7 +95,7 @@ impl Function {
         }
     }
 
-    /// True if the function copies; else it fills.
+    /// True if the function copies; otherwise it fills.
     #[must_use]
     pub const fn copies(self) -> bool {
         matches!(self, Function::Memcpy | Function::Memmove | Function::Mempcpy | Function::Bcopy)

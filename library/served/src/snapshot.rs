@@ -1,25 +1,25 @@
-//! Reading a page back.
+//! Reads a page.
 
 use crate::page::{HEAD_WORDS, ROW_WORDS};
 use crate::{CLASSES, EXACT_UP_TO_BYTES, Function, Served, WIDE_CLASSES};
 use core::fmt;
 
-/// The bytes of a page's file, as they were when they were read.
+/// The bytes of a page's file at the time of reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot<'a> {
     bytes: &'a [u8],
 }
 
-/// One class of one function that was called.
+/// The calls of one function with sizes of one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Class {
     /// The smallest size of the class, in bytes.
     pub from_bytes: u64,
-    /// The largest.
+    /// The largest size of the class, in bytes.
     pub to_bytes: u64,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// With how many bytes altogether.
+    /// The bytes of these calls.
     pub bytes: u64,
 }
 
@@ -36,10 +36,10 @@ impl fmt::Display for Unreadable {
 impl core::error::Error for Unreadable {}
 
 impl<'a> Snapshot<'a> {
-    /// Reads the bytes of a file.
+    /// Checks the bytes of a file.
     ///
     /// # Errors
-    /// When they are too few or begin with another header.
+    /// Fails if the size or the header is wrong.
     pub fn new(bytes: &'a [u8]) -> Result<Snapshot<'a>, Unreadable> {
         let snapshot = Snapshot { bytes };
         let right =
@@ -47,19 +47,19 @@ impl<'a> Snapshot<'a> {
         if right { Ok(snapshot) } else { Err(Unreadable) }
     }
 
-    /// How many processes have mapped the page.
+    /// The number of processes that have mapped the page.
     #[must_use]
     pub fn processes(&self) -> u64 {
         self.word(2)
     }
 
-    /// How often source and destination overlapped.
+    /// The number of calls whose source and destination overlap.
     #[must_use]
     pub fn overlapping(&self, function: Function) -> u64 {
         self.word(row(function) + CLASSES + WIDE_CLASSES)
     }
 
-    /// The classes of a function that were called, by ascending size.
+    /// The classes with calls of a function, in ascending order of size.
     pub fn classes(&self, function: Function) -> impl Iterator<Item = Class> + use<'a> {
         let (snapshot, row) = (*self, row(function));
         (0..CLASSES).filter_map(move |class| {
@@ -95,7 +95,7 @@ mod tests {
     use crate::class_of;
     use core::sync::atomic::{AtomicU64, Ordering};
 
-    /// A page in memory, and its bytes.
+    /// The words of an empty page.
     fn page() -> Vec<AtomicU64> {
         let words = Served::HEADER.into_iter().chain(core::iter::repeat(0));
         words.take(Served::FILE_BYTES / 8).map(AtomicU64::new).collect()
@@ -103,7 +103,7 @@ mod tests {
 
     fn served(words: &[AtomicU64]) -> &Served {
         assert_eq!(size_of_val(words), Served::FILE_BYTES);
-        // SAFETY: as many atomic words as the page has, and it has nothing else.
+        // SAFETY: the words are as many as the page has, of the only type that it consists of.
         unsafe { &*words.as_ptr().cast::<Served>() }
     }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_read_back() {
+    fn counts_are_read_back() {
         let words = page();
         let page = served(&words);
         assert!(page.is_one());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_lies_in_the_class_that_it_is_counted_in() {
+    fn every_size_is_within_its_class() {
         let sizes = (0..5)
             .chain(4090..4100)
             .chain((13..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_refused() {
+    fn other_bytes_are_rejected() {
         assert!(Snapshot::new(&[]).is_err());
         assert!(Snapshot::new(&vec![0; Served::FILE_BYTES]).is_err());
         let mut bytes = bytes(&page());

@@ -3,10 +3,10 @@
 use crate::cli::{Common, Format, Gate};
 use crate::output;
 use carryline_engine::failure::{Failure, status, usage};
-use carryline_engine::gate::{self, Answer, Chosen, GatedCell, Measured, Ways};
+use carryline_engine::gate::{self, Answer, GateContext, GatePlan, GatedCell, Measured};
 use carryline_engine::kept::{self, Kept};
 use carryline_engine::machine::Here;
-use carryline_engine::measure::Ground;
+use carryline_engine::measure::MeasureContext;
 use carryline_engine::pattern::Pattern;
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
@@ -64,8 +64,8 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     };
     let environment = serde_json::to_value(&here.environment)?;
     let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(&plan)?);
-    let ways = Ways {
-        ground: Ground {
+    let context = GateContext {
+        measure: MeasureContext {
             supervisor: &supervisor,
             caches: here.caches,
             cpu: here.cpu(args.cpu)?,
@@ -88,7 +88,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
         };
         gate::answer(&found.0) != Answer::Undecided
     };
-    let measured = gate::measure(&plan, &proofs, &ways, &mut |record| keeper.keep(record), &mut decided)?;
+    let measured = gate::measure(&plan, &proofs, &context, &mut |record| keeper.keep(record), &mut decided)?;
     progress.finish();
     if let Some(why) = against.as_ref().and_then(|old| cannot_be_measured(old, &measured)) {
         return Err(Failure::Unlike(why));
@@ -153,7 +153,7 @@ fn old_program(path: &Path, new: &Supervisor) -> Result<Supervisor, Failure> {
     }
 }
 
-fn choose(args: &Gate, base: &Kept, plan: &Plan) -> Result<Chosen, Failure> {
+fn choose(args: &Gate, base: &Kept, plan: &Plan) -> Result<GatePlan, Failure> {
     let patterns = args.variants.iter().map(|word| Pattern::parse(word)).collect::<Result<Vec<_>, _>>()?;
     for pattern in &patterns {
         if !base.rows.iter().any(|row| pattern.matches(row.family, &row.variant)) {

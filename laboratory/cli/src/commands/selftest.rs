@@ -7,7 +7,7 @@ use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Condition, Offsets};
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
-use carryline_engine::measure::{self, Ground};
+use carryline_engine::measure::{self, MeasureContext};
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
 use carryline_engine::{interrupt, planted, session, standard};
@@ -74,7 +74,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
             seed: seed.wrapping_add(u64::from(run)),
             patience: supervisor.patience,
         };
-        let ground = Ground {
+        let ground = MeasureContext {
             supervisor: &supervisor,
             caches: here.caches,
             cpu: here.cpu(None)?,

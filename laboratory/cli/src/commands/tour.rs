@@ -9,7 +9,7 @@ use carryline_engine::machine::Here;
 use carryline_engine::plan::Plan;
 use carryline_engine::prove::Verdict;
 use carryline_engine::select::Selection;
-use carryline_engine::session::{self, Finished, Setting, is_known_bad};
+use carryline_engine::session::{self, Finished, RunContext, is_known_bad};
 use carryline_engine::standard;
 use carryline_report::advice::advice;
 use carryline_report::roles::Roles;
@@ -44,7 +44,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     here.check_memory(&plan.situations)?;
     // With few CPUs the verification alone takes most of it.
     plan.budget = BUDGET.max(Forecast::of(&plan, &here, Speed::here).total());
-    let setting = Setting {
+    let setting = RunContext {
         cpu: here.cpu(None)?,
         here: &here,
         supervisor: &supervisor,

@@ -8,7 +8,7 @@ use crate::prepared::Prepared;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
 use carryline_engine::machine::Here;
-use carryline_engine::measure::{self, Ground, Outcome};
+use carryline_engine::measure::{self, MeasureContext, Outcome};
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof};
@@ -124,7 +124,7 @@ impl Feed<'_> {
             };
             let kept = number < KEPT;
             let mut rounds = 0;
-            let ground = Ground {
+            let ground = MeasureContext {
                 supervisor: &self.prepared.supervisor,
                 caches: self.here.caches,
                 cpu: self.prepared.cpu,

@@ -1,4 +1,4 @@
-//! Files of both formats: whole, odd, lying, cut short, damaged, and slow to come.
+//! Tests with files of both formats: valid, unusual, inconsistent, truncated, damaged, and slow.
 
 use super::*;
 use carryline_packets::file::MOST_RECORD_BYTES;
@@ -55,22 +55,22 @@ fn pcapng_knows_sections_interfaces_and_all_three_packet_blocks() {
 }
 
 #[test]
-fn a_record_that_contradicts_itself_is_skipped_and_the_rest_is_used() {
+fn an_inconsistent_record_is_skipped() {
     let order = Order::Little;
     let good = whole([ipv4(6, 0, &tcp(30))]).remove(0);
     let mut file = [section(order), interface(order, link::RAW, 0, &[])].concat();
     // A captured length beyond the block.
-    let mut liar = enhanced_packet(order, 0, &good, &[]);
-    liar[20..24].copy_from_slice(&order.u32(0xffff_fff0));
-    file.extend(liar);
-    let mut liar = enhanced_packet(order, 0, &good, &[]);
-    liar[20..24].copy_from_slice(&order.u32(good.0.len() as u32 + 4));
-    file.extend(liar);
+    let mut bad = enhanced_packet(order, 0, &good, &[]);
+    bad[20..24].copy_from_slice(&order.u32(0xffff_fff0));
+    file.extend(bad);
+    let mut bad = enhanced_packet(order, 0, &good, &[]);
+    bad[20..24].copy_from_slice(&order.u32(good.0.len() as u32 + 4));
+    file.extend(bad);
     // An option beyond the block.
     file.extend(enhanced_packet(order, 0, &good, &[1, 0, 200, 0]));
-    let mut liar = old_packet(order, 0, &good);
-    liar[20..24].copy_from_slice(&order.u32(0x8000_0000));
-    file.extend(liar);
+    let mut bad = old_packet(order, 0, &good);
+    bad[20..24].copy_from_slice(&order.u32(0x8000_0000));
+    file.extend(bad);
     file.extend(enhanced_packet(order, 0, &good, &[]));
     let capture = parse(&file).expect("one packet is good");
     assert_eq!(capture.sizes, [(30, 1)]);
@@ -78,7 +78,7 @@ fn a_record_that_contradicts_itself_is_skipped_and_the_rest_is_used() {
 }
 
 #[test]
-fn lies_about_length_end_the_reading_at_their_record() {
+fn an_impossible_length_ends_reading_at_its_record() {
     let record = whole([ipv4(6, 0, &tcp(30))]).remove(0);
     for order in ORDERS {
         let good = pcap(order, false, link::RAW, std::slice::from_ref(&record));
@@ -105,7 +105,8 @@ fn lies_about_length_end_the_reading_at_their_record() {
                 assert!(error.to_string().starts_with("test.pcap: byte "), "{error}");
                 assert!(matches!(error.fault, Fault::Damaged(_)), "{error}");
             }
-            // A length that could be: refused where the block would be kept, else stepped over to the end.
+            // A possible length beyond the end: an error if the block must be kept, otherwise skipped to the
+            // end.
             let mut file = good.clone();
             file.extend([order.u32(kind), order.u32(0xffff_fffc), order.u32(0x1a2b_3c4d)].concat());
             match parse(&file) {
@@ -123,7 +124,7 @@ fn lies_about_length_end_the_reading_at_their_record() {
 }
 
 #[test]
-fn frames_that_do_not_close_end_the_reading() {
+fn blocks_with_different_lengths_at_both_ends_end_reading() {
     for order in ORDERS {
         for kind in [1, 6, 5] {
             let mut file = pcapng(order, link::RAW, &whole([ipv4(6, 0, &tcp(30))]));
@@ -143,7 +144,7 @@ fn frames_that_do_not_close_end_the_reading() {
 }
 
 #[test]
-fn headers_that_lie_are_refused() {
+fn invalid_headers_are_errors() {
     let order = Order::Little;
     let options_past_the_end =
         [section(order), interface(order, link::RAW, 0, &[9, 0, 40, 0, 1, 0, 0, 0])].concat();
@@ -166,7 +167,7 @@ fn headers_that_lie_are_refused() {
 }
 
 #[test]
-fn what_is_no_capture_is_said_to_be_none() {
+fn other_files_are_not_captures() {
     assert!(matches!(error(b"").fault, Fault::Empty));
     assert!(matches!(error(b"hello, world").fault, Fault::NotACapture("")));
     assert!(matches!(error(b"h").fault, Fault::NotACapture("")));
@@ -179,7 +180,7 @@ fn what_is_no_capture_is_said_to_be_none() {
 }
 
 #[test]
-fn a_capture_without_a_usable_packet_is_refused_with_its_reasons() {
+fn a_capture_without_a_usable_packet_is_an_error_with_the_reasons() {
     let none = error(&pcap(Order::Big, true, link::ETHERNET, &[]));
     assert_eq!(none.to_string(), "test.pcap: byte 24: no usable packet (it holds no packets)");
     let unknown = error(&pcap(Order::Little, false, 147, &whole([ipv4(6, 0, &tcp(30))])));
@@ -190,7 +191,7 @@ fn a_capture_without_a_usable_packet_is_refused_with_its_reasons() {
     assert!(matches!(error(&section(Order::Big)).fault, Fault::NothingUsable(_)));
 }
 
-/// Files of every kind, with the offsets at which records begin or end.
+/// Files of each kind, with the offsets at which records begin or end.
 fn samples() -> Vec<(Vec<u8>, Vec<usize>)> {
     let records = whole([ipv4(6, 0, &tcp(21)), ipv4(17, 0, &udp(30, 1)), ipv6(&[], 6, &tcp(50))]);
     let mut samples = Vec::new();
@@ -236,7 +237,7 @@ fn truncation_at_every_byte_keeps_what_came_before() {
 }
 
 #[test]
-fn damage_at_random_never_breaks_the_reader() {
+fn random_damage_never_panics() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(36);
     let (mut used, mut refused) = (0, 0);
     for (file, _) in samples() {
@@ -266,7 +267,7 @@ fn damage_at_random_never_breaks_the_reader() {
     assert!(used > 1000 && refused > 1000, "{used} used, {refused} refused");
 }
 
-/// A reader that hands out one byte at a time and is interrupted now and then, as a slow pipe may be.
+/// A reader that returns one byte at a time and is interrupted every other time, like a slow pipe.
 struct Trickle<'a>(&'a [u8], bool);
 
 impl Read for Trickle<'_> {
@@ -287,7 +288,7 @@ impl Read for Trickle<'_> {
 }
 
 #[test]
-fn a_slow_stream_reads_as_the_file() {
+fn a_slow_stream_reads_like_the_file() {
     for (file, _) in samples() {
         let slow = read_from(Trickle(&file, false), "pipe").expect("a capture");
         assert_eq!(slow, parse(&file).expect("a capture"));
@@ -307,7 +308,7 @@ fn a_pipe_is_read_by_its_path() {
 }
 
 #[test]
-fn a_fault_of_the_disk_is_told_with_its_place() {
+fn a_read_error_is_reported_with_its_offset() {
     struct Failing(usize);
     impl Read for Failing {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {

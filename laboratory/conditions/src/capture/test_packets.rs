@@ -1,4 +1,4 @@
-//! The same packets under every link type and format, and packets of every odd kind.
+//! Tests with the same packets under each link type and format, and with unusual packets.
 
 use super::*;
 use carryline_packets::handmade::*;
@@ -34,7 +34,7 @@ fn verdict(packet: &[u8]) -> Result<u64, Skip> {
     packet::checksummed_bytes(link::ETHERNET, &frame, frame.len() as u64)
 }
 
-/// Packets of both versions, with what each is worth.
+/// Packets of both versions, with the bytes covered by their checksums.
 fn mixture() -> Vec<(Vec<u8>, u64)> {
     let hop_by_hop = || vec![0, 0, 1, 4, 0, 0, 0, 0];
     let routing = || [vec![0, 2, 0, 1, 0, 0, 0, 0], vec![9; 16]].concat();
@@ -65,7 +65,7 @@ fn counts(sizes: impl IntoIterator<Item = u64>) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn the_same_packets_count_alike_in_every_format_link_type_and_byte_order() {
+fn sizes_do_not_depend_on_format_link_type_and_byte_order() {
     for link in LINKS {
         let wanted_version = |packet: &[u8]| match link {
             link::IPV4 => packet[0] >> 4 == 4,
@@ -93,7 +93,7 @@ fn the_same_packets_count_alike_in_every_format_link_type_and_byte_order() {
 }
 
 #[test]
-fn pppoe_and_mpls_are_stepped_over() {
+fn pppoe_and_mpls_are_skipped() {
     let ethernet = |kind: u16, rest: &[u8]| [&[2; 12][..], &kind.to_be_bytes(), rest].concat();
     let count = |frame: &[u8]| packet::checksummed_bytes(link::ETHERNET, frame, frame.len() as u64);
     let pppoe = |protocol: u16, packet: &[u8], padding: usize| {
@@ -101,7 +101,7 @@ fn pppoe_and_mpls_are_stepped_over() {
         let head = [&[0x11, 0, 0, 9][..], &length, &protocol.to_be_bytes()].concat();
         ethernet(0x8864, &[&head[..], packet, &vec![0; padding]].concat())
     };
-    // Labels 16 and 17 of which the last is the bottom of the stack.
+    // Labels 16 and 17; the latter is the bottom of the stack.
     let (outer, bottom) = ([0, 1, 0, 64], [0, 1, 0x11, 64]);
     for (version, packet, bytes) in [(4_u16, ipv4(6, 0, &tcp(100)), 100), (6, ipv6(&[], 17, &udp(60, 1)), 60)]
     {
@@ -123,7 +123,7 @@ fn pppoe_and_mpls_are_stepped_over() {
         assert_eq!(count(&ethernet(0x8100, &tagged)), Ok(bytes), "PPPoE behind a tag");
     }
     let session = pppoe(0x0021, &ipv4(6, 0, &tcp(20)), 0);
-    // Link control, discovery, a length beyond the frame, and headers that the snap length cut.
+    // Link control, discovery, a length beyond the frame, and headers truncated by the snap length.
     assert_eq!(count(&pppoe(0xc021, &[1; 10], 0)), Err(Skip::NotIp));
     assert_eq!(count(&[&session[..15], &[0x09], &session[16..]].concat()), Err(Skip::NotIp));
     assert_eq!(count(&[&session[..18], &[9, 9], &session[20..]].concat()), Err(Skip::BadLength));
@@ -135,7 +135,7 @@ fn pppoe_and_mpls_are_stepped_over() {
 }
 
 #[test]
-fn tags_and_802_2_headers_are_stepped_over() {
+fn vlan_tags_and_802_2_headers_are_skipped() {
     let packet = ipv4(6, 0, &tcp(100));
     for tags in [&[0x8100][..], &[0x88a8, 0x8100], &[0x9100, 0x8100, 0x8100]] {
         let frame = tagged(tags, &packet);
@@ -161,7 +161,7 @@ fn loopback_families_are_read_in_both_byte_orders() {
 }
 
 #[test]
-fn odd_packets_are_skipped_for_the_right_reason() {
+fn unusual_packets_are_skipped_for_the_right_reason() {
     let changed = |packet: Vec<u8>, at: usize, value: &[u8]| {
         let mut packet = packet;
         packet[at..at + value.len()].copy_from_slice(value);
@@ -207,7 +207,7 @@ fn odd_packets_are_skipped_for_the_right_reason() {
 }
 
 #[test]
-fn udp_is_as_long_as_it_says_and_padding_does_not_count() {
+fn lengths_come_from_headers_without_padding() {
     let mut padded = udp(20, 5);
     padded.extend([0; 10]);
     assert_eq!(verdict(&ipv4(17, 0, &padded)), Ok(20));
@@ -224,12 +224,12 @@ fn a_snap_length_may_cut_the_payload_but_not_the_headers() {
     for captured in 0..34 {
         assert_eq!(verdict(captured), Err(Skip::HeadersCut), "{captured}");
     }
-    // An original length that lies below what was captured is not believed.
+    // An original length below the captured length is ignored.
     assert_eq!(packet::checksummed_bytes(link::ETHERNET, &frame, 0), Ok(1400));
 }
 
 #[test]
-fn no_frame_whatever_can_break_the_decoder() {
+fn no_frame_makes_the_decoder_panic() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     let mut counted = 0_u64;
     for round in 0..400_000_u32 {

@@ -1,11 +1,12 @@
-//! Histogram files: a user's own sizes with how often they occur.
+//! Histogram files: a user's own sizes and how often they occur.
 //!
-//! Two forms, told apart by the file itself:
-//! - one line of numbers, separated by commas: the weights of size 0, 1, 2, ... in turn;
-//! - lines of `SIZE,COUNT`, in any order; a size that comes twice has its counts added.
+//! There are two forms, recognised by their content:
+//! - one line of numbers separated by commas: the weights of sizes 0, 1, 2, ...;
+//! - lines of `SIZE,COUNT` in any order; the counts of repeated sizes are added.
 //!
 //! Weights may have any scale. `#` begins a comment, blank lines are skipped, and a heading `size,count` is
-//! allowed. One line of two numbers is read as two weights if they add up to 1, else as a size and its count.
+//! allowed. A single line of two numbers is read as two weights if they add up to 1, otherwise as a size and
+//! its count.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,17 +14,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Files larger than this are not histograms.
+/// The largest file accepted.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Where in a histogram file something is wrong.
+/// The position of an error in a histogram file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The file as a whole.
+    /// The whole file.
     File,
     /// A byte offset.
     Byte(u64),
-    /// A line, counted from 1.
+    /// A line number, from 1.
     Line(usize),
 }
 
@@ -37,10 +38,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong, and where.
+/// An error and its position.
 type Fault = (Place, String);
 
-/// Reads a file: sizes with their weights, ascending, zeros left out.
+/// Reads a file: sizes with their weights, in ascending order without zeros.
 pub(super) fn read(path: &Path) -> Result<Vec<(u64, f64)>, Fault> {
     let whole = |error: std::io::Error| (Place::File, error.to_string());
     let file = File::open(path).map_err(whole)?;
@@ -86,7 +87,7 @@ fn adds_up_to_one(fields: &[&str]) -> bool {
 
 fn by_position(line: usize, fields: &[&str]) -> Result<BTreeMap<u64, f64>, Fault> {
     if fields.len() == 1 {
-        let reason = "one number alone; expected the weights of size 0, 1, 2, ..., or 'size,count' lines";
+        let reason = "only one number; expected the weights of size 0, 1, 2, ..., or 'size,count' lines";
         return Err((Place::Line(line), reason.to_owned()));
     }
     let mut weights = BTreeMap::new();
@@ -140,13 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn two_numbers_alone_are_told_apart() {
+    fn two_numbers_are_weights_if_they_add_up_to_one() {
         assert_eq!(parse("0.4,0.6"), Ok(vec![(0, 0.4), (1, 0.6)]));
         assert_eq!(parse("40,3"), Ok(vec![(40, 3.0)]));
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_are_reported_with_their_line() {
         let cases = [
             ("", Place::File, "no numbers"),
             ("# only\n\n", Place::File, "no numbers"),
@@ -156,7 +157,7 @@ mod tests {
             ("1,nan,3", Place::Line(1), "not finite"),
             ("1,2,inf", Place::Line(1), "not finite"),
             ("1,,3", Place::Line(1), "an empty weight for size 1"),
-            ("1500", Place::Line(1), "one number alone"),
+            ("1500", Place::Line(1), "only one number"),
             ("#\n1,2\n3,4,5", Place::Line(3), "not a 'size,count' pair"),
             ("1,2\nx,4", Place::Line(2), "'x' is not a number"),
             ("1,2\n-3,4", Place::Line(2), "'-3' is negative"),
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_text_are_refused() {
+    fn files_that_are_not_text_are_errors() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), b"1,2,\xff\xfe").expect("written");
         assert_eq!(read(file.path()).expect_err("not text").0, Place::Byte(4));

@@ -1,4 +1,4 @@
-//! The words of `--sizes`.
+//! Parses `--sizes`.
 
 use super::histogram::{self, Place};
 use super::{Draw, MOST_PERIOD, Sizes};
@@ -8,51 +8,51 @@ use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_machine::words::parse_bytes;
 use std::path::{Path, PathBuf};
 
-/// The forms of one item of `--sizes`, with what they mean.
+/// The forms of an item of `--sizes`, with their meanings.
 pub const FORMS: &[(&str, &str)] = &[
     ("N", "always N bytes; 4K, 8M and 1G are binary multiples"),
     ("LOW..HIGH", "uniform from LOW to HIGH, inclusive"),
     ("fleet:NAME", "sizes of a production fleet: memcpy-, memmove- or memset- with A, B, D, L, M or Q"),
     ("histogram:FILE", "weights of size 0, 1, 2, ... on one line, or 'size,count' lines"),
-    ("capture:FILE", "sizes of the packets in a pcap or pcapng file, as transport checksums see them"),
+    ("capture:FILE", "sizes of the packets in a pcap or pcapng file, as covered by transport checksums"),
     ("MIXED/period:N", "N sizes of any mixed form above, repeated in the same order"),
 ];
 
 const SOURCES: [&str; 3] = ["fleet", "histogram", "capture"];
 
-/// A word of `--sizes` that cannot be used.
+/// An invalid item of `--sizes`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SizeError {
-    /// Nothing between two commas, or nothing at all.
+    /// An empty item or list.
     #[error("sizes '{list}': item {item} is empty")]
     Empty {
         /// The whole list.
         list: String,
-        /// Which item, counted from 1.
+        /// The number of the item, from 1.
         item: usize,
     },
-    /// Neither a number nor any other form.
+    /// No known form.
     #[error("size '{word}': {reason}{}", did_you_mean(nearest))]
     NotASize {
         /// The item as written.
         word: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
-        /// What it may have been meant to be.
+        /// Suggestions.
         nearest: Vec<String>,
     },
-    /// A range that is none.
+    /// An invalid range.
     #[error("size range '{word}': {reason}{}", did_you_mean(nearest))]
     BadRange {
         /// The item as written.
         word: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
-        /// What it may have been meant to be.
+        /// Suggestions.
         nearest: Vec<String>,
     },
-    /// The word before the colon is unknown.
+    /// An unknown word before the colon.
     #[error(
         "size '{word}': unknown source '{prefix}'{}; known: fleet, histogram, capture",
         did_you_mean(nearest)
@@ -60,41 +60,41 @@ pub enum SizeError {
     UnknownSource {
         /// The item as written.
         word: String,
-        /// What precedes the colon.
+        /// The word before the colon.
         prefix: String,
-        /// The item as it may have been meant.
+        /// Suggestions.
         nearest: Vec<String>,
     },
-    /// The fleet has no such distribution.
+    /// An unknown fleet distribution.
     #[error("size '{word}': no fleet distribution '{name}'{}; known: {}", did_you_mean(nearest), fleet::NAMES.join(", "))]
     UnknownFleet {
         /// The item as written.
         word: String,
-        /// What follows the colon.
+        /// The name after the colon.
         name: String,
-        /// The item as it may have been meant.
+        /// Suggestions.
         nearest: Vec<String>,
     },
-    /// Sizes that cannot be repeated so.
+    /// An invalid period.
     #[error(
         "size '{word}': {reason}; a period is 2 to {MOST_PERIOD} mixed sizes: fleet:memcpy-A/period:4096"
     )]
     BadPeriod {
         /// The item as written.
         word: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A histogram file that cannot be used.
+    /// An invalid histogram file.
     #[error("size '{word}': {}: {at}{reason}", file.display())]
     Histogram {
         /// The item as written.
         word: String,
         /// The file.
         file: PathBuf,
-        /// Where in it.
+        /// The position in the file.
         at: Place,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A capture that cannot be used.
@@ -102,35 +102,35 @@ pub enum SizeError {
     Capture {
         /// The item as written.
         word: String,
-        /// File, byte offset and reason.
+        /// The file, byte offset and reason.
         error: CaptureError,
     },
-    /// Sizes from elsewhere that fail [`Sizes::check`].
+    /// Sizes from a store or message that fail [`Sizes::check`].
     #[error("sizes '{word}': {reason}")]
     NothingToDraw {
         /// Their label.
         word: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Packets of a capture that could not be used.
+/// The packets of a capture that were not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedPackets {
     /// The file as it was named.
     pub file: String,
-    /// How many packets were used.
+    /// The number of packets used.
     pub packets_used: u64,
-    /// Why the others were not, and how many each.
+    /// The number of packets skipped for each reason.
     pub by_reason: Vec<(Skip, u64)>,
 }
 
 impl Sizes {
-    /// Reads what `--sizes` takes: items separated by commas, each a cell of its own. See [`FORMS`]. A file name
-    /// can hold no comma.
+    /// Parses the argument of `--sizes`: items separated by commas, each of which makes a cell of its own.
+    /// See [`FORMS`]. File names cannot contain commas.
     ///
-    /// What a capture lost on the way is dropped: a command wants [`Sizes::parse_list_and_skipped`].
+    /// This drops the counts of skipped packets; commands use [`Sizes::parse_list_and_skipped`].
     ///
     /// ```
     /// use carryline_conditions::sizes::{Draw, Sizes};
@@ -142,15 +142,15 @@ impl Sizes {
     /// ```
     ///
     /// # Errors
-    /// At the first item that is wrong; see [`SizeError`].
+    /// The first invalid item; see [`SizeError`].
     pub fn parse_list(text: &str) -> Result<Vec<Sizes>, SizeError> {
         Ok(Sizes::parse_list_and_skipped(text)?.0)
     }
 
-    /// The same, with what was skipped in each capture some packets of which could not be used.
+    /// The same, with the packets skipped in each capture.
     ///
     /// # Errors
-    /// At the first item that is wrong; see [`SizeError`].
+    /// The first invalid item; see [`SizeError`].
     pub fn parse_list_and_skipped(text: &str) -> Result<(Vec<Sizes>, Vec<SkippedPackets>), SizeError> {
         let mut skipped = Vec::new();
         let mut list = Vec::new();
@@ -161,7 +161,7 @@ impl Sizes {
             let (of, period) = split_period(word)?;
             let draw = parse_item(of, &mut skipped)?;
             if period.is_some() && matches!(draw, Draw::Fixed(_)) {
-                return Err(not_a_period(word, "a fixed size repeats anyway"));
+                return Err(not_a_period(word, "a fixed size has no period"));
             }
             list.push(Sizes { label: word.to_owned(), draw, period });
         }
@@ -169,7 +169,7 @@ impl Sizes {
     }
 }
 
-/// Takes `/period:N` off an item.
+/// Splits `/period:N` from an item.
 fn split_period(word: &str) -> Result<(&str, Option<u32>), SizeError> {
     let Some((of, number)) = word.rsplit_once("/period:") else { return Ok((word, None)) };
     match number.parse::<u32>() {
@@ -275,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn every_plain_form_is_read_and_labelled_as_written() {
-        let sizes = Sizes::parse_list("40, 4K,8M,0,1..64,1K..4K,fleet:memset-Q").expect("all right");
+    fn all_forms_are_parsed_and_labelled_as_written() {
+        let sizes = Sizes::parse_list("40, 4K,8M,0,1..64,1K..4K,fleet:memset-Q").expect("valid");
         let labels: Vec<&str> = sizes.iter().map(|s| s.label.as_str()).collect();
         assert_eq!(labels, ["40", "4K", "8M", "0", "1..64", "1K..4K", "fleet:memset-Q"]);
         assert_eq!(sizes[2].draw, Draw::Fixed(8 << 20));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_word_is_named_with_the_nearest_right_one() {
+    fn an_invalid_word_is_named_with_the_nearest_valid_one() {
         assert!(error("40,flet:memcpy-A").contains("'flet'; did you mean 'fleet:memcpy-A'?"));
         assert!(error("fleet:memcpy-a").contains("did you mean 'fleet:memcpy-A'"));
         assert!(error("fleet:memcopy-B").contains("did you mean 'fleet:memcpy-B'"));
@@ -308,8 +308,8 @@ mod tests {
     }
 
     #[test]
-    fn a_period_is_taken_off_mixed_sizes() {
-        let sizes = Sizes::parse_list("fleet:memcpy-A/period:4096,1..64/period:2,1..64").expect("all right");
+    fn periods_are_parsed_for_mixed_sizes() {
+        let sizes = Sizes::parse_list("fleet:memcpy-A/period:4096,1..64/period:2,1..64").expect("valid");
         assert_eq!(sizes[0].label, "fleet:memcpy-A/period:4096");
         assert_eq!(sizes.iter().map(|s| s.period).collect::<Vec<_>>(), [Some(4096), Some(2), None]);
         assert_eq!(sizes[1].draw, sizes[2].draw);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_words_are_refused() {
+    fn invalid_words_are_errors() {
         for text in
             ["", ",", "40,", ",40", "40,,60", "-1", "+1", "1.5K", "4X", "..", "1..", "..4", "1..x", ":", "::"]
         {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn histogram_files_are_read_and_faults_located() {
+    fn histogram_files_are_read_and_errors_located() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let word = format!("histogram:{}", file.path().display());
         std::fs::write(file.path(), "40,3\n1500,1\n").expect("written");
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn capture_files_are_read_and_faults_located() {
+    fn capture_files_are_read_and_errors_located() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let word = format!("capture:{}", file.path().display());
         std::fs::write(file.path(), carryline_packets::handmade::example_capture()).expect("written");

@@ -1,12 +1,12 @@
-//! Drawing sizes, at the same small cost whatever the distribution.
+//! Draws sizes at the same small cost for every distribution.
 
 use super::{Draw, Sizes};
 use rand_core::Rng;
 
-/// Sizes ready to be drawn from: one random number, at most one table look-up, no loop.
+/// Sizes prepared for drawing: one random number, at most one table look-up, no loop.
 ///
-/// Weighted sizes use Walker's alias method with Vose's construction: every column of the table holds its own
-/// size up to a threshold and one other size above it.
+/// Weighted sizes use Walker's alias method with Vose's construction: each column of the table yields its own
+/// size up to a threshold, and one other size above it.
 #[derive(Clone, Debug)]
 pub struct SizeSource(Kind);
 
@@ -19,7 +19,7 @@ enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 struct Column {
-    /// A draw whose fraction (of 2^64) is not above this gives `own`, any other `other`.
+    /// A draw whose fraction (of 2^64) is at most this gives `own`, any other gives `other`.
     threshold: u64,
     own: u64,
     other: u64,
@@ -29,7 +29,7 @@ impl SizeSource {
     /// Prepares the table.
     ///
     /// # Panics
-    /// When [`Sizes::check`] would have said that nothing can be drawn.
+    /// Panics if [`Sizes::check`] fails.
     #[must_use]
     pub fn new(sizes: &Sizes) -> SizeSource {
         if let Err(error) = sizes.check() {
@@ -44,15 +44,16 @@ impl SizeSource {
         })
     }
 
-    /// One size.
+    /// Draws one size.
     #[inline]
     pub fn draw<R: Rng + ?Sized>(&self, random: &mut R) -> u64 {
         match &self.0 {
             Kind::Fixed(size) => *size,
-            // The product's upper half is uniform in 0..span, up to span / 2^64.
+            // The upper half of the product is uniform in 0..span, with an error of at most span / 2^64.
             Kind::Uniform { low, span } => low + ((u128::from(random.next_u64()) * span) >> 64) as u64,
             Kind::Alias(columns) => {
-                // The same product: its upper half names the column, its lower half is the fraction within.
+                // The same product: its upper half selects the column, its lower half is the fraction within
+                // the column.
                 let product = u128::from(random.next_u64()) * columns.len() as u128;
                 let column = columns[(product >> 64) as usize];
                 if product as u64 <= column.threshold { column.own } else { column.other }
@@ -61,7 +62,8 @@ impl SizeSource {
     }
 }
 
-/// Vose's construction: columns of equal area, each filled by a light size and topped up by a heavy one.
+/// Vose's construction: columns of equal area, each of which takes a light size and is filled up by a heavy
+/// one.
 fn alias_table(sizes: &[(u64, f64)]) -> Vec<Column> {
     let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
     let mut area: Vec<f64> = sizes.iter().map(|(_, weight)| weight / total * sizes.len() as f64).collect();
@@ -70,7 +72,7 @@ fn alias_table(sizes: &[(u64, f64)]) -> Vec<Column> {
     let (mut light, mut heavy): (Vec<usize>, Vec<usize>) = (0..sizes.len()).partition(|&i| area[i] < 1.0);
     while let (Some(&small), Some(&large)) = (light.last(), heavy.last()) {
         light.pop();
-        // A float-to-integer cast saturates, so an area rounded up to 1 fills the column.
+        // A float-to-integer cast saturates, so an area that rounds up to 1 fills the column.
         columns[small].threshold = (area[small] * 18_446_744_073_709_551_616.0) as u64;
         columns[small].other = sizes[large].0;
         area[large] -= 1.0 - area[small];
@@ -79,7 +81,7 @@ fn alias_table(sizes: &[(u64, f64)]) -> Vec<Column> {
             light.push(large);
         }
     }
-    // What is left on either side has area 1 but for rounding, and keeps its column to itself.
+    // The remaining columns have area 1 up to rounding, and yield only their own sizes.
     columns
 }
 
@@ -116,23 +118,23 @@ mod tests {
         (statistic, f64::from(cells - 1))
     }
 
-    /// A chi-square has mean k and variance 2k: five deviations either way.
+    /// A chi-square has mean k and variance 2k: accepts five standard deviations either way.
     fn assert_fits(sizes: &Sizes, expected: &[(u64, f64)], draws: u64) {
         let counts = counts(sizes, draws);
         assert!(
             counts.keys().all(|size| expected.iter().any(|(known, weight)| known == size && *weight > 0.0))
         );
         let (statistic, freedom) = chi_square(&counts, expected, draws);
-        let bearable = 5.0 * (2.0 * freedom).sqrt();
+        let tolerance = 5.0 * (2.0 * freedom).sqrt();
         assert!(
-            (statistic - freedom).abs() < bearable,
+            (statistic - freedom).abs() < tolerance,
             "{}: {statistic} with {freedom} degrees",
             sizes.label
         );
     }
 
     #[test]
-    fn every_fleet_distribution_is_drawn_as_published() {
+    fn fleet_distributions_are_drawn_as_published() {
         for name in crate::fleet::NAMES {
             let expected = crate::fleet::distribution(name).expect("a known name");
             let sizes = Sizes::new(name, Draw::Weighted(expected.clone()));
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_drawn_evenly_with_both_ends() {
+    fn a_range_is_drawn_uniformly_and_inclusively() {
         let sizes = Sizes::new("1..64", Draw::Uniform { low: 1, high: 64 });
         let expected: Vec<(u64, f64)> = (1..=64).map(|size| (size, 1.0)).collect();
         assert_fits(&sizes, &expected, 1 << 20);
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn lopsided_weights_are_kept() {
+    fn very_different_weights_are_respected() {
         let expected = [(1, 1e-3), (2, 1.0), (3, 0.0), (5, 1e6), (7, 30.0)];
         let sizes = Sizes::new("lopsided", Draw::Weighted(expected.to_vec()));
         assert_fits(&sizes, &expected, 1 << 22);
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "is zero or too large")]
-    fn nothing_to_draw_from_is_refused() {
+    fn an_empty_distribution_panics() {
         let _ = SizeSource::new(&Sizes::new("none", Draw::Weighted(Vec::new())));
     }
 }

@@ -1,24 +1,28 @@
-//! Whether this build is slower than a base: the base's plan measured again until that can be told, or time is over.
+//! Decides whether this build is slower than a base: measures the base's plan again until there is an answer
+//! or the time is up.
 //!
-//! **Two ways.** Against the base's samples, what two runs of one program differ by counts in full (a standard deviation of
-//! some tenths of a percent to some percent): only what exceeds it shows. Against the *program* that made the base, its
-//! workers and this build's take turns, with equal seeds, and each pair of processes gives a ratio: the hour and the
-//! neighbours are the same for both, and only what processes differ by remains, which more of them average out.
+//! **Base.** Against the base's stored samples, only a difference larger than that between two runs of one
+//! program can be detected (a standard deviation from some tenths of a percent to several percent). Against
+//! the *program* that made the base, the workers of both programs alternate, with equal seeds, and each pair
+//! of processes gives a ratio: time of day and other load are the same for both, and the remaining variation
+//! between processes averages out as replicates are added.
 //!
-//! **Looking several times.** After 4, 6, 9, 13, ... replicates the cells are [judged]. The k-th look may err with a chance
-//! of `5 % / (k (k + 1))`, which are 5 % together. A cell fails only if its bound passes the limit at that chance divided by
-//! the number of cells, so a gate fails with a chance of at most 5 % where no cell is slower than the limit. The gate holds
-//! only if every cell does, which needs no such division: of cells that are slower than the limit, each has to be missed.
+//! **Sequential testing.** The cells are [judged] after 4, 6, 9, 13, ... replicates. The k-th look has an
+//! error probability of `5 % / (k (k + 1))`; over all looks these add up to 5 %. A cell fails only if its
+//! bound exceeds the limit at that probability divided by the number of cells, so the gate fails with a
+//! probability of at most 5 % if no cell is slower than the limit. The gate passes only if every cell does.
+//! This needs no correction for the number of cells, because every cell slower than the limit would have to
+//! be missed.
 //!
 //! [judged]: judge
 
 mod plan;
 
-pub use plan::{Chosen, Wanted, choose};
+pub use plan::{GatePlan, Wanted, choose};
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::measure::{self, Ground, Outcome};
+use crate::measure::{self, MeasureContext, Outcome};
 use crate::plan::Plan;
 use crate::prove::{Proof, unsupported};
 use crate::supervise::Supervisor;
@@ -34,55 +38,56 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// The chance of a wrong answer, all looks together.
+/// The error probability over all looks.
 const ERROR: f64 = 0.05;
-/// Replicates at the first look.
+/// The number of replicates before the first look.
 pub const FIRST_LOOK: u32 = 4;
-/// A cell in a process gets at least this, and no more than the second while there is time for a further replicate.
+/// The least time of a cell in one process.
 const LEAST_FOR_A_CELL: Duration = Duration::from_millis(12);
 const ENOUGH_FOR_A_CELL: Duration = Duration::from_millis(60);
-/// The draws of the intervals.
+/// The seed of the bootstrap.
 const SEED: u64 = 1;
 
-/// What became of a cell that is gated.
+/// The result for a gated cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GatedCell {
     /// Its situation.
     pub situation: String,
     /// Its variant.
     pub variant: String,
-    /// What the variant does.
+    /// The variant's family.
     pub family: Family,
-    /// Gross time over that in the base, with its 95 % interval.
+    /// Gross time divided by that of the base, with its 95 % interval.
     pub ratio: Option<Ratio>,
-    /// What the decision rests on: the ratio is above `low`, and below `high`, with the chances of this look.
+    /// The bounds on which the verdict rests, at the error probability of this look.
     pub bounds: Option<Bounds>,
-    /// `slower` than the limit allows, `same` if it is surely not, `faster` if it surely takes less time than before.
+    /// `slower`: above the limit; `same`: below the limit; `faster`: below the base; each at the error
+    /// probability of this look.
     pub verdict: Verdict,
 }
 
-/// Where a ratio surely lies.
+/// A confidence interval of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bounds {
-    /// It is above this.
+    /// The lower bound.
     pub low: f64,
-    /// It is below this.
+    /// The upper bound.
     pub high: f64,
 }
 
-/// What a gate says.
+/// The gate's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// No cell is slower than the limit allows.
     Held,
-    /// A cell is.
+    /// A cell is slower than the limit allows.
     Regressed,
-    /// It cannot be told.
+    /// There is no answer.
     Undecided,
 }
 
-/// The answer for cells that were judged.
+/// The answer for the judged cells.
 #[must_use]
 pub fn answer(cells: &[GatedCell]) -> Answer {
     let any = |verdict| cells.iter().any(|cell| cell.verdict == verdict);
@@ -95,8 +100,8 @@ pub fn answer(cells: &[GatedCell]) -> Answer {
     }
 }
 
-/// Judges the cells that `gated` names (situation, variant) at the `look`-th look, from 1 on. The other rows only tell what
-/// runs differ by. `limit` is relative: 0.03 allows 3 % more time.
+/// Judges the cells in `gated` (situation, variant) at look number `look`, from 1. The other rows only show
+/// how much runs differ. `limit` is relative: 0.03 allows 3 % more time.
 #[must_use]
 pub fn judge(
     base: &[Row],
@@ -120,7 +125,7 @@ pub fn judge(
     let cells = rows.map(|((row, new), difference)| {
         let noise = between.at(row.reach);
         let (difference, between) = (difference.map(|difference| noise.corrected(difference)), noise.spread);
-        // Pairs that are enough for order statistics need no assumption on how they scatter.
+        // With enough pairs, order statistics give bounds without an assumption on their distribution.
         let at = |difference: &Difference, tail: f64| match (&new.evidence, &row.evidence, pairing) {
             (Evidence::Samples(new), Evidence::Samples(base), Pairing::Replicates) => {
                 median_bounds(new, base, tail).unwrap_or_else(|| difference.bounds(tail, between))
@@ -128,7 +133,7 @@ pub fn judge(
             _ => difference.bounds(tail, between),
         };
         let bounds = difference.as_ref().map(|difference| {
-            // Identical code may differ by this, whatever the replicates say.
+            // Identical code may differ by this much even if the replicates agree.
             let low = at(difference, chance / count).0 / (1.0 + LEAST_FLOOR);
             Bounds { low, high: at(difference, chance).1 * (1.0 + LEAST_FLOOR) }
         });
@@ -149,44 +154,44 @@ pub fn judge(
     (cells.collect(), between)
 }
 
-/// Where and how long.
-pub struct Ways<'a> {
-    /// What a measurement is based on: `deadline` is when the gate must answer.
-    pub ground: Ground<'a>,
-    /// The base's program, whose workers take turns with those of `ground`; `None` to measure this build alone.
+/// Where and how long to measure.
+pub struct GateContext<'a> {
+    /// The workers and machine; `deadline` is when the gate must answer.
+    pub measure: MeasureContext<'a>,
+    /// The base's program, whose workers alternate with those of `measure`; `None` to measure only this build.
     pub against: Option<&'a Supervisor>,
 }
 
-/// What was measured: this build, and the base's program where it takes part.
+/// The measurements of this build, and of the base's program if it takes part.
 #[derive(Default)]
 pub struct Measured {
     /// This build.
     pub new: Outcome,
     /// The base's program.
     pub old: Outcome,
-    /// Replicates of each.
+    /// The number of replicates of each.
     pub replicates: u32,
     /// How often the cells were judged.
     pub looks: u32,
 }
 
-/// Measures replicates until `decided` says so (asked after 4, 6, 9, 13, ... of them, with the number of the look) or the time
-/// is over, after which it is asked once more.
+/// Measures replicates until `decided` returns true or the time is up. `decided` is called after 4, 6, 9, 13,
+/// ... replicates, and once at the end, with the number of the look.
 ///
 /// # Errors
-/// When a worker cannot be started or understood.
+/// Fails if a worker cannot be started or sends a message that cannot be read.
 pub fn measure(
     plan: &Plan,
     proofs: &[Proof],
-    ways: &Ways<'_>,
+    gate: &GateContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
     decided: &mut dyn FnMut(&Measured, u32) -> bool,
 ) -> Result<Measured, Failure> {
     let mut measured = Measured::default();
-    let Ground { deadline, .. } = ways.ground;
+    let MeasureContext { deadline, .. } = gate.measure;
     let lacks = |id: &_| unsupported(id).is_some();
     let kinds = Schedule::of(plan, &Needs::of(plan), |id| !lacks(id)).processes(1);
-    let arms = if ways.against.is_some() { 2 } else { 1 };
+    let arms = if gate.against.is_some() { 2 } else { 1 };
     let cells: u32 = plan.situations.iter().map(|situation| situation.places() as u32).sum();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
     let (mut next_look, mut longest) = (FIRST_LOOK, Duration::ZERO);
@@ -202,22 +207,22 @@ pub fn measure(
         let slice = share.clamp(LEAST_FOR_A_CELL * cells * kinds, ENOUGH_FOR_A_CELL * cells * kinds);
         let seed = rng.next_u64() & ((1 << 53) - 1);
         let mut order: Vec<bool> =
-            [true, false].into_iter().filter(|old| !old || ways.against.is_some()).collect();
+            [true, false].into_iter().filter(|old| !old || gate.against.is_some()).collect();
         shuffle(&mut rng, &mut order);
         for is_old in order {
             let begin = Instant::now();
-            let ground = Ground {
-                supervisor: ways.against.filter(|_| is_old).unwrap_or(ways.ground.supervisor),
+            let context = MeasureContext {
+                supervisor: gate.against.filter(|_| is_old).unwrap_or(gate.measure.supervisor),
                 deadline: begin + slice + overhead,
-                // Past those that measure the machine's limits.
+                // Replicates below this measure the machine's limits.
                 first_replicate: measure::LIMIT_REPLICATES + measured.replicates * kinds,
-                ..ways.ground
+                ..gate.measure
             };
             let plan =
                 Plan { replicates: 1, most_replicates: 1, budget: slice + overhead, seed, ..plan.clone() };
             let (into, keep): (&mut Outcome, bool) =
                 if is_old { (&mut measured.old, false) } else { (&mut measured.new, true) };
-            let part = measure::run(&plan, proofs, &ground, &mut |record| {
+            let part = measure::run(&plan, proofs, &context, &mut |record| {
                 if keep {
                     arrived(record);
                 }
@@ -241,8 +246,8 @@ pub fn measure(
     Ok(measured)
 }
 
-/// Adds a replicate's processes. Each takes a place of its own, also one that was lost, so that equal places of two arms are
-/// pairs.
+/// Adds the processes of a replicate. A lost process gets a place too, so that equal places of the two
+/// programs stay paired.
 fn add(to: &mut Outcome, mut part: Outcome, kinds: usize) {
     let gathered = std::mem::take(&mut part.gathered);
     if to.gathered.is_empty() {
@@ -258,7 +263,7 @@ fn add(to: &mut Outcome, mut part: Outcome, kinds: usize) {
     to.absorb(part);
 }
 
-/// The rows of what was measured.
+/// The rows of an outcome.
 #[must_use]
 pub fn rows(outcome: &Outcome) -> Vec<Row> {
     outcome.gathered.iter().flat_map(|gathered| Row::of_samples(gathered, None)).collect()

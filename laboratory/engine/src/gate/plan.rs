@@ -1,5 +1,5 @@
-//! What of a base's plan is measured again: the rows that a change of the library can have made slower, and some beside them
-//! that it cannot.
+//! Selects what to measure again from a base's plan: the gated rows and, as controls, rows that cannot have
+//! changed.
 
 use crate::plan::Plan;
 use carryline_results::comparison::Row;
@@ -7,26 +7,26 @@ use carryline_results::gather::Situation;
 use carryline_variants::{Family, Role};
 use std::collections::BTreeSet;
 
-/// Rows that cannot have changed, at most, in each situation: they tell what runs differ by.
+/// The most control rows of a situation.
 const CONTROLS: usize = 3;
 
-/// Which rows are meant, by family and name.
+/// A predicate on rows, by family and variant.
 pub type Wanted<'a> = dyn Fn(Family, &str) -> bool + 'a;
 
 /// A plan for a gate.
 #[derive(Clone, Debug)]
-pub struct Chosen {
-    /// What is measured.
+pub struct GatePlan {
+    /// What to measure.
     pub plan: Plan,
-    /// What is gated: situations and variants.
+    /// The gated rows: situations and variants.
     pub gated: BTreeSet<(String, String)>,
 }
 
-/// Chooses from a base's plan. `wanted` says which rows are gated; without it, the library's own and plug-ins, or all where
-/// there are none of these. With `controls`, rows are measured beside them that cannot have changed. Only rows that the base
-/// has a figure for take part.
+/// Selects from a base's plan. `wanted` selects the rows to gate; by default the library's own and plug-ins,
+/// or all rows if there are none of these. `controls` adds rows that cannot have changed. Rows without a
+/// figure in the base are left out.
 #[must_use]
-pub fn choose(plan: &Plan, base: &[Row], wanted: Option<&Wanted<'_>>, controls: bool) -> Chosen {
+pub fn choose(plan: &Plan, base: &[Row], wanted: Option<&Wanted<'_>>, controls: bool) -> GatePlan {
     let ours =
         |family, name: &str| carryline_variants::find(family, name).is_none_or(|v| v.role == Role::Ours);
     let all = |_: Family, _: &str| true;
@@ -62,7 +62,7 @@ pub fn choose(plan: &Plan, base: &[Row], wanted: Option<&Wanted<'_>>, controls: 
             .iter()
             .any(|situation| situation.family == id.family && situation.subjects.contains(&id.name))
     };
-    // A worker loads every plug-in that it is given.
+    // A worker loads every plug-in in its job.
     let plugins = plan.plugins.iter().filter(|(_, id)| used(id)).cloned().collect();
-    Chosen { plan: Plan { situations, plugins, ..plan.clone() }, gated }
+    GatePlan { plan: Plan { situations, plugins, ..plan.clone() }, gated }
 }

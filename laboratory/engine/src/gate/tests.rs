@@ -3,7 +3,7 @@ use crate::standard;
 use carryline_conditions::Condition;
 use carryline_results::comparison::{Evidence, Reach};
 
-/// Rows of `cells` situations; pairs of processes share what the hour does to them (5 %) and differ by 0.6 %.
+/// Rows of `cells` situations. The processes of a pair share drift over time (5 %) and differ by 0.6 %.
 fn rows(cells: usize, seed: u64, factor: f64) -> Vec<Row> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut noise =
@@ -32,7 +32,7 @@ fn judged(cells: usize, factor: f64, limit: f64, seed: u64, pairing: Pairing) ->
 }
 
 #[test]
-fn five_percent_is_found_and_nothing_is_not_where_processes_take_turns() {
+fn paired_processes_detect_five_percent_and_nothing_else() {
     for seed in 0..30 {
         assert_eq!(judged(4, 1.05, 0.03, seed, Pairing::Replicates), Answer::Regressed, "{seed}");
         assert_eq!(judged(4, 1.0, 0.03, seed, Pairing::Replicates), Answer::Held, "{seed}");
@@ -41,14 +41,14 @@ fn five_percent_is_found_and_nothing_is_not_where_processes_take_turns() {
 }
 
 #[test]
-fn at_the_limit_it_cannot_be_told() {
+fn a_difference_at_the_limit_is_undecided() {
     let undecided =
         (0..30).filter(|seed| judged(4, 1.03, 0.03, *seed, Pairing::Replicates) == Answer::Undecided).count();
     assert!(undecided >= 28, "{undecided} of 30");
 }
 
 #[test]
-fn at_another_time_three_percent_cannot_be_told_without_rows_that_tell_what_runs_differ_by() {
+fn unpaired_runs_without_controls_cannot_decide_three_percent() {
     for seed in 0..5 {
         assert_eq!(judged(4, 1.05, 0.03, seed, Pairing::None), Answer::Undecided);
         assert_eq!(judged(4, 1.0, 0.03, seed, Pairing::None), Answer::Undecided);
@@ -57,7 +57,7 @@ fn at_another_time_three_percent_cannot_be_told_without_rows_that_tell_what_runs
 }
 
 #[test]
-fn what_was_not_measured_cannot_be_told() {
+fn an_unmeasured_cell_is_undecided() {
     let gated = BTreeSet::from([("checksum 0".to_owned(), "mine".to_owned())]);
     let mut new = rows(1, 1, 1.0);
     new[0].evidence = Evidence::Nothing;
@@ -92,12 +92,12 @@ fn base(plan: &Plan) -> Vec<Row> {
 }
 
 #[test]
-fn the_librarys_rows_are_gated_beside_some_that_cannot_have_changed() {
+fn the_librarys_rows_are_gated_with_controls() {
     let plan = plan(&["adc_1_stream", "carryline", "avx2", "words16_c", "adc_2_streams", "mine"]);
     let mut rows = base(&plan);
-    let names = |chosen: &Chosen| chosen.plan.situations[0].subjects.join(" ");
+    let names = |chosen: &GatePlan| chosen.plan.situations[0].subjects.join(" ");
     let gated =
-        |chosen: &Chosen| chosen.gated.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>().join(" ");
+        |chosen: &GatePlan| chosen.gated.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>().join(" ");
     let chosen = choose(&plan, &rows, None, true);
     assert_eq!(names(&chosen), "adc_1_stream carryline avx2 words16_c mine");
     assert_eq!(gated(&chosen), "carryline mine");

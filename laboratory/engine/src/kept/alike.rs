@@ -1,16 +1,16 @@
-//! Whether two runs can be held against each other.
+//! Whether two runs are comparable.
 
 use super::Kept;
 use carryline_machine::environment::Environment;
 use serde_json::Value;
 
-/// Mean bytes of a call may differ by this share: sizes are drawn.
+/// The mean size of calls may differ by this fraction, because sizes are random.
 const DRAWN: f64 = 0.1;
-/// How a difference of the library's version begins: that is what runs are compared for.
+/// The prefix of a difference in the library's version, which is allowed: comparing versions is the purpose.
 const OUR_VERSION: &str = "carryline: ";
 
-/// Why the figures of two runs do not compare: each field of the machine, of the build and of the conditions in which they
-/// differ, with both values. Empty where they do.
+/// Why two runs are not comparable: each difference in machine, build or conditions, with both values. Empty
+/// if they are comparable.
 #[must_use]
 pub fn unlike(base: &Kept, other: &Kept) -> Vec<String> {
     let mut found = machines(&base.environment, &other.environment);
@@ -30,7 +30,7 @@ pub fn unlike(base: &Kept, other: &Kept) -> Vec<String> {
     found
 }
 
-/// How two machines and builds differ.
+/// The differences between two machines and builds.
 fn machines(base: &Value, other: &Value) -> Vec<String> {
     let read = |value: &Value| serde_json::from_value::<Environment>(value.clone());
     match (read(base), read(other)) {
@@ -39,8 +39,8 @@ fn machines(base: &Value, other: &Value) -> Vec<String> {
             found.retain(|difference| !difference.starts_with(OUR_VERSION));
             found
         }
-        // What was left out on purpose, or is of another version.
-        _ => vec!["machine: a description is not complete (redacted, or of another version)".to_owned()],
+        // Redacted, or written by another version.
+        _ => vec!["machine: a description is incomplete (redacted, or from another version)".to_owned()],
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_unlike() {
+    fn missing_data_is_not_comparable() {
         let base = kept(&Environment::here(), 40);
         let mut other = base.clone();
         other.environment = json!({"cpu": {"vendor": "x"}});

@@ -1,4 +1,4 @@
-//! A run from a file: what `--format json` printed, or `carryline export --to json` wrote.
+//! Reads a run from a file written by `--format json` or `carryline export --to json`.
 
 use super::Kept;
 use crate::failure::{Failure, usage};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is read of the object; the rest is for people and other programs.
+/// The fields that are read; others are ignored.
 #[derive(Deserialize)]
 struct RunFile {
     #[serde(default)]
@@ -58,7 +58,7 @@ struct Seen {
     level: Level,
 }
 
-/// A round as an export has it.
+/// A round in an export.
 #[derive(Deserialize)]
 struct FileRound {
     situation: String,
@@ -72,12 +72,12 @@ pub(super) fn read(path: &Path) -> Result<Kept, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| {
         usage(format!(
-            "'{shown}' is no run: it is no number, no beginning of a content hash, and as a file it cannot be read: {error}"
+            "'{shown}' is not a run: neither a number nor the start of a content hash, and as a file it cannot be read: {error}"
         ))
     })?;
     let file: RunFile = serde_json::from_str(&text).map_err(|error| {
         usage(format!(
-            "{shown} is no run ({error}); 'carryline export RUN --to json --raw --output FILE' writes one that can be compared"
+            "{shown} is not a run ({error}); 'carryline export RUN --to json --raw --output FILE' writes one"
         ))
     })?;
     kept(file, &shown.to_string())
@@ -89,13 +89,11 @@ fn kept(file: RunFile, title: &str) -> Result<Kept, Failure> {
         .into_iter()
         .map(|FileRound { situation, replicate, round }| RoundRecord { situation, replicate, round })
         .collect();
-    // Words are left out of a redacted plan, so its hash is another.
+    // A redacted plan lacks words, so its hash differs.
     if let (Some(plan), Some(hash), false) = (&file.plan, &file.content_hash, file.redacted)
         && content_hash(plan, &rounds) != *hash
     {
-        return Err(usage(format!(
-            "{title} was changed: its rounds do not have the content hash that it states"
-        )));
+        return Err(usage(format!("{title} was modified: its rounds do not match its content hash")));
     }
     let plan: Option<Plan> = file.plan.and_then(|plan| serde_json::from_value(plan).ok());
     let floors = file.noise_floor.map(|floor| floor.by_situation).unwrap_or_default();

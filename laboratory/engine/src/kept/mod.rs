@@ -1,4 +1,4 @@
-//! A run that was made before, from the store or from a file: what it found, on what, and how it is called.
+//! An earlier run, from the store or a file: its results, its machine and its name.
 
 mod alike;
 mod file;
@@ -23,54 +23,55 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A run of the store, whole.
+/// A complete run from the store.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// Its number.
     pub id: RunId,
     /// When it began, in UTC.
     pub started: String,
-    /// What was known when it began.
+    /// The data stored when it began.
     pub header: RunHeader,
     /// Every finished round.
     pub rounds: Vec<RoundRecord>,
-    /// What it found; of a run that was killed, what its finished rounds tell.
+    /// Its result; if the run was killed, the result of its finished rounds.
     pub result: RunResult,
-    /// Its name wherever it is kept.
+    /// The hash that identifies it in any store or file.
     pub content_hash: String,
-    /// False if it was killed or is still going on.
+    /// False if it was killed or is still running.
     pub ended: bool,
 }
 
-/// A run as others are held against it.
+/// An earlier run, in the form in which runs are compared.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// What messages call it: `run 12`, or the file.
+    /// Its name in messages: `run 12`, or the file.
     pub title: String,
     /// Its number in the store.
     pub id: Option<i64>,
-    /// See [`content_hash`]; `None` for a file that does not say.
+    /// See [`content_hash`]; `None` if the file has none.
     pub content_hash: Option<String>,
-    /// What its user called it.
+    /// The user's label.
     pub label: Option<String>,
-    /// When it began, in UTC; empty where that is not known.
+    /// When it began, in UTC; empty if unknown.
     pub started: String,
     /// The machine and the build.
     pub environment: Value,
-    /// What was to be measured, where it is known.
+    /// What was to be measured, if known.
     pub plan: Option<Plan>,
-    /// What it found.
+    /// Its results.
     pub rows: Vec<Row>,
-    /// The conditions of its situations, in the words of the command line.
+    /// The conditions of its situations, as on the command line.
     pub conditions: BTreeMap<String, Value>,
-    /// Mean bytes of a call in each situation.
+    /// Mean bytes per call in each situation.
     pub bytes_per_call: BTreeMap<String, f64>,
 }
 
-/// Finds the run that a word names: a number, the beginning of a content hash, or a file.
+/// Finds the run that a word names: a number, the start of a content hash, or a file.
 ///
 /// # Errors
-/// When there is no such run or file, or it cannot be read: the word and what it could be.
+/// Fails if there is no such run or file or it cannot be read; the error states the word and the possible
+/// forms.
 pub fn find(word: &str, db: Option<&Path>) -> Result<Kept, Failure> {
     match word.parse::<i64>() {
         Ok(_) => stored(word, db).map(Kept::from),
@@ -79,10 +80,10 @@ pub fn find(word: &str, db: Option<&Path>) -> Result<Kept, Failure> {
     }
 }
 
-/// Finds the stored run that a word names: a number, or the beginning of a content hash.
+/// Finds the stored run that a word names: a number, or the start of a content hash.
 ///
 /// # Errors
-/// When there is none, or more than one.
+/// Fails if no run or more than one matches.
 pub fn stored(word: &str, db: Option<&Path>) -> Result<Stored, Failure> {
     let store = open_kept(db).map_err(|error| usage(error.to_string()))?;
     let store = store.ok_or_else(|| usage(format!("there is no run {word}: no run is stored")))?;
@@ -95,7 +96,7 @@ pub fn stored(word: &str, db: Option<&Path>) -> Result<Stored, Failure> {
     }
     if !is_digest(word) {
         return Err(usage(format!(
-            "'{word}' is no run: give its number, or {LEAST_DIGITS} or more digits of its content hash ('carryline history' \
+            "'{word}' is not a run: give its number, or at least {LEAST_DIGITS} digits of its content hash ('carryline history' \
              shows both)"
         )));
     }
@@ -108,18 +109,18 @@ pub fn stored(word: &str, db: Option<&Path>) -> Result<Stored, Failure> {
     }
     match *found.as_slice() {
         [id] => load(&store, id).map_err(known)?,
-        [] => Err(usage(format!("there is no run {word}: 'carryline history' lists those that are stored"))),
+        [] => Err(usage(format!("there is no run {word}: 'carryline history' lists the stored runs"))),
         _ => {
             let numbers: Vec<String> = found.iter().map(ToString::to_string).collect();
             Err(usage(format!(
-                "'{word}' begins the content hashes of runs {}; give more digits",
+                "'{word}' matches the content hashes of runs {}; give more digits",
                 numbers.join(", ")
             )))
         }
     }
 }
 
-/// True for what may be the beginning of a content hash.
+/// True if the word may be the start of a content hash.
 fn is_digest(word: &str) -> bool {
     (LEAST_DIGITS..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -127,12 +128,12 @@ fn is_digest(word: &str) -> bool {
 /// The content hash of a stored run.
 ///
 /// # Errors
-/// When it cannot be read.
+/// Fails if the run cannot be read.
 pub fn hash_of(store: &Store, id: RunId) -> Result<String, StoreError> {
     Ok(content_hash(&store.header(id)?.plan, &store.rounds(id)?))
 }
 
-/// Reads a run. The outer error is the store's, the inner one that of a run that an older version made.
+/// Reads a run. The outer error is the store's; the inner one is for a run made by an older version.
 fn load(store: &Store, id: RunId) -> Result<Result<Stored, Failure>, StoreError> {
     let (started, header) = store.started(id)?;
     let rounds = store.rounds(id)?;
@@ -144,24 +145,24 @@ fn load(store: &Store, id: RunId) -> Result<Result<Stored, Failure>, StoreError>
         other => (other?, true),
     };
     let content_hash = content_hash(&header.plan, &rounds);
-    let result = with_names_of_today(result);
+    let result = with_current_names(result);
     Ok(Ok(Stored { id, started, header, rounds, result, content_hash, ended }))
 }
 
 impl Stored {
-    /// What was to be measured; `None` for runs of experiments, which have plans of their own.
+    /// What was to be measured; `None` for experiments, which have plans of their own.
     #[must_use]
     pub fn plan(&self) -> Option<Plan> {
         serde_json::from_value(self.header.plan.clone()).ok()
     }
 
-    /// What its user called it.
+    /// The user's label.
     #[must_use]
     pub fn label(&self) -> Option<String> {
         label(&self.header.command)
     }
 
-    /// What its JSON says of it beside the result.
+    /// What its JSON states besides the result.
     #[must_use]
     pub fn about(&self) -> About {
         let command =
@@ -170,7 +171,7 @@ impl Stored {
         About { content_hash, label: self.label(), started, made_by: command }
     }
 
-    /// The same without what identifies the machine and its user.
+    /// This run without what identifies the machine and its user.
     #[must_use]
     pub fn redacted(mut self) -> Stored {
         let whole = json!({
@@ -187,14 +188,14 @@ impl Stored {
         self
     }
 
-    /// Its rounds by situation; empty for runs of experiments.
+    /// Its rounds by situation; empty for experiments.
     #[must_use]
     pub fn gathered(&self) -> Vec<Gathered> {
         self.plan().map(|plan| Gathered::restore(plan.situations, &self.rounds)).unwrap_or_default()
     }
 }
 
-/// What a command line calls its run.
+/// The label given on a command line.
 #[must_use]
 pub fn label(command: &[String]) -> Option<String> {
     let mut words = command.iter().take_while(|word| *word != "--");
@@ -228,7 +229,7 @@ impl From<Stored> for Kept {
 }
 
 impl Kept {
-    /// A result that need not be stored, without its samples.
+    /// A result as an earlier run, without samples.
     #[must_use]
     pub fn of_result(result: &RunResult) -> Kept {
         let floors: BTreeMap<&str, f64> = result
@@ -257,7 +258,7 @@ impl Kept {
         }
     }
 
-    /// Replaces the estimates by the samples of the rounds that they were made of.
+    /// Replaces the estimates by the samples from which they were made.
     fn put_samples(&mut self, gathered: &[Gathered]) {
         for gathered in gathered {
             let situation = &gathered.situation;
@@ -283,9 +284,9 @@ impl Kept {
     }
 }
 
-/// Situations that were named when `random` offsets were what `random-line` is now get that name, so that nobody takes
-/// their figures for those of today's `random`.
-fn with_names_of_today(mut result: RunResult) -> RunResult {
+/// Renames situations from before `random` offsets were redefined: they had what is now `random-line`, and
+/// must not be mistaken for today's `random`.
+fn with_current_names(mut result: RunResult) -> RunResult {
     let old: Vec<String> = result
         .cells
         .iter()
@@ -303,10 +304,10 @@ fn with_names_of_today(mut result: RunResult) -> RunResult {
     result
 }
 
-/// The result of a run that never ended, from its plan and its rounds.
+/// The result of a run that did not end, from its plan and its rounds.
 fn from_rounds(id: RunId, header: &RunHeader, rounds: &[RoundRecord]) -> Result<RunResult, Failure> {
-    let plan: Plan =
-        serde_json::from_value(header.plan.clone()).context("the plan of this run is of another version")?;
+    let plan: Plan = serde_json::from_value(header.plan.clone())
+        .context("the plan of this run is from another version")?;
     let gathered = Gathered::restore(plan.situations, rounds);
     let summaries: Vec<(String, Summary)> = gathered
         .iter()
@@ -333,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_is_the_last_that_the_command_gives() {
+    fn the_last_label_counts() {
         let of = |line: &str| label(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
         assert_eq!(of("run --label before --budget 5s"), Some("before".to_owned()));
         assert_eq!(of("run --label=a --label=b=c"), Some("b=c".to_owned()));
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_begin_a_hash() {
+    fn six_to_64_hexadecimal_digits_may_start_a_hash() {
         assert!(is_digest("0a1b2c") && is_digest(&"f".repeat(64)) && is_digest("123456"));
         assert!(!is_digest("0a1b2") && !is_digest("base.json") && !is_digest(&"f".repeat(65)));
     }

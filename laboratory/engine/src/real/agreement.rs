@@ -1,4 +1,4 @@
-//! Whether all runs print the same and end the same way.
+//! Compares the outputs and exit statuses of the runs.
 
 use super::child::Exit;
 use super::{STDERR, STDOUT};
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// The outputs of the first run, and a look at each later one.
+/// The outputs of the first run, with which later runs are compared.
 pub struct Outputs {
     folder: PathBuf,
     compare_output: bool,
@@ -16,53 +16,52 @@ pub struct Outputs {
     error_differs: bool,
 }
 
-/// Two runs that should be alike are not.
+/// A difference between two runs that should be identical.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Disagreement {
     /// True if the run that differs from the first had the interposer.
     pub interposed: bool,
-    /// True if the command disagrees with itself without the interposer too: then this says nothing about the
-    /// interposer.
+    /// True if runs without the interposer differ too: then the difference says nothing about the interposer.
     pub differs_by_itself: bool,
-    /// What differs.
+    /// The difference.
     pub what: Difference,
 }
 
-/// What differs.
+/// A difference between two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
-    /// How the runs ended: the first, and this one.
+    /// The exit.
     Exit {
-        /// Of the first run.
+        /// The exit of the first run.
         expected: Exit,
-        /// Of this one.
+        /// The exit of this run.
         found: Exit,
     },
-    /// What they printed on standard output.
+    /// Standard output.
     Output(Mismatch),
 }
 
-/// Where two outputs part.
+/// The first difference between two outputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
-    /// Bytes before the difference.
+    /// The number of equal bytes before it.
     pub byte: u64,
-    /// Its line, from 1.
+    /// The number of its line, from 1.
     pub line: u64,
-    /// The line in the first output up to its end, or as much of it as can be shown; empty where it has ended.
+    /// The rest of the line in the first output, as far as it is shown; empty at its end.
     pub expected: String,
-    /// The same in the other.
+    /// The same in the other output.
     pub found: String,
 }
 
 impl Outputs {
-    /// Outputs that runs leave in `folder`.
+    /// Compares the outputs that runs leave in `folder`.
     pub fn new(folder: &Path, compare_output: bool) -> Outputs {
         Outputs { folder: folder.to_owned(), compare_output, exit: None, error_differs: false }
     }
 
-    /// Keeps what the first run has left.
+    /// Keeps the outputs of the first run.
     pub fn keep(&mut self, exit: Exit) -> io::Result<()> {
         for name in [STDOUT, STDERR] {
             fs::rename(self.folder.join(name), self.first(name))?;
@@ -71,9 +70,9 @@ impl Outputs {
         Ok(())
     }
 
-    /// Compares what a later run has left.
+    /// Compares the outputs of a later run.
     pub fn compare(&mut self, exit: Exit, interposed: bool) -> io::Result<Option<Disagreement>> {
-        // A difference there is remarked upon, and no byte is read again.
+        // Standard error only leads to a remark. After its first difference it is not read again.
         self.error_differs = self.error_differs || self.difference(STDERR)?.is_some();
         let what = match self.exit {
             Some(expected) if expected != exit => Some(Difference::Exit { expected, found: exit }),
@@ -84,7 +83,7 @@ impl Outputs {
         Ok(what.map(|what| Disagreement { interposed, differs_by_itself, what }))
     }
 
-    /// True if standard error has differed.
+    /// True if standard error differed.
     pub fn error_differs(&self) -> bool {
         self.error_differs
     }
@@ -98,10 +97,10 @@ impl Outputs {
     }
 }
 
-/// How much of a line is shown.
+/// The most bytes of a line shown.
 const SHOWN_BYTES: usize = 100;
 
-/// Where two files part, if they do.
+/// The first difference between two files, if there is one.
 fn first_difference(expected: &Path, found: &Path) -> io::Result<Option<Mismatch>> {
     let mut readers = [BufReader::new(File::open(expected)?), BufReader::new(File::open(found)?)];
     let (mut byte, mut line, mut line_begin) = (0_u64, 1_u64, 0_u64);
@@ -129,7 +128,7 @@ fn first_difference(expected: &Path, found: &Path) -> io::Result<Option<Mismatch
     }
 }
 
-/// The rest of the line at `from`, safe to print.
+/// The rest of the line from `from`, with control characters escaped.
 fn shown_line(path: &Path, from: u64) -> io::Result<String> {
     use std::io::{Read, Seek, SeekFrom};
     let mut file = File::open(path)?;

@@ -1,4 +1,4 @@
-//! One run of the command: started, waited for, its use of the machine taken from the kernel.
+//! Runs the command once, and takes its resource usage from the kernel.
 
 use super::preload::{Form, Interposer};
 use super::{STDERR, STDOUT};
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a run used: `getrusage` of the child and of those of its children that it has waited for.
+/// The resource usage of a run: `getrusage` of the child and of its children that it waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     pub real_s: f64,
@@ -30,7 +30,7 @@ pub struct Usage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// By itself, with this status.
+    /// With this exit status.
     Status(i32),
     /// By this signal.
     Signal(i32),
@@ -52,14 +52,14 @@ impl fmt::Display for Exit {
     }
 }
 
-/// A run that has ended.
+/// A finished run.
 pub struct Run {
     pub usage: Usage,
     pub exit: Exit,
     pub elapsed: Duration,
 }
 
-/// Runs the command once; its outputs are files in `outputs`.
+/// Runs the command once; its outputs become files in `outputs`.
 pub fn run(
     command: &[OsString],
     interposer: &Interposer,
@@ -70,7 +70,7 @@ pub fn run(
     let file = |name: &str| File::create(outputs.join(name));
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(file(STDOUT)?).stderr(file(STDERR)?);
-    interposer.dress(&mut command, form);
+    interposer.set_environment(&mut command, form);
     let begin = Instant::now();
     let child = command.spawn().map_err(|error| unusable(program, &error))?;
     let (status, used) = wait(child.id())?;
@@ -86,21 +86,21 @@ fn unusable(program: &OsString, error: &io::Error) -> Failure {
     let program = program.to_string_lossy();
     match error.kind() {
         io::ErrorKind::NotFound if program.contains('/') => {
-            usage(format!("{program}: no such file, or none that could interpret it"))
+            usage(format!("{program}: no such file, or its interpreter does not exist"))
         }
         io::ErrorKind::NotFound => usage(format!("'{program}': no such command on the PATH")),
         _ => usage(format!("{program} cannot be started: {error}")),
     }
 }
 
-/// Waits for a child and takes its resource usage.
+/// Waits for a child and returns its resource usage.
 fn wait(pid: u32) -> io::Result<(ExitStatus, libc::rusage)> {
     let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
-    // SAFETY: integers only; zero is a value of each.
+    // SAFETY: all fields are integers, for which zero is valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     let mut status = 0;
     loop {
-        // SAFETY: both places live through the call.
+        // SAFETY: both pointers are valid for the duration of the call.
         if unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut used) } == pid {
             return Ok((ExitStatus::from_raw(status), used));
         }
@@ -111,7 +111,7 @@ fn wait(pid: u32) -> io::Result<(ExitStatus, libc::rusage)> {
     }
 }
 
-/// The kernel counts memory in KiB, but on macOS in bytes.
+/// The unit of `ru_maxrss`: KiB, but bytes on macOS.
 const MEMORY_UNIT_BYTES: f64 = if cfg!(target_vendor = "apple") { 1.0 } else { 1024.0 };
 
 fn usage_of(used: &libc::rusage, elapsed: Duration) -> Usage {
@@ -128,11 +128,11 @@ fn usage_of(used: &libc::rusage, elapsed: Duration) -> Usage {
     }
 }
 
-/// The peak memory of this process. The kernel starts a child's peak with that of the process that it was made from.
+/// The peak memory of this process. The kernel initializes a child's peak with that of its parent.
 pub fn own_peak_memory_bytes() -> f64 {
-    // SAFETY: integers only; zero is a value of each.
+    // SAFETY: all fields are integers, for which zero is valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the place lives through the call.
+    // SAFETY: the pointer is valid for the duration of the call.
     if unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut used) } == 0 {
         used.ru_maxrss as f64 * MEMORY_UNIT_BYTES
     } else {

@@ -1,4 +1,4 @@
-//! From the runs' use of the machine to figures of both forms, their ratio, and whether it is above the floor.
+//! Computes the figures of both forms, their ratio and its verdict from the resource usage of the runs.
 
 use super::child::Usage;
 use carryline_statistics::{self as statistics, Estimate, Order, Ratio};
@@ -11,33 +11,33 @@ pub struct Round {
     pub without: Usage,
     /// With it.
     pub with: Usage,
-    /// Without it again, for the floor.
+    /// Without the interposer again, for the noise floor.
     pub again: Usage,
-    /// Without it and with other tunables of the C library, if requested.
+    /// Without the interposer and with other tunables of the C library, if requested.
     pub tuned: Option<Usage>,
 }
 
-/// What is compared.
+/// A metric of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Seconds from start to end.
+    /// Elapsed time in seconds.
     RealS,
-    /// Seconds of CPU time in the program.
+    /// User CPU time in seconds.
     UserS,
-    /// Seconds of CPU time in the kernel.
+    /// System CPU time in seconds.
     SystemS,
-    /// Both together, which the kernel knows better than how to divide them.
+    /// User and system CPU time in seconds; the kernel accounts the sum more accurately than the division.
     CpuS,
     /// Peak memory in bytes.
     PeakMemoryBytes,
-    /// Faults that needed no reading.
+    /// Page faults without I/O.
     MinorFaults,
-    /// Faults that did.
+    /// Page faults with I/O.
     MajorFaults,
-    /// Switches because the program waited.
+    /// Voluntary context switches.
     VoluntarySwitches,
-    /// Switches because another's turn had come.
+    /// Involuntary context switches.
     InvoluntarySwitches,
 }
 
@@ -88,50 +88,50 @@ impl Metric {
 /// One metric of both forms.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// Which.
+    /// The metric.
     pub metric: Metric,
     /// Without the interposer.
     pub without: Estimate,
     /// With it.
     pub with: Estimate,
-    /// With over without, by rounds; `None` where a form has nothing of it.
+    /// With divided by without, by round; `None` if the metric is zero in one of them.
     pub ratio: Option<Ratio>,
-    /// The relative difference that two runs without the interposer show.
+    /// The noise floor: the relative difference between two runs without the interposer.
     pub floor: Option<f64>,
-    /// `less`, `more` or `tie`: what the interposer makes of it; `None` if there is no ratio, or one round alone.
+    /// `less`, `more` or `tie`: the effect of the interposer; `None` if there is no ratio or only one round.
     pub verdict: Option<&'static str>,
     /// With other tunables of the C library, if requested.
     pub tuned: Option<Tuned>,
-    /// What the figures are worked out from: without and with the interposer, by round.
+    /// The samples without and with the interposer, by round.
     #[serde(skip)]
     pub samples: [Vec<Vec<f64>>; 2],
 }
 
-/// One metric with other tunables of the C library, and without the interposer.
+/// One metric with other tunables of the C library and without the interposer.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Tuned {
     /// With them.
     pub with: Estimate,
-    /// With over without, by rounds.
+    /// With divided by without, by round.
     pub ratio: Option<Ratio>,
-    /// As [`Figure::verdict`].
+    /// See [`Figure::verdict`].
     pub verdict: Option<&'static str>,
 }
 
-/// The figures of all metrics; none without a round.
+/// The figures of all metrics; empty without a round.
 pub(super) fn all(rounds: &[Round], seed: u64) -> Vec<Figure> {
     Metric::ALL.into_iter().filter_map(|metric| figure(metric, rounds, seed)).collect()
 }
 
 fn figure(metric: Metric, rounds: &[Round], seed: u64) -> Option<Figure> {
-    // Every run is a process: what one restart more may change lies between rounds, and none within.
+    // Each run is a process, so everything that varies between processes varies between rounds.
     let samples = |usage: fn(&Round) -> &Usage| -> Vec<Vec<f64>> {
         rounds.iter().map(|round| vec![metric.of(usage(round))]).collect()
     };
     let (without, with, again) = (samples(|r| &r.without), samples(|r| &r.with), samples(|r| &r.again));
     let ratio = statistics::paired_ratio(&with, &without, seed);
     let floor = statistics::paired_ratio(&again, &without, seed).map(|pair| statistics::noise_floor(&[pair]));
-    // One round has nothing that it could agree with.
+    // One round gives no spread.
     let verdict = |ratio: Option<Ratio>| {
         ratio.zip(floor).filter(|_| rounds.len() > 1).map(|(ratio, floor)| {
             match statistics::compare(&ratio, floor) {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_uses_has_no_ratio() {
+    fn a_metric_that_is_zero_has_no_ratio() {
         let figures = all(&rounds(1.0), 1);
         assert_eq!(figures.len(), Metric::ALL.len());
         let faults = figures.iter().find(|figure| figure.metric == Metric::MajorFaults).expect("there");

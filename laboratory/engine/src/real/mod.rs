@@ -1,21 +1,20 @@
-//! A whole program with its memory functions served by the interposer, beside the same program without: what better
-//! routines are worth where it counts.
+//! Compares a whole program with and without the interposer: the effect of better routines on real work.
 //!
-//! **The plan.** Two runs first, one of each form, that are not counted: they warm the caches of files, give the
-//! outputs that all others are compared with, and the interposed one counts calls, which the timed ones do not. Then
-//! rounds of three runs in random order: without, with, and without again. The first two are the pair whose ratio is
-//! requested; the third makes with the first the pair of like forms whose spread is the noise floor. Every round
-//! counts as a replicate, since each of its runs is a process of its own.
+//! **Runs.** First one uncounted run of each form: these fill the file cache and give the output with which
+//! all others are compared. The interposed one counts calls, which timed runs do not. Then rounds of three
+//! runs in random order: without, with, and without again. The first two give the ratio; the two runs without
+//! give the noise floor. Each round counts as a replicate, because each of its runs is a process of its own.
 //!
-//! **What is equal.** Arguments, working folder, standard input (empty), where the outputs go, and the size of the
-//! environment: the form without has the interposer's variables under names that nothing reads, as the place of the
-//! stack depends on how much lies above it.
+//! **Kept equal.** Arguments, working directory, standard input (empty), the destination of the outputs, and
+//! the size of the environment: the form without has the interposer's variables under unused names, because
+//! the stack's address depends on the size of the environment.
 //!
-//! **What must be equal.** Standard output and the exit status of every run; the first difference ends the
-//! comparison. Standard error may differ (compilers print times there) and is only remarked upon.
+//! **Required to be equal.** Standard output and the exit status of every run; the first difference ends the
+//! comparison. A difference in standard error only leads to a remark, because programs such as compilers
+//! print times there.
 //!
-//! When not to use it: to compare routines. A program spends percents of its time in them; the figures of `measure`
-//! are what explains its own.
+//! Not for comparing routines: a program spends a few percent of its time in them. Use `measure` to explain a
+//! program's figures.
 
 mod agreement;
 mod child;
@@ -40,61 +39,61 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// The files in the folder of outputs that a run writes.
+/// The names of the output files of a run.
 const STDOUT: &str = "stdout";
 /// As [`STDOUT`].
 const STDERR: &str = "stderr";
 
-/// What to compare.
+/// A comparison to make.
 pub struct Job {
     /// The program and its arguments; not empty.
     pub command: Vec<OsString>,
-    /// Rounds.
+    /// The number of rounds.
     pub runs: u32,
     /// The interposer and its settings.
     pub interposer: Interposer,
-    /// Whether standard output must be the same in all runs; exit statuses must be in any case.
+    /// Whether standard output must be the same in all runs; exit statuses always must.
     pub compare_output: bool,
-    /// Seed of the order.
+    /// The seed of the order.
     pub seed: u64,
 }
 
-/// What was found.
+/// The result of a comparison.
 #[derive(Debug, Serialize)]
 pub struct RealWork {
     /// The command as a shell would read it.
     pub command: String,
-    /// What serves zeroing and copying.
+    /// The routines that serve zeroing and copying.
     pub served_by: preload::ServedBy,
-    /// Seed of the order.
+    /// The seed of the order.
     pub seed: u64,
-    /// Complete rounds.
+    /// The number of complete rounds.
     pub runs: usize,
-    /// The exit status of all runs, where they agree.
+    /// The exit status of the first run; that of all runs if there is no disagreement.
     pub exit_status: child::Exit,
-    /// Time, memory, faults and switches.
+    /// Times, memory, faults and switches.
     pub figures: Vec<Figure>,
-    /// What the interposer was called for in one run.
+    /// The calls that the interposer served in one run.
     pub served: Served,
     /// The first difference between two runs.
     pub disagreement: Option<Disagreement>,
-    /// What a reader should know.
+    /// Remarks for the reader.
     pub remarks: Vec<String>,
-    /// The user stopped it.
+    /// True if the user interrupted it.
     pub interrupted: bool,
 }
 
-/// Compares.
+/// Runs the comparison.
 ///
 /// # Errors
-/// A command that cannot be started or an interposer that cannot be loaded ([`Failure::Usage`]); outputs that cannot
-/// be kept.
+/// Fails if the command cannot be started or the interposer cannot be loaded ([`Failure::Usage`]), or if
+/// outputs cannot be stored.
 pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     let folder = tempfile::tempdir()?;
     let page = served::Page::create(folder.path())?;
     let mut outputs = Outputs::new(folder.path(), job.compare_output);
     let first = Progress::new(Duration::from_secs(2), quiet);
-    first.say("one run of each form to warm up");
+    first.say("warm-up: one run of each form");
     let once = |form: Form<'_>| child::run(&job.command, &job.interposer, &form, folder.path());
 
     let warm = once(Form::Without)?;
@@ -102,7 +101,7 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     let counted = once(Form::Counted(page.path()))?;
     let served = page.read()?;
     if let Some(line) = job.interposer.refused(folder.path())? {
-        return Err(usage(format!("the interposer cannot serve as asked: {line}")));
+        return Err(usage(format!("the interposer cannot serve as requested: {line}")));
     }
     first.finish();
 
@@ -116,7 +115,7 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
         remarks: Vec::new(),
         served,
         disagreement: None,
-        // Ctrl-C ends the command too, in its own way.
+        // Ctrl-C ends the command too, with an exit of its own.
         interrupted: interrupt::requested(),
     };
     if !work.interrupted {
@@ -139,7 +138,7 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     if let Some(disagreement) = &mut work.disagreement
         && disagreement.interposed
     {
-        // Does the program agree with itself?
+        // Whether runs without the interposer differ too.
         let again = once(Form::Without)?;
         disagreement.differs_by_itself = outputs.compare(again.exit, false)?.is_some();
     }
@@ -149,8 +148,8 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     Ok(work)
 }
 
-/// The runs of a round, in random order: three, and one more with other tunables. `None` if one disagrees or the user has
-/// interrupted.
+/// The runs of a round in random order: three, and a fourth if other tunables are compared. `None` if one
+/// differs or the user has interrupted.
 fn round(
     order: &mut Xoshiro256PlusPlus,
     is_tuned: bool,
@@ -191,7 +190,7 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec
                 .to_owned(),
         );
     } else if work.served.calls == 0 {
-        remarks.push("the interposer was loaded and never called".to_owned());
+        remarks.push("the interposer was loaded but never called".to_owned());
     }
     if !work.exit_status.success() && work.disagreement.is_none() {
         remarks.push(format!("the command ends with {} in both forms", work.exit_status));
@@ -221,7 +220,7 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec
     remarks
 }
 
-/// The command as one would type it.
+/// The command with the quoting of a shell.
 fn shown(command: &[OsString]) -> String {
     let word = |word: &OsString| {
         let text = word.to_string_lossy();
@@ -240,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_shown_as_it_is_typed() {
+    fn a_command_is_shown_with_shell_quotes() {
         let words = |words: &[&str]| shown(&words.iter().map(OsString::from).collect::<Vec<_>>());
         assert_eq!(words(&["ls", "-l", "/a b", ""]), "ls -l '/a b' ''");
         assert_eq!(words(&["sh", "-c", "echo 'x'"]), "sh -c 'echo '\\''x'\\'''");

@@ -1,4 +1,4 @@
-//! The interposer's location, its settings, and the environment of a run with it.
+//! Finds the interposer's file, and sets up its environment.
 
 use super::STDERR;
 use crate::failure::{Failure, usage};
@@ -11,48 +11,48 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The families that it serves.
+/// The families that the interposer serves.
 pub const FAMILIES: [Family; 2] = [Family::Zero, Family::Copy];
 
-/// Its name where it is installed, and as cargo builds it.
+/// The interposer's file name when installed, and as built by cargo.
 const INSTALLED: &str = "libcarryline-preload.so";
 const BUILT: &str = "libcarryline_preload.so";
 
-/// The words that may stand for a variant: the library's best, and the C library's own function.
+/// Names accepted besides those of variants: the library's best kernel, and the C library's own function.
 const BESIDE_VARIANTS: [&str; 2] = ["carryline", "libc"];
 
 /// The interposer and its settings.
 #[derive(Clone, Debug)]
 pub struct Interposer {
     file: PathBuf,
-    /// What is to serve each of [`FAMILIES`].
+    /// The routine for each of [`FAMILIES`].
     routines: [String; 2],
-    /// The value of `GLIBC_TUNABLES` in the form that has it.
+    /// The value of `GLIBC_TUNABLES` in [`Form::Tuned`].
     tunables: Option<String>,
 }
 
-/// What serves.
+/// The names of the routines that serve each family.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServedBy {
     pub zero: String,
     pub copy: String,
 }
 
-/// A form of the run.
+/// A form of a run.
 pub enum Form<'a> {
-    /// As it is.
+    /// Without the interposer.
     Without,
     /// With the interposer.
     With,
     /// Without the interposer, with other tunables of the C library.
     Tuned,
-    /// With the interposer, which counts on this page.
+    /// With the interposer, which counts calls on this page.
     Counted(&'a Path),
 }
 
 impl Interposer {
-    /// The interposer at `file`, or where it is looked for; `families` are those to serve (all, if none is named),
-    /// `variants` are `FAMILY=NAME`.
+    /// The interposer at `file`, or in its usual places. `families` are the families to serve (all if empty),
+    /// `variants` are words `FAMILY=NAME`.
     pub fn new(file: Option<&Path>, families: &[String], variants: &[String]) -> Result<Interposer, Failure> {
         if !cfg!(target_os = "linux") {
             return Err(usage("the interposer is for Linux only"));
@@ -79,26 +79,25 @@ impl Interposer {
         Ok(Interposer { file: find(file)?, routines, tunables: None })
     }
 
-    /// The same with a form that has this value of `GLIBC_TUNABLES`.
+    /// Adds a form with this value of `GLIBC_TUNABLES`.
     #[must_use]
     pub fn with_tunables(self, tunables: Option<String>) -> Interposer {
         Interposer { tunables, ..self }
     }
 
-    /// True if there is such a form.
+    /// True if there is a form with other tunables.
     pub(super) fn has_tunables(&self) -> bool {
         self.tunables.is_some()
     }
 
-    /// What serves.
+    /// The names of the routines that serve.
     pub fn served_by(&self) -> ServedBy {
         let [zero, copy] = self.routines.clone();
         ServedBy { zero, copy }
     }
 
-    /// Gives a command the environment of a form. The form without has the same bytes in it, under names that nobody
-    /// reads.
-    pub(super) fn dress(&self, command: &mut Command, form: &Form<'_>) {
+    /// Sets the environment of a form. The form without has the same number of bytes, under unused names.
+    pub(super) fn set_environment(&self, command: &mut Command, form: &Form<'_>) {
         let before = std::env::var_os("LD_PRELOAD").filter(|value| !value.is_empty());
         let mut preload = self.file.clone().into_os_string();
         if let Some(others) = &before {
@@ -136,8 +135,8 @@ impl Interposer {
         }
     }
 
-    /// What the dynamic linker has said if it did not load the interposer, or the interposer if it ignored a setting, in the
-    /// run whose outputs lie in `outputs`.
+    /// The dynamic linker's message if it did not load the interposer, or the interposer's if it ignored a
+    /// setting, in the run whose outputs are in `outputs`.
     pub(super) fn refused(&self, outputs: &Path) -> io::Result<Option<String>> {
         let bytes = std::fs::read(outputs.join(STDERR))?;
         let text = String::from_utf8_lossy(&bytes);
@@ -150,7 +149,7 @@ impl Interposer {
     }
 }
 
-/// A meaningless name of the same length.
+/// An unused name of the same length.
 fn unread(name: &str) -> String {
     format!("{}_", &name[..name.len() - 1])
 }
@@ -162,7 +161,7 @@ fn family(word: &str, option: &str) -> Result<usize, Failure> {
     })
 }
 
-/// Reads `zero=movntps`: the place among [`FAMILIES`] and the name.
+/// Parses `zero=movntps`: the index in [`FAMILIES`] and the name.
 fn variant(word: &str) -> Result<(usize, String), Failure> {
     let Some((family_word, name)) = word.split_once('=') else {
         return Err(usage(format!("--variant {word}: write FAMILY=NAME, as in zero=movntps")));
@@ -185,7 +184,7 @@ fn variant(word: &str) -> Result<(usize, String), Failure> {
             Err(usage(match known.and_then(Variant::cannot_interpose) {
                 Some(why) => {
                     format!(
-                        "--variant {word}: that variant cannot serve {family_word}, as it {why} (usable: {usable})"
+                        "--variant {word}: that variant cannot serve {family_word}: it {why} (usable: {usable})"
                     )
                 }
                 None => {
@@ -204,7 +203,7 @@ fn lacking(variant: &Variant) -> String {
     missing.names().collect::<Vec<_>>().join(", ")
 }
 
-/// The interposer's file.
+/// Finds the interposer's file.
 fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let found = match given {
         Some(file) if file.is_file() => file.canonicalize()?,
@@ -229,10 +228,10 @@ fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
             found.canonicalize()?
         }
     };
-    // The dynamic linker takes both for the end of a name.
+    // Both are separators in LD_PRELOAD.
     if found.to_string_lossy().contains([' ', ':']) {
         return Err(usage(format!(
-            "{}: LD_PRELOAD cannot hold a path with a blank or a colon; copy the file elsewhere and name it with \
+            "{}: LD_PRELOAD cannot hold a path with a space or a colon; copy the file elsewhere and pass it with \
              --preload",
             found.display()
         )));
@@ -245,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_word_is_named_with_what_would_be_right() {
+    fn an_invalid_word_is_named_with_the_valid_ones() {
         for (word, parts) in [
             ("movntps", &["FAMILY=NAME"][..]),
             ("checksum=adc", &["'checksum'", "zero, copy"]),
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nobody_reads_are_as_long() {
+    fn unused_names_have_the_same_length() {
         assert_eq!(unread("LD_PRELOAD"), "LD_PRELOA_");
     }
 }

@@ -1,4 +1,4 @@
-//! What the interposer was called for, from the page of counters on which it notes it.
+//! The calls that the interposer served, read from its page of counters.
 
 use carryline_served::{Class, Function, Served as Layout, Snapshot};
 use serde::Serialize;
@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A page for one run.
+/// A page of counters for one run.
 pub(super) struct Page {
     path: PathBuf,
 }
 
 impl Page {
-    /// Makes an empty page in `folder`.
+    /// Creates an empty page in `folder`.
     pub(super) fn create(folder: &Path) -> io::Result<Page> {
         let path = folder.join("served");
         let header: Vec<u8> = Layout::HEADER.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -25,7 +25,7 @@ impl Page {
         &self.path
     }
 
-    /// What is on it.
+    /// Reads the counters.
     pub(super) fn read(&self) -> io::Result<Served> {
         let bytes = std::fs::read(&self.path)?;
         let snapshot = Snapshot::new(&bytes).map_err(io::Error::other)?;
@@ -39,46 +39,46 @@ impl Page {
     }
 }
 
-/// What the interposer was called for in one run of the command.
+/// The calls that the interposer served in one run of the command.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Served {
-    /// Programs that have loaded it.
+    /// The number of programs that loaded it.
     pub processes: u64,
-    /// Calls of all functions.
+    /// The calls of all functions.
     pub calls: u64,
-    /// Their bytes.
+    /// The bytes of these calls.
     pub bytes: u64,
     /// The functions that were called.
     pub rows: Vec<Row>,
 }
 
-/// One function.
+/// The calls of one function.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// The function's name.
     pub function: &'static str,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// With how many bytes altogether.
+    /// The bytes of all calls.
     pub bytes: u64,
     /// Calls whose source and destination overlap.
     pub overlapping: u64,
-    /// By size; up to 4096 bytes each size is a class.
+    /// The calls by size; up to 4096 bytes, each size is a class.
     pub classes: Vec<Size>,
     #[serde(skip)]
     kind: Function,
 }
 
-/// Calls of one class of sizes.
+/// The calls of one size class.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Size {
     /// The smallest size of the class.
     pub from_bytes: u64,
-    /// The largest.
+    /// The largest size of the class.
     pub to_bytes: u64,
-    /// Calls.
+    /// The number of calls.
     pub calls: u64,
-    /// Their bytes.
+    /// The bytes of these calls.
     pub bytes: u64,
 }
 
@@ -104,7 +104,7 @@ impl Row {
         matches!(self.kind, Function::Memcpy | Function::Mempcpy)
     }
 
-    /// Calls with sizes in `sizes`, for a table. A class counts where its mean size lies.
+    /// The number of calls with sizes in `sizes`. A class counts by its mean size.
     pub fn calls_within(&self, sizes: std::ops::RangeInclusive<u64>) -> u64 {
         self.classes.iter().filter(|class| sizes.contains(&class.mean_bytes())).map(|class| class.calls).sum()
     }
@@ -116,7 +116,7 @@ impl Size {
     }
 }
 
-/// Which calls a histogram file is made of.
+/// The calls included in a histogram file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
     /// All.
@@ -128,7 +128,7 @@ pub enum Which {
 }
 
 impl Served {
-    /// A histogram as `--sizes histogram:FILE` reads it; `None` where nothing was called.
+    /// A histogram in the format that `--sizes histogram:FILE` reads; `None` if there were no calls.
     pub fn histogram(&self, which: Which, command: &str) -> Option<String> {
         let wanted = |row: &&Row| match which {
             Which::All => true,
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_holds_the_family_that_was_asked_for() {
+    fn a_histogram_holds_the_requested_family() {
         let served = Served {
             rows: vec![
                 row(Function::Memcpy, &[(7, 7, 2, 14), (4097, 8192, 3, 15_000)]),

@@ -1,16 +1,16 @@
-//! Where one curve crosses another, with an interval: the distance or size from which the other method is cheaper.
+//! The point at which two curves cross, with an interval: the distance or size from which the other method is
+//! faster.
 
 use super::{Figure, Unit};
 use carryline_statistics as statistics;
 
-/// The point from which on a difference keeps the sign that it ends with, between the points measured by interpolation on
-/// a logarithmic scale, in each replicate for itself; the interval is that of the replicates.
+/// The point from which a difference keeps its final sign, interpolated on a logarithmic scale between the
+/// measured points. It is computed for each replicate; the interval is over the replicates.
 ///
-/// `differences` are by replicate, and there by point; `points` must be positive and ascending.
+/// `differences` are by replicate and point; `points` must be positive and ascending.
 ///
 /// # Errors
-/// The reason, in words, why there is none: the difference has one sign everywhere, or has both in some replicates
-/// only.
+/// The reason, as text: the difference has one sign everywhere, or changes sign only in some replicates.
 pub fn crossing(points: &[f64], differences: &[Vec<f64>], unit: Unit, seed: u64) -> Result<Figure, String> {
     let found: Vec<f64> = differences.iter().filter_map(|curve| last_change(points, curve)).collect();
     if found.is_empty() {
@@ -25,10 +25,10 @@ pub fn crossing(points: &[f64], differences: &[Vec<f64>], unit: Unit, seed: u64)
         ));
     }
     let samples = found.into_iter().map(|point| vec![point]).collect();
-    Figure::sampled(unit, samples, None, 0.0, seed).ok_or_else(|| "nothing was sampled".to_owned())
+    Figure::sampled(unit, samples, None, 0.0, seed).ok_or_else(|| "there are no samples".to_owned())
 }
 
-/// The differences of two curves, each a figure for every point, in each replicate that both have.
+/// The differences of two curves, each given by a figure for every point, in each replicate that both have.
 #[must_use]
 pub fn differences(first: &[&Figure], second: &[&Figure]) -> Vec<Vec<f64>> {
     let replicates = first.iter().chain(second).map(|figure| figure.samples().len()).min().unwrap_or(0);
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_change_of_sign_counts_and_lies_between_its_points() {
+    fn the_last_change_of_sign_counts() {
         let found =
             crossing(&POINTS, &vec![vec![-2.0, 1.0, -3.0, 3.0]; 3], Unit::Bytes, 1).expect("it crosses");
         assert!((found.value() - 32.0).abs() < 1e-9, "{}", found.value());
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_replicates_make_the_interval() {
+    fn the_interval_is_over_the_replicates() {
         let curves = [vec![-1.0, -1.0, 1.0, 1.0], vec![-1.0, -2.0, 1.0, 1.0], vec![-1.0, -1.0, 3.0, 1.0]];
         let estimate = crossing(&POINTS, &curves, Unit::Bytes, 1).expect("it crosses").estimate();
         assert!(estimate.low < estimate.median && estimate.median < estimate.high, "{estimate:?}");

@@ -1,9 +1,9 @@
-//! Measured figures under names, as rules use them.
+//! Named figures, to which rules refer.
 
 use super::Unit;
 use carryline_statistics::{self as statistics, Estimate, Ratio};
 
-/// A figure with its samples, so that two of the same rounds can be paired.
+/// A figure with its samples, so that figures of the same rounds can be paired.
 #[derive(Clone, Debug)]
 pub struct Figure {
     unit: Unit,
@@ -14,9 +14,9 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure from samples by replicate and round. Figures of one `set` were sampled in the same rounds, so that
-    /// their ratios are formed round by round. `floor` is the relative difference within which two of them are a
-    /// tie. `None` where nothing was sampled.
+    /// A figure from samples by replicate and round. Figures with the same `set` were sampled in the same
+    /// rounds, so their ratios are formed round by round. `floor` is the relative difference up to which two
+    /// of them tie. `None` if there is no sample.
     #[must_use]
     pub fn sampled(
         unit: Unit,
@@ -29,7 +29,7 @@ impl Figure {
         Some(Figure { unit, samples, estimate, set: set.map(str::to_owned), floor })
     }
 
-    /// An exact figure, such as a count. `None` for what is not a number.
+    /// An exact figure, such as a count. `None` if the value is not finite.
     #[must_use]
     pub fn exact(unit: Unit, value: f64) -> Option<Figure> {
         let estimate = Estimate { median: value, low: value, high: value, min: value };
@@ -42,8 +42,9 @@ impl Figure {
         })
     }
 
-    /// A figure computed from others of one set, round by round: a difference, the slope of a line, a crossing. What
-    /// is not a number in a round is a gap. `None` where they were not sampled together, or no round gives a number.
+    /// A figure computed from others of one set, round by round: a difference, the slope of a line, a
+    /// crossing. A round with a result that is not finite counts as missing. `None` if the figures are not of
+    /// one set, or no round has a result.
     #[must_use]
     pub fn by_round(
         unit: Unit,
@@ -68,20 +69,21 @@ impl Figure {
         Figure::sampled(unit, samples, Some(set), floor, seed)
     }
 
-    /// The figure times a constant, in another unit.
+    /// The figure multiplied by a constant, in another unit.
     #[must_use]
     pub fn scaled(&self, factor: f64, unit: Unit) -> Figure {
         self.mapped(unit, |value| value * factor)
     }
 
-    /// A constant over the figure: a rate from a time. The ends of the interval change places.
+    /// A constant divided by the figure, such as a rate from a time. The ends of the interval are swapped.
     #[must_use]
     pub fn over(&self, numerator: f64, unit: Unit) -> Figure {
         self.mapped(unit, |value| numerator / value)
     }
 
-    /// A monotonic function of the figure; what is not a number afterwards becomes a gap. An end of the interval that is no
-    /// number (a rate where the time may be zero) is where the farthest sample lies.
+    /// A monotonic function of the figure; samples that are not finite afterwards count as missing. An end of
+    /// the interval that is not finite (a rate whose time may be zero) is replaced by the sample farthest
+    /// from zero.
     fn mapped(&self, unit: Unit, map: impl Fn(f64) -> f64) -> Figure {
         let samples: Vec<Vec<f64>> =
             self.samples.iter().map(|rounds| rounds.iter().map(|v| map(*v)).collect()).collect();
@@ -96,7 +98,7 @@ impl Figure {
         Figure { unit, samples, estimate, ..self.clone() }
     }
 
-    /// What it counts in.
+    /// The unit.
     #[must_use]
     pub fn unit(&self) -> Unit {
         self.unit
@@ -108,26 +110,26 @@ impl Figure {
         self.estimate
     }
 
-    /// The median alone.
+    /// The median.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.estimate.median
     }
 
-    /// The relative difference within which it ties with others of its set.
+    /// The relative difference up to which it ties with others of its set.
     #[must_use]
     pub fn floor(&self) -> f64 {
         self.floor
     }
 
-    /// The samples, by replicate and round.
+    /// The samples by replicate and round.
     #[must_use]
     pub fn samples(&self) -> &[Vec<f64>] {
         &self.samples
     }
 
-    /// This figure over another, round by round where both were sampled in the same rounds. The interval's upper end
-    /// is infinite where the other may be zero. `None` where the other is zero or less.
+    /// This figure divided by another, round by round if both are of one set. The interval's upper end is
+    /// infinite if the other figure may be zero. `None` if the other figure is not positive.
     #[must_use]
     pub fn ratio_to(&self, other: &Figure, seed: u64) -> Option<Ratio> {
         let positive = |figure: &Figure| figure.samples.iter().flatten().all(|sample| *sample > 0.0);
@@ -143,38 +145,38 @@ impl Figure {
     }
 }
 
-/// Figures by name, and why others are missing.
+/// Named figures, with the reasons for missing ones.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     known: Vec<(String, Result<Figure, String>)>,
 }
 
 impl Figures {
-    /// Adds a figure; `None` is one that was not measured for lack of time.
+    /// Adds a figure; `None` if there was no time to measure it.
     pub fn add(&mut self, name: impl Into<String>, figure: Option<Figure>) {
         let figure = figure.ok_or_else(|| "there was no time to measure it".to_owned());
         self.add_or_reason(name, figure);
     }
 
-    /// Adds a figure, or the reason why there is none.
+    /// Adds a figure, or the reason why it is missing.
     pub fn add_or_reason(&mut self, name: impl Into<String>, figure: Result<Figure, String>) {
         let name = name.into();
         self.known.retain(|(known, _)| *known != name);
         self.known.push((name, figure));
     }
 
-    /// Says why a figure is missing.
+    /// Adds the reason why a figure is missing.
     pub fn missing(&mut self, name: impl Into<String>, reason: impl Into<String>) {
         self.add_or_reason(name, Err(reason.into()));
     }
 
-    /// The figure of that name.
+    /// The figure with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Figure> {
         self.look(name).ok()
     }
 
-    /// The figure of that name, or the reason why there is none.
+    /// The figure with this name, or the reason why it is missing.
     ///
     /// # Errors
     /// The reason, as text.
@@ -186,18 +188,18 @@ impl Figures {
         }
     }
 
-    /// Every figure there is, in the order in which they were added.
+    /// All figures, in the order added.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Figure)> {
         self.known.iter().filter_map(|(name, figure)| Some((name.as_str(), figure.as_ref().ok()?)))
     }
 
-    /// The name of the smallest of these figures, of those that there are.
+    /// The name of the smallest of these figures, ignoring missing ones.
     #[must_use]
     pub fn smallest<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         self.valued(names).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
     }
 
-    /// The name of the largest of these figures, of those that there are.
+    /// The name of the largest of these figures, ignoring missing ones.
     #[must_use]
     pub fn largest<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         self.valued(names).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_is_computed_round_by_round_and_only_within_a_set() {
+    fn figures_are_combined_by_round_only_within_a_set() {
         let long = figure(Some("one"), [110.0, 120.0, 130.0]);
         let short = figure(Some("one"), [10.0, 20.0, 30.0]);
         let difference =
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_whose_time_may_be_zero_still_lies_within_its_interval() {
+    fn a_rate_whose_time_may_be_zero_lies_within_its_interval() {
         let times = vec![vec![1.0; 4], vec![90.0; 4], vec![100.0; 4]];
         let time = Figure::sampled(Unit::Ns, times, None, 0.01, 1).expect("samples");
         assert_eq!(time.estimate().low, 0.0, "so far apart that zero is not excluded");

@@ -1,16 +1,15 @@
-//! Claims of others, put to the test: a statement as data, a rule over measured figures, and the verdict that
-//! follows.
+//! Tests published claims: a claim is data with a rule over measured figures, from which its verdict follows.
 //!
-//! A [`Claim`] says who claimed what, the figure that was published, and the [`Rule`] by which it is judged. A rule
-//! names [`Figures`] and is evaluated on their intervals and the noise floor of the rounds they come from. So a
-//! verdict is computed, never typed, and always cites what it compares:
+//! A [`Claim`] states what was claimed, the published figure, and the [`Rule`] that judges it. A rule refers
+//! to [`Figures`] and is evaluated on their intervals and the noise floor of their rounds. A verdict is
+//! therefore computed, never written by hand, and always cites what it compares:
 //!
 //! | verdict | when |
 //! | --- | --- |
-//! | `holds` | the whole interval, widened by the floor, is within the rule |
-//! | `fails` | the whole interval is outside |
-//! | `reversed` | it is outside, and on the other side of equality |
-//! | `undecided` | it is neither, or the difference is within the floor |
+//! | `holds` | the whole interval, widened by the noise floor, satisfies the rule |
+//! | `fails` | the whole interval violates it |
+//! | `reversed` | the same, and the interval is on the other side of equality |
+//! | `undecided` | neither, or the difference is within the noise floor |
 //! | `cannot be measured here` | a figure is missing, with the reason |
 //!
 //! ```
@@ -43,27 +42,27 @@ pub use unit::Unit;
 use carryline_statistics::Ratio;
 use serde::{Deserialize, Serialize};
 
-/// A statement that can be tested.
+/// A claim that can be tested.
 #[derive(Debug)]
 pub struct Claim {
     /// Unique in its experiment; words joined by hyphens.
     pub id: &'static str,
     /// What is claimed, in one sentence.
     pub text: &'static str,
-    /// The figure that was published.
+    /// The published figure.
     pub published: &'static str,
-    /// When it holds.
+    /// The rule that judges it.
     pub rule: Rule,
 }
 
 impl Claim {
-    /// A claim of that name, in the source's words, with its number, and the rule that judges it.
+    /// A claim in the source's words, with the published figure and the rule that judges it.
     #[must_use]
     pub const fn new(id: &'static str, text: &'static str, published: &'static str, rule: Rule) -> Claim {
         Claim { id, text, published, rule }
     }
 
-    /// Judges the claim by what was measured. `seed` decides the resampling of paired ratios.
+    /// Judges the claim by the measured figures. `seed` is that of the bootstrap for paired ratios.
     #[must_use]
     pub fn judge(&self, figures: &Figures, source: &str, seed: u64) -> ClaimResult {
         let judged = self.rule.judge(figures, seed);
@@ -90,23 +89,23 @@ impl Claim {
     }
 }
 
-/// A figure with its interval, as results keep it.
+/// A figure with its interval, as stored in results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedFigure {
-    /// What rules call it.
+    /// The name used in rules.
     pub name: String,
     /// Its unit.
     pub unit: Unit,
     /// The estimate.
     pub value: f64,
-    /// Lower end of its 95 % interval.
+    /// The lower end of its 95 % interval.
     pub low: f64,
-    /// Upper end of its 95 % interval.
+    /// The upper end of its 95 % interval.
     pub high: f64,
 }
 
 impl NamedFigure {
-    /// A figure under its name.
+    /// A figure with its name.
     #[must_use]
     pub fn new(name: &str, figure: &Figure) -> NamedFigure {
         let estimate = figure.estimate();
@@ -127,62 +126,62 @@ pub struct ClaimResult {
     pub id: String,
     /// What is claimed.
     pub text: String,
-    /// Who claimed it: `vandeven-2021`.
+    /// The source of the claim: `vandeven-2021`.
     pub source: String,
-    /// The figure that was published.
+    /// The published figure.
     pub published: String,
-    /// The figure here, in words.
+    /// The measured figure, as text.
     pub measured: String,
-    /// The figures that the rule names, with their intervals.
+    /// The figures in the rule, with their intervals.
     pub figures: Vec<NamedFigure>,
-    /// The noise floor that the verdict took into account.
+    /// The noise floor used for the verdict.
     pub noise_floor: Option<f64>,
-    /// What came out.
+    /// The verdict.
     pub verdict: Verdict,
     /// The rule in words.
     pub rule: String,
-    /// One sentence: the figures compared, the floor, and what follows.
+    /// One sentence with the figures compared, the noise floor and the verdict.
     pub why: String,
 }
 
-/// What an experiment found.
+/// The result of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentResult {
     /// Its name on the command line.
     pub id: String,
-    /// The document that it comes from.
+    /// The document from which it comes.
     pub source: String,
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// Published beside measured.
+    /// Tables of published and measured figures.
     pub tables: Vec<TableResult>,
-    /// Plots in text.
+    /// Plots as text.
     pub plots: Vec<String>,
-    /// What a reader should know, among it what this machine cannot do and why.
+    /// Notes for the reader, such as what this machine cannot measure and why.
     pub notes: Vec<String>,
-    /// Every figure that rules can name.
+    /// All named figures.
     pub figures: Vec<NamedFigure>,
-    /// The claims, judged.
+    /// The judged claims.
     pub claims: Vec<ClaimResult>,
 }
 
 /// A table of results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableResult {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// Its columns.
+    /// The columns.
     pub columns: Vec<ColumnResult>,
-    /// Its rows, a datum for each column.
+    /// The rows, with one datum for each column.
     pub rows: Vec<Vec<Datum>>,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColumnResult {
-    /// What it holds.
+    /// The heading.
     pub name: String,
-    /// What stands below the name: a unit ([`Unit::word`]), or other words.
+    /// The second line of the heading: a unit ([`Unit::word`]) or other text.
     pub unit: String,
 }
 
@@ -190,20 +189,20 @@ pub struct ColumnResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Datum {
-    /// An exact number: published, or counted.
+    /// An exact number: published or counted.
     Number(f64),
-    /// Words.
+    /// Text.
     Text(String),
     /// A figure with its 95 % interval.
     Figure {
         /// The estimate.
         value: f64,
-        /// Lower end.
+        /// The lower end.
         low: f64,
-        /// Upper end.
+        /// The upper end.
         high: f64,
     },
-    /// Nothing: not published, or not measured.
+    /// Nothing: neither published nor measured.
     None,
 }
 
@@ -239,7 +238,7 @@ impl From<&Figure> for Datum {
 }
 
 impl From<Option<Ratio>> for Datum {
-    /// A ratio with its interval; nothing where an end of it is unbounded, which JSON could not hold.
+    /// A ratio with its interval; nothing if an end is infinite, which JSON cannot represent.
     fn from(ratio: Option<Ratio>) -> Datum {
         match ratio {
             Some(Ratio { median: value, low, high }) if [value, low, high].iter().all(|v| v.is_finite()) => {
@@ -257,7 +256,7 @@ impl From<Option<&Figure>> for Datum {
 }
 
 impl TableResult {
-    /// A table without rows. Each column is its name and what stands below it.
+    /// A table without rows. Each column is its heading and the second line of the heading.
     #[must_use]
     pub fn new(title: impl Into<String>, columns: &[(&str, &str)]) -> TableResult {
         let column =

@@ -1,4 +1,4 @@
-//! Rules: when a claim holds, as data that says itself in words.
+//! Rules for claims, as data that can be printed as text.
 
 use super::Unit;
 use super::figures::{Figure, Figures};
@@ -6,34 +6,34 @@ use carryline_statistics::Ratio;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// When a claim holds.
+/// The condition under which a claim holds.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
-    /// One figure over another lies within bounds.
+    /// The ratio of two figures lies within bounds.
     Ratio {
-        /// The figure above the line.
+        /// The numerator.
         left: &'static str,
-        /// The figure below it.
+        /// The denominator.
         right: &'static str,
-        /// The least that the claim allows.
+        /// The lower bound.
         at_least: Option<f64>,
-        /// The most that the claim allows.
+        /// The upper bound.
         at_most: Option<f64>,
     },
     /// A figure lies within bounds.
     Value {
         /// The figure.
         figure: &'static str,
-        /// The least that the claim allows.
+        /// The lower bound.
         at_least: Option<f64>,
-        /// The most that the claim allows.
+        /// The upper bound.
         at_most: Option<f64>,
     },
-    /// Every one of these.
+    /// All of these rules.
     All(&'static [Rule]),
 }
 
-/// What comes of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
     /// As claimed.
@@ -42,10 +42,10 @@ pub enum Verdict {
     /// Not as claimed.
     #[serde(rename = "fails")]
     Fails,
-    /// The other way round.
+    /// The opposite of the claim.
     #[serde(rename = "reversed")]
     Reversed,
-    /// The figures do not tell.
+    /// The figures do not decide.
     #[serde(rename = "undecided")]
     Undecided,
     /// A figure cannot be measured on this machine.
@@ -54,7 +54,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// All of them, in the order of summaries.
+    /// All verdicts, in the order of summaries.
     pub const ALL: [Verdict; 5] =
         [Verdict::Holds, Verdict::Fails, Verdict::Reversed, Verdict::Undecided, Verdict::CannotBeMeasured];
 }
@@ -71,7 +71,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A verdict with what it rests on.
+/// A verdict with its reasons.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
     pub verdict: Verdict,
@@ -81,31 +81,31 @@ pub(super) struct Judged {
 }
 
 impl Rule {
-    /// `left` over `right` is at least this.
+    /// `left` over `right` is at least `ratio`.
     #[must_use]
     pub const fn at_least(left: &'static str, right: &'static str, ratio: f64) -> Rule {
         Rule::Ratio { left, right, at_least: Some(ratio), at_most: None }
     }
 
-    /// `left` over `right` is at most this.
+    /// `left` over `right` is at most `ratio`.
     #[must_use]
     pub const fn at_most(left: &'static str, right: &'static str, ratio: f64) -> Rule {
         Rule::Ratio { left, right, at_least: None, at_most: Some(ratio) }
     }
 
-    /// `left` over `right` lies between these.
+    /// `left` over `right` is between `low` and `high`.
     #[must_use]
     pub const fn between(left: &'static str, right: &'static str, low: f64, high: f64) -> Rule {
         Rule::Ratio { left, right, at_least: Some(low), at_most: Some(high) }
     }
 
-    /// The figure is at least this.
+    /// The figure is at least `value`.
     #[must_use]
     pub const fn value_at_least(figure: &'static str, value: f64) -> Rule {
         Rule::Value { figure, at_least: Some(value), at_most: None }
     }
 
-    /// The figure is at most this.
+    /// The figure is at most `value`.
     #[must_use]
     pub const fn value_at_most(figure: &'static str, value: f64) -> Rule {
         Rule::Value { figure, at_least: None, at_most: Some(value) }
@@ -125,7 +125,7 @@ impl Rule {
         }
     }
 
-    /// The figures that it names.
+    /// The names of its figures.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         match self {
@@ -171,8 +171,8 @@ fn missing(name: &str, reason: &str) -> Judged {
     }
 }
 
-/// Where an interval lies, widened by a relative floor.
-fn place(low: f64, high: f64, floor: f64, (at_least, at_most): (Option<f64>, Option<f64>)) -> Verdict {
+/// The verdict on an interval, widened by the noise floor.
+fn verdict_on(low: f64, high: f64, floor: f64, (at_least, at_most): (Option<f64>, Option<f64>)) -> Verdict {
     let (low, high) = (widen_down(low, floor), widen_up(high, floor));
     let above = at_most.is_some_and(|most| low > most);
     let below = at_least.is_some_and(|least| high < least);
@@ -207,7 +207,7 @@ fn ratio(
             why: format!("'{right}' is not above zero ({}), so there is no ratio", with_interval(b)),
         };
     };
-    let mut verdict = place(low, high, floor, bounds);
+    let mut verdict = verdict_on(low, high, floor, bounds);
     let other_side = bounds.0.is_some_and(|least| least >= 1.0) && widen_up(high, floor) < 1.0
         || bounds.1.is_some_and(|most| most <= 1.0) && widen_down(low, floor) > 1.0;
     if verdict == Verdict::Fails && other_side {
@@ -230,7 +230,7 @@ fn ratio(
 
 fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>)) -> Judged {
     let estimate = figure.estimate();
-    let verdict = place(estimate.low, estimate.high, figure.floor(), bounds);
+    let verdict = verdict_on(estimate.low, estimate.high, figure.floor(), bounds);
     Judged {
         verdict,
         measured: with_interval(figure),
@@ -243,8 +243,8 @@ fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>)) ->
     }
 }
 
-/// Every one must hold. What failed decides before what is doubtful, and that before what is missing; the first of those
-/// that decide is cited.
+/// All rules must hold. A failed rule decides before an undecided one, and that before one with a missing
+/// figure; the first rule that decides is cited.
 fn all(judged: Vec<Judged>) -> Judged {
     let any = |verdict| judged.iter().any(|one: &Judged| one.verdict == verdict);
     let verdict = if any(Verdict::Fails) || any(Verdict::Reversed) {
@@ -281,7 +281,7 @@ fn with_interval(figure: &Figure) -> String {
     format!("{}{unit} ({} to {})", short(estimate.median), short(estimate.low), short(estimate.high))
 }
 
-/// About three significant digits.
+/// Formats about three significant digits.
 fn short(value: f64) -> String {
     let decimals = match value.abs() {
         size if size < 9.995 => 2,
@@ -319,14 +319,15 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_follows_from_the_ratio_and_the_floor() {
+    fn the_verdict_follows_from_ratio_and_noise_floor() {
         let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01), ("near", 100.5, 0.01)]);
         let at_least = |left, right, ratio| verdict(Rule::at_least(left, right, ratio), &figures);
         assert_eq!(at_least("slow", "fast", 2.0), Verdict::Holds);
         assert_eq!(at_least("slow", "fast", 4.0), Verdict::Fails);
         assert_eq!(at_least("fast", "slow", 1.0), Verdict::Reversed);
         assert_eq!(at_least("slow", "fast", 3.0), Verdict::Undecided);
-        // Half a percent of difference within a floor of one percent, however narrow the intervals.
+        // A difference of half a percent is within the noise floor of one percent, however narrow the
+        // intervals.
         assert_eq!(at_least("near", "fast", 1.0), Verdict::Undecided);
         assert_eq!(verdict(Rule::at_most("slow", "fast", 1.0), &figures), Verdict::Reversed);
         assert_eq!(verdict(Rule::between("near", "fast", 0.9, 1.1), &figures), Verdict::Holds);
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_figure_is_a_verdict_with_its_reason() {
+    fn a_missing_figure_gives_a_verdict_with_the_reason() {
         let mut figures = figures(&[("slow", 300.0, 0.01)]);
         figures.missing("fast", "one CPU alone");
         let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, 1);
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_rules_the_worst_decides() {
+    fn the_worst_of_many_rules_decides() {
         const HOLDS: Rule = Rule::at_least("slow", "fast", 2.0);
         const FAILS: Rule = Rule::at_least("slow", "fast", 4.0);
         const REVERSED: Rule = Rule::at_least("fast", "slow", 1.0);
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_cites_both_figures_and_the_floor() {
+    fn the_explanation_cites_both_figures_and_the_noise_floor() {
         let figures = figures(&[("slow", 300.0, 0.012), ("fast", 100.0, 0.01)]);
         let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, 1);
         for part in ["'slow' 300 ticks", "'fast' 100 ticks", "3.00", "1.2 %", "holds"] {
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_zero_bounds_nothing_from_above() {
+    fn a_denominator_that_may_be_zero_gives_no_upper_bound() {
         let mut figures = Figures::default();
         let samples: Vec<Vec<f64>> = [-0.1, 0.1, 0.2, 0.1, 0.0].map(|v| vec![v; 8]).into();
         figures.add("nothing", Figure::sampled(Unit::Ticks, samples, None, 0.01, 1));

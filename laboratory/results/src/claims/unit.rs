@@ -1,12 +1,12 @@
-//! What figures count in.
+//! Units of figures.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The unit of a figure. Its words stand in stored results: they are added, never renamed.
+/// The unit of a figure. The words are stored in results: new ones may be added, but none renamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Unit {
-    /// None: a ratio, or a count of what the figure's name says.
+    /// None: a ratio, or a count described by the figure's name.
     #[serde(rename = "")]
     None,
     /// Ticks of the time-stamp counter.
@@ -21,7 +21,7 @@ pub enum Unit {
     /// Nanoseconds.
     #[serde(rename = "ns")]
     Ns,
-    /// Nanoseconds for each 4 KB.
+    /// Nanoseconds per 4 KB.
     #[serde(rename = "ns per 4 KB")]
     NsPer4Kb,
     /// Microseconds.
@@ -30,16 +30,16 @@ pub enum Unit {
     /// Seconds.
     #[serde(rename = "s")]
     S,
-    /// Millions a second.
+    /// Millions per second.
     #[serde(rename = "M/s")]
     MillionPerS,
-    /// 10^9 bytes a second.
+    /// 10^9 bytes per second.
     #[serde(rename = "GB/s")]
     GbPerS,
-    /// Bytes for each tick of the time-stamp counter.
+    /// Bytes per tick of the time-stamp counter.
     #[serde(rename = "bytes/tick")]
     BytesPerTick,
-    /// Bytes for each core cycle, estimated from ticks.
+    /// Bytes per core cycle, estimated from ticks.
     #[serde(rename = "B/cycle est.")]
     BytesPerCycleEst,
     /// Bytes.
@@ -51,13 +51,13 @@ pub enum Unit {
     /// Page faults.
     #[serde(rename = "faults")]
     Faults,
-    /// Hundredths.
+    /// Percent.
     #[serde(rename = "%")]
     Percent,
 }
 
 impl Unit {
-    /// All of them.
+    /// All units.
     pub const ALL: [Unit; 16] = [
         Unit::None,
         Unit::Ticks,
@@ -77,7 +77,7 @@ impl Unit {
         Unit::Percent,
     ];
 
-    /// The word in tables and stored results; empty where there is no unit.
+    /// The word in tables and stored results; empty if there is no unit.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_is_its_word_in_json() {
+    fn units_are_their_words_in_json() {
         for unit in Unit::ALL {
             assert_eq!(serde_json::to_value(unit).expect("a word"), unit.word());
             assert_eq!(serde_json::from_value::<Unit>(unit.word().into()).expect("known"), unit);

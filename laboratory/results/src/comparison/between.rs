@@ -1,33 +1,34 @@
-//! What two runs of one program differ by on this machine, from the rows that cannot have changed.
+//! The noise between two runs of one program on this machine, from rows that cannot have changed.
 
 use super::row::{Reach, Row};
 use carryline_statistics::{Difference, RunNoise, between_runs};
 use serde::Serialize;
 
-/// The spread that is assumed where too few rows tell: a standard deviation.
+/// The spread assumed if there are too few such rows: a standard deviation.
 pub const ASSUMED_BETWEEN_RUNS: f64 = 0.015;
-/// A shift common to all rows is taken for another clock or a busier hour up to this; beyond, it is a finding.
+/// A common shift of all rows up to this is attributed to another clock or load; a larger one is a finding.
 pub const MOST_SHIFT: f64 = 0.1;
 
-/// By how much runs differ beyond what their replicates tell.
+/// The noise between runs beyond the scatter of their replicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Between {
-    /// Of cells in a core's own caches.
+    /// For cells in a core's own caches.
     pub core_caches: Noise,
-    /// Of all others.
+    /// For all other cells.
     pub beyond: Noise,
-    /// How many rows that cannot have changed it rests on; 0 where it is assumed, or where there is none.
+    /// The number of rows that cannot have changed on which it is based; 0 if the noise is assumed or there
+    /// is none.
     pub controls: usize,
 }
 
-/// The noise of some cells.
+/// The noise of a group of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Noise {
     /// The median ratio of the rows that cannot have changed.
     pub controls_ratio: f64,
-    /// True if that is taken off all ratios: it is within [`MOST_SHIFT`] of 1.
+    /// True if it is removed from all ratios: it is within [`MOST_SHIFT`] of 1.
     pub taken_off: bool,
-    /// The standard deviation of what each row has by itself, relative.
+    /// The relative standard deviation of the rows around that ratio.
     pub spread: f64,
 }
 
@@ -39,7 +40,7 @@ impl Noise {
         Noise { controls_ratio, taken_off: shift.abs() <= MOST_SHIFT.ln_1p(), spread }
     }
 
-    /// The difference without what all rows have in common.
+    /// The difference with the common shift removed.
     #[must_use]
     pub fn corrected(&self, difference: Difference) -> Difference {
         if self.taken_off { difference.without(self.controls_ratio.ln()) } else { difference }
@@ -47,11 +48,11 @@ impl Noise {
 }
 
 impl Between {
-    /// Where rows were measured in turn, or are the same.
+    /// No noise: the runs are identical, or their replicates were measured alternately.
     pub const NOTHING: Between = Between { core_caches: Noise::NONE, beyond: Noise::NONE, controls: 0 };
 
-    /// From rows of both runs and what they differ by. Rows of one reach speak for it where they are enough, else all
-    /// together, else a spread is assumed.
+    /// Estimates the noise from the rows of both runs and their differences. The rows of one reach are used
+    /// for it if there are enough, otherwise all rows together; if these are too few, a spread is assumed.
     #[must_use]
     pub fn of(pairs: &[(&Row, &Row)], found: &[Option<Difference>]) -> Between {
         let unchanged = |reach: Option<Reach>| -> Vec<Difference> {
@@ -68,7 +69,7 @@ impl Between {
         Between { core_caches: at(Reach::Core), beyond: at(Reach::Far), controls: all.len() }
     }
 
-    /// For a row of that reach.
+    /// The noise of a row of this reach.
     #[must_use]
     pub const fn at(&self, reach: Reach) -> &Noise {
         match reach {

@@ -1,17 +1,18 @@
-//! Two runs against each other: a ratio and a verdict for every cell that both measured, and over all of them.
+//! Compares two runs: a ratio and a verdict for every cell that both measured, and for all of them together.
 //!
-//! **The ratio** is the time in the other run over that in the base: above 1 is slower. It comes from the replicates'
-//! medians of each run; where the replicates of the two were measured in turn, from pairs of them. What the rows that cannot
-//! have changed have in common (another clock) is taken off, up to [`MOST_SHIFT`].
+//! **The ratio** is the time in the other run divided by that in the base: above 1 is slower. It comes from
+//! the replicates' medians of each run, or from pairs of replicates if those of the two runs were measured
+//! alternately. The common shift of the rows that cannot have changed (another clock) is removed, up to
+//! [`MOST_SHIFT`].
 //!
-//! **The verdict.** `faster` and `slower` have passed three tests: the interval, widened by what two runs of one program
-//! differ by, excludes 1; the difference exceeds the noise floor of its situation in both runs; and it is among the
-//! [discoveries] of all cells together, of which 5 % may be chance. `same` says that the
-//! interval lies within [`SAME_WITHIN`] of 1. Everything else is `unknown`: it was not measured in both, or the noise could
-//! hide a difference that matters.
+//! **The verdict** `faster` or `slower` requires three tests: the interval, widened by the noise between two
+//! runs of one program, excludes 1; the difference exceeds the noise floor of its situation in both runs; and
+//! it is among the [discoveries] of all cells together, 5 % of which may be due to chance. `same` means that
+//! the interval lies within [`SAME_WITHIN`] of 1. Everything else is `unknown`: it was not measured in both
+//! runs, or noise may hide a relevant difference.
 //!
-//! **Over all**, a loss anywhere is a loss: `slower` where any cell is, else `faster` where any is, else `same` unless more
-//! than half of the cells are unknown.
+//! **Overall**, the verdict is `slower` if any cell is, otherwise `faster` if any is, otherwise `same` unless
+//! more than half of the cells are unknown.
 
 mod between;
 mod row;
@@ -24,22 +25,22 @@ use carryline_statistics::{Difference, LEAST_FLOOR, Ratio, discoveries};
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 
-/// Share of the cells called faster or slower that may be so by chance.
+/// The fraction of the cells called faster or slower that may be so by chance.
 pub const RATE: f64 = 0.05;
-/// How near 1 the interval of a ratio must lie for two cells to be called the same.
+/// How close to 1 the interval of a ratio must lie for the verdict `same`.
 pub const SAME_WITHIN: f64 = 0.05;
 
-/// What became of a cell, or of a run, from the base to the other.
+/// The verdict on a cell, or on a run, from the base to the other run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It takes less time.
+    /// The other run takes less time.
     Faster,
-    /// It takes more time.
+    /// The other run takes more time.
     Slower,
-    /// Any difference is below [`SAME_WITHIN`].
+    /// Any difference is less than [`SAME_WITHIN`].
     Same,
-    /// It cannot be told.
+    /// Undecided.
     Unknown,
 }
 
@@ -56,7 +57,7 @@ impl Verdict {
     }
 }
 
-/// How the samples of two runs belong together.
+/// How the samples of two runs are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
@@ -68,66 +69,66 @@ pub enum Pairing {
     None,
 }
 
-/// A cell that is in both runs.
+/// A cell that both runs have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparedCell {
     /// Its situation.
     pub situation: String,
     /// Its variant.
     pub variant: String,
-    /// What the variant does.
+    /// The variant's family.
     pub family: Family,
-    /// Gross time in the other run over that in the base, with a 95 % interval that includes what runs differ by; `None`
-    /// where one has no figure.
+    /// Gross time in the other run divided by that in the base, with a 95 % interval that includes the noise
+    /// between runs; `None` if either has no figure.
     pub ratio: Option<Ratio>,
-    /// Gross ticks per call in the base, and in the other run: medians.
+    /// The median of gross ticks per call in the base.
     pub base_ticks: Option<f64>,
-    /// See `base_ticks`.
+    /// The median of gross ticks per call in the other run.
     pub other_ticks: Option<f64>,
     /// The larger of the situation's noise floors in the two runs.
     pub noise_floor: f64,
-    /// The chance of such a difference between equal cells, this cell taken by itself.
+    /// The probability of such a difference between equal cells, for this cell alone.
     pub p_value: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why it is unknown, where that is not the noise.
+    /// Why it is unknown, if not because of noise.
     pub detail: Option<String>,
 }
 
-/// What two runs differ by.
+/// The comparison of two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// How their samples belong together.
+    /// How their samples are related.
     pub pairing: Pairing,
-    /// What runs of one program differ by here.
+    /// The noise between runs of one program.
     pub between_runs: Between,
-    /// The cells that are in both, in the order of the base.
+    /// The cells that both runs have, in the order of the base.
     pub cells: Vec<ComparedCell>,
-    /// Over all of them: the geometric mean of their ratios, as sure as they are on average.
+    /// Overall: the geometric mean of their ratios, with an interval as wide as theirs are on average.
     pub ratio: Option<Ratio>,
-    /// Over all of them.
+    /// The overall verdict.
     pub verdict: Verdict,
-    /// How many cells the base has beside those.
+    /// The number of cells that only the base has.
     pub only_in_base: usize,
-    /// The same of the other run.
+    /// The number of cells that only the other run has.
     pub only_in_other: usize,
 }
 
 impl Comparison {
-    /// The cells with that verdict.
+    /// The cells with this verdict.
     pub fn with(&self, verdict: Verdict) -> impl Iterator<Item = &ComparedCell> {
         self.cells.iter().filter(move |cell| cell.verdict == verdict)
     }
 }
 
-/// The rows of two runs that belong together, in the order of the base.
+/// The rows that both runs have, in the order of the base.
 #[must_use]
 pub fn pairs<'r>(base: &'r [Row], other: &'r [Row]) -> Vec<(&'r Row, &'r Row)> {
     let like = |row: &Row| other.iter().find(|there| there.is_like(row));
     base.iter().filter_map(|row| Some((row, like(row)?))).collect()
 }
 
-/// The differences of rows, each with what is known of it; `None` where one side has no figure.
+/// The differences of paired rows; `None` if either has no figure.
 #[must_use]
 pub fn differences(pairs: &[(&Row, &Row)], pairing: Pairing, seed: u64) -> Vec<Option<Difference>> {
     let of = |(base, other): &(&Row, &Row)| match (&other.evidence, &base.evidence) {
@@ -140,7 +141,7 @@ pub fn differences(pairs: &[(&Row, &Row)], pairing: Pairing, seed: u64) -> Vec<O
     pairs.iter().map(of).collect()
 }
 
-/// Holds `other` against `base`.
+/// Compares `other` with `base`.
 #[must_use]
 pub fn compare(base: &[Row], other: &[Row], pairing: Pairing, seed: u64) -> Comparison {
     let pairs = pairs(base, other);
@@ -215,7 +216,7 @@ fn absence(base: &Row, other: &Row) -> Option<String> {
     why(base, "in the base").or_else(|| why(other, "in the other run"))
 }
 
-/// The verdict on one cell.
+/// The verdict on one cell; `found` tells whether it is among the discoveries.
 fn verdict(ratio: &Ratio, floor: f64, found: bool) -> Verdict {
     let beyond = |ratio: f64| ratio.max(1.0 / ratio) > 1.0 + floor;
     if found && ratio.low > 1.0 && beyond(ratio.median) {
@@ -241,8 +242,8 @@ fn verdict_over_all(cells: &[ComparedCell]) -> Verdict {
     }
 }
 
-/// The geometric mean. What disturbs one cell may disturb all, so their errors do not cancel: the interval is as wide as
-/// theirs are on average.
+/// The geometric mean. A disturbance may affect all cells, so errors do not cancel: the interval is as wide
+/// as theirs are on average.
 fn over_all(cells: &[ComparedCell]) -> Option<Ratio> {
     let ratios: Vec<&Ratio> = cells.iter().filter_map(|cell| cell.ratio.as_ref()).collect();
     let mean = |pick: fn(&Ratio) -> f64| {

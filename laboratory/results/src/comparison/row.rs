@@ -1,4 +1,4 @@
-//! A cell as a comparison takes it: what is known of its time, whichever form its run was kept in.
+//! A cell in the form in which runs are compared, whether its run stored samples or only estimates.
 
 use crate::gather::Gathered;
 use crate::{Cell, Status};
@@ -6,17 +6,17 @@ use carryline_machine::environment::Level;
 use carryline_statistics::{self as statistics, Estimate};
 use carryline_variants::{Family, Role};
 
-/// How far a cell's operands are: what differs from run to run is another matter in shared caches and memory.
+/// Where a cell's operands are; shared caches and memory vary more from run to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// A core's own caches.
+    /// In a core's own caches.
     Core,
-    /// A shared cache, memory, or not known.
+    /// In a shared cache or in memory, or unknown.
     Far,
 }
 
 impl Reach {
-    /// Of operands at that level.
+    /// The reach of operands at this level.
     #[must_use]
     pub const fn of(level: Option<Level>) -> Reach {
         match level {
@@ -26,12 +26,12 @@ impl Reach {
     }
 }
 
-/// What is known of a cell's gross time.
+/// The data on a cell's gross time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Evidence {
-    /// Every sample, by replicate and round.
+    /// All samples, by replicate and round.
     Samples(Vec<Vec<f64>>),
-    /// A median and its interval.
+    /// A median with its interval.
     Estimate(Estimate),
     /// Nothing.
     Nothing,
@@ -59,33 +59,33 @@ impl Evidence {
     }
 }
 
-/// A cell of a run that is compared.
+/// A cell of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Its situation's name.
     pub situation: String,
     /// Its variant's name.
     pub variant: String,
-    /// What the variant does.
+    /// The variant's family.
     pub family: Family,
-    /// How far its operands are.
+    /// Where its operands are.
     pub reach: Reach,
-    /// Its time.
+    /// The data on its gross time.
     pub evidence: Evidence,
-    /// Why there is none, in words.
+    /// Why there is none, as text.
     pub absent: Option<String>,
-    /// The noise floor of its situation; `None` where no A/A pair was measured.
+    /// The noise floor of its situation; `None` if no A/A pair was measured.
     pub noise_floor: Option<f64>,
 }
 
 impl Row {
-    /// True if the other is the same cell.
+    /// True if `other` is the same cell of another run.
     #[must_use]
     pub fn is_like(&self, other: &Row) -> bool {
         self.situation == other.situation && self.variant == other.variant && self.family == other.family
     }
 
-    /// The rows of a result without its samples.
+    /// The row of a cell without samples.
     #[must_use]
     pub fn of_cell(cell: &Cell, noise_floor: Option<f64>) -> Row {
         Row {
@@ -99,7 +99,7 @@ impl Row {
         }
     }
 
-    /// Rows of a situation with its samples; `noise_floor` is the situation's.
+    /// The rows of a situation with its samples and its noise floor.
     #[must_use]
     pub fn of_samples(gathered: &Gathered, noise_floor: Option<f64>) -> Vec<Row> {
         let situation = &gathered.situation;
@@ -122,7 +122,7 @@ impl Row {
         situation.subjects.iter().enumerate().map(row).collect()
     }
 
-    /// True if no change of the library, of the C library or of a plug-in can have changed the code of this row.
+    /// True if no change of our library, the C library or a plug-in can have changed the code of this row.
     #[must_use]
     pub fn is_control(&self) -> bool {
         carryline_variants::find(self.family, &self.variant).is_some_and(|variant| {

@@ -6,21 +6,21 @@ const CONTROLS: [&str; 4] = ["adc_1_stream", "adc_2_streams", "words16_c", "refe
 const ALL: [&str; 6] = ["adc_1_stream", "adc_2_streams", "words16_c", "reference", "carryline", "mine"];
 const SITUATIONS: usize = 8;
 
-/// Roughly normal, of variance 1.
+/// Approximately normal, with variance 1.
 fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (0..12).map(|_| (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
 }
 
-/// A run: every cell with what this run does to it (`between`), what each of five processes does, and its rounds' noise.
-fn run(seed: u64, names: &[&str], between: f64, planted: impl Fn(usize, &str) -> f64) -> Vec<Row> {
+/// A run whose cells vary with the run (`between`), with each of its five processes and with each round.
+fn run(seed: u64, names: &[&str], between: f64, factor: impl Fn(usize, &str) -> f64) -> Vec<Row> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut rows = Vec::new();
-    // The clock of the hour.
+    // The clock frequency during the run.
     let clock = (between * 2.0 * normal(&mut rng)).exp();
     for situation in 0..SITUATIONS {
         for (k, name) in names.iter().enumerate() {
             let level =
-                20.0 * clock * (k + 1) as f64 * planted(situation, name) * (between * normal(&mut rng)).exp();
+                20.0 * clock * (k + 1) as f64 * factor(situation, name) * (between * normal(&mut rng)).exp();
             let mut process = || {
                 let level = level * (0.004 * normal(&mut rng)).exp();
                 (0..6).map(|_| level * (0.01 * normal(&mut rng)).exp()).collect()
@@ -39,19 +39,20 @@ fn run(seed: u64, names: &[&str], between: f64, planted: impl Fn(usize, &str) ->
     rows
 }
 
-const fn nothing(_: usize, _: &str) -> f64 {
+const fn unchanged(_: usize, _: &str) -> f64 {
     1.0
 }
 
 #[test]
-fn two_runs_of_one_program_differ_no_more_often_than_the_rule_says() {
-    // What runs differ by is three times what their processes do: each row by itself would be "different" at 5 % in most.
+fn runs_of_one_program_rarely_differ() {
+    // Runs vary three times as much as their processes: judged alone, at 5 %, rows would differ in most
+    // comparisons.
     let (mut wrong, mut alone) = (0, 0);
     const COMPARISONS: u64 = 40;
     for seed in 0..COMPARISONS {
         let found = compare(
-            &run(2 * seed, &ALL, 0.012, nothing),
-            &run(2 * seed + 1, &ALL, 0.012, nothing),
+            &run(2 * seed, &ALL, 0.012, unchanged),
+            &run(2 * seed + 1, &ALL, 0.012, unchanged),
             Pairing::None,
             seed,
         );
@@ -60,17 +61,17 @@ fn two_runs_of_one_program_differ_no_more_often_than_the_rule_says() {
         wrong += u64::from(different > 0);
         alone += found.cells.iter().filter(|cell| cell.p_value.is_some_and(|p| p < RATE)).count();
     }
-    // 5 % of 40 are 2; more than 5 would be a chance of 1 in 70.
+    // 5 % of 40 are 2; more than 5 has a probability of 1 in 70.
     assert!(wrong <= 5, "{wrong} of {COMPARISONS}");
     assert!(
         alone as f64 > 0.01 * (COMPARISONS as usize * SITUATIONS * ALL.len()) as f64,
-        "the test tests: {alone}"
+        "the comparisons are not trivial: {alone}"
     );
 }
 
 #[test]
-fn without_rows_that_tell_a_difference_between_runs_is_assumed() {
-    let of = |seed| run(seed, &["carryline", "mine"], 0.005, nothing);
+fn without_controls_the_noise_between_runs_is_assumed() {
+    let of = |seed| run(seed, &["carryline", "mine"], 0.005, unchanged);
     let mut wrong = 0;
     for seed in 0..40 {
         let found = compare(&of(2 * seed), &of(2 * seed + 1), Pairing::None, seed);
@@ -87,7 +88,7 @@ fn without_rows_that_tell_a_difference_between_runs_is_assumed() {
 fn a_row_that_became_slower_is_found_among_many() {
     for seed in 0..5 {
         let slower = |situation, name: &str| if situation == 3 && name == "carryline" { 1.15 } else { 1.0 };
-        let base = run(100 + seed, &ALL, 0.008, nothing);
+        let base = run(100 + seed, &ALL, 0.008, unchanged);
         let found = compare(&base, &run(200 + seed, &ALL, 0.008, slower), Pairing::None, seed);
         let rows: Vec<(&str, &str)> =
             found.with(Verdict::Slower).map(|cell| (&*cell.situation, &*cell.variant)).collect();
@@ -99,8 +100,8 @@ fn a_row_that_became_slower_is_found_among_many() {
 }
 
 #[test]
-fn processes_measured_in_turn_need_no_allowance_for_runs() {
-    // Two programs, measured in turn: a minute's noise of 5 % hits both.
+fn alternating_processes_have_no_noise_between_runs() {
+    // Two programs measured alternately: noise of 5 % over minutes affects both.
     let of = |factor: f64, name: &str| -> Vec<Row> {
         let mut rows = run(7, &[name], 0.0, |_, _| factor);
         for row in &mut rows {
@@ -119,7 +120,7 @@ fn processes_measured_in_turn_need_no_allowance_for_runs() {
 
 #[test]
 fn a_run_is_the_same_as_itself_however_noisy() {
-    let mut rows = run(1, &ALL, 0.5, nothing);
+    let mut rows = run(1, &ALL, 0.5, unchanged);
     rows[0].noise_floor = Some(0.4);
     rows[1].evidence = Evidence::Nothing;
     rows[1].absent = Some("the CPU lacks adx".to_owned());
@@ -131,8 +132,8 @@ fn a_run_is_the_same_as_itself_however_noisy() {
 
 #[test]
 fn a_wide_interval_or_a_high_floor_is_unknown_and_not_same() {
-    let mut base = run(1, &["mine"], 0.0, nothing);
-    let mut other = run(2, &["mine"], 0.0, nothing);
+    let mut base = run(1, &["mine"], 0.0, unchanged);
+    let mut other = run(2, &["mine"], 0.0, unchanged);
     base[0].noise_floor = Some(0.08);
     other[1].evidence = Evidence::Samples(vec![vec![20.0; 30]]);
     other.truncate(3);
@@ -145,16 +146,16 @@ fn a_wide_interval_or_a_high_floor_is_unknown_and_not_same() {
 }
 
 #[test]
-fn estimates_are_enough_where_samples_were_not_kept() {
+fn estimates_suffice_without_samples() {
     let with = |median: f64| -> Vec<Row> {
         let estimate =
             carryline_statistics::Estimate { median, low: median * 0.99, high: median * 1.01, min: median };
-        let mut rows = run(1, &ALL, 0.0, nothing);
+        let mut rows = run(1, &ALL, 0.0, unchanged);
         rows.iter_mut().for_each(|row| row.evidence = Evidence::Estimate(estimate));
         rows
     };
     let found = compare(&with(100.0), &with(130.0), Pairing::None, 1);
-    // Even what cannot have changed takes 30 % more time: that is no clock's doing.
+    // Even rows that cannot have changed take 30 % more time, which no clock explains.
     assert_eq!((found.verdict, found.with(Verdict::Slower).count()), (Verdict::Slower, found.cells.len()));
     assert!(!found.between_runs.core_caches.taken_off, "{:?}", found.between_runs);
     let found = compare(&with(100.0), &with(106.0), Pairing::None, 1);

@@ -1,5 +1,5 @@
-//! Writes the built-in profile for CPUs that nobody measured from the evidence in `docs/profiles`, and prints for each
-//! decision what it loses on the known CPUs. `cargo xtask profiles` runs it.
+//! Writes the built-in profile for unmeasured CPUs from the data in `docs/profiles`, and prints how much each
+//! decision loses on the measured CPUs. `cargo xtask profiles` runs it.
 
 use carryline::internals::tuning::{Profile, built_in};
 use carryline_tune::safe::{choose, read, with};
@@ -21,7 +21,7 @@ fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let choices = choose(&read(&root.join("docs/profiles"))?);
     for choice in &choices {
-        let loss = choice.loss.map_or("nothing was measured".to_owned(), |loss| {
+        let loss = choice.loss.map_or("not measured".to_owned(), |loss| {
             format!("at most {loss:.2} times the best method's time: {}", choice.place)
         });
         println!("{:<32} {:>8}   {loss}", choice.decision.name(), shown(choice.decision, choice.bytes));

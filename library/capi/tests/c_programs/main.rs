@@ -1,8 +1,8 @@
-//! C and C++ programs, compiled against an installation, linked with the shared and with the static library, run, and
-//! run under valgrind and the compiler's sanitizers.
+//! Compiles C and C++ programs against an installation, links them with the shared and the static library,
+//! and runs them alone, under valgrind and with the compiler's sanitizers.
 //!
-//! Needs a C compiler (`CC`, or `cc`), as building Rust does. What else is not there (a C++ compiler, valgrind,
-//! sanitizers, pkg-config) is left out with a remark on standard error.
+//! Needs a C compiler (`CC`, or `cc`), as building Rust does. Other tools (a C++ compiler, valgrind,
+//! sanitizers, pkg-config) are skipped with a remark on standard error if they are not installed.
 #![cfg(target_os = "linux")]
 
 mod vectors;
@@ -15,8 +15,8 @@ use xtask::{Install, Installed};
 
 const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
-/// The programs and what they print. The checksums of the examples were computed apart from this library, by RFC 1071's
-/// definition.
+/// The programs and their output. The checksums in the examples' output were computed without this library,
+/// by the definition in RFC 1071.
 const PROGRAMS: [(&str, &str); 7] = [
     ("examples/packet.c", PACKET_OUTPUT),
     ("examples/segments.c", SEGMENTS_OUTPUT),
@@ -57,7 +57,7 @@ enum Link {
     Static,
 }
 
-/// The library installed in its own folder, which goes with this value.
+/// The library, installed in a temporary folder that is removed with this value.
 struct Prefix {
     folder: TempDir,
     installed: Installed,
@@ -65,7 +65,7 @@ struct Prefix {
 
 impl Prefix {
     fn new() -> Prefix {
-        // The blank is part of the test.
+        // The space is part of the test.
         let folder =
             tempfile::Builder::new().prefix("carryline prefix").tempdir().expect("a temporary folder");
         let job = Install { prefix: folder.path().join("usr"), destdir: None };
@@ -77,7 +77,7 @@ impl Prefix {
         self.folder.path().join("usr").join(name)
     }
 
-    /// Compiles `source` of this crate and gives back the program, or what the compiler said.
+    /// Compiles `source` of this crate and returns the program, or the compiler's messages.
     fn compile(&self, compiler: &str, flags: &[&str], source: &str, link: Link) -> Result<PathBuf, String> {
         let program = self.folder.path().join("program");
         let mut command = Command::new(compiler);
@@ -101,18 +101,18 @@ impl Prefix {
         }
     }
 
-    /// Runs `program`, which finds the shared library; `under` are the words of a command in front of it.
+    /// Runs `program` so that it finds the shared library; `under` is a command to run it with.
     fn run(&self, under: &[&str], program: &Path) -> Output {
         let mut words = under.iter().map(std::ffi::OsStr::new).chain([program.as_os_str()]);
-        let mut command = Command::new(words.next().expect("the program at least"));
-        // The programs allocate nothing, and the search for leaks fails where a debugger watches.
+        let mut command = Command::new(words.next().expect("at least the program"));
+        // The programs allocate nothing, and leak detection fails under a debugger.
         command.args(words).env("ASAN_OPTIONS", "detect_leaks=0").env("LD_LIBRARY_PATH", self.path("lib"));
-        // No variable has an effect on the installed library.
+        // The installed library must ignore these variables.
         command.env("CARRYLINE_FORCE", "zz").env("CARRYLINE_MASK", "zz").env("CARRYLINE_TUNING", "zz");
-        command.output().expect("it was there before")
+        command.output().expect("the program exists")
     }
 
-    /// Compiles, runs, and compares what each program prints.
+    /// Compiles and runs all programs, and compares their output.
     fn check(&self, compiler: &str, flags: &[&str], link: Link) {
         for (source, expected) in PROGRAMS {
             let program =
@@ -121,7 +121,7 @@ impl Prefix {
         }
     }
 
-    /// Whether the compiler knows an option.
+    /// True if the compiler supports an option.
     fn takes(&self, compiler: &str, flag: &str) -> bool {
         let source = self.folder.path().join(if is_cpp(compiler) { "empty.cc" } else { "empty.c" });
         std::fs::write(&source, "int main(void);\n").expect("a file of ours");
@@ -145,27 +145,27 @@ fn is_cpp(compiler: &str) -> bool {
     compiler.contains("++")
 }
 
-/// The tool's name where it can be run; else a remark.
+/// The tool's name if it can be run; otherwise prints a remark.
 fn present(tool: &str) -> Option<&str> {
     let found = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
     if !found {
-        eprintln!("remark: no {tool} here; what needs it is not tested");
+        eprintln!("remark: {tool} is not installed; tests that need it are skipped");
     }
     found.then_some(tool)
 }
 
-/// What a tool says, or nothing and a remark.
-fn said(tool: &str, arguments: &[&str], file: &Path) -> Option<String> {
+/// The output of a tool; `None` with a remark if it is not installed.
+fn output_of(tool: &str, arguments: &[&str], file: &Path) -> Option<String> {
     let output = Command::new(present(tool)?).args(arguments).arg(file).output().expect("it is present");
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[test]
-fn c_and_cpp_programs_compile_clean_and_print_what_is_right() {
+fn c_and_cpp_programs_compile_without_warnings_and_work() {
     let prefix = Prefix::new();
     let (cc, cpp) = (cc(), std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned()));
-    // The oldest standard of each language in every way, then the newest, then other compilers.
+    // The oldest standard of each language in all configurations, then the newest, then other compilers.
     for (compiler, standard) in [(cc.as_str(), "-std=c99"), (cpp.as_str(), "-std=c++11")] {
         if is_cpp(compiler) && present(compiler).is_none() {
             continue;
@@ -215,7 +215,7 @@ fn headers_of_constant_size_need_no_call() {
     assert!(!links(&["-O2", "-DCARRYLINE_NO_INLINE"]), "calls only");
 }
 
-/// The code of constant sizes calls nothing at all, not even `memcpy`, and jumps nowhere else.
+/// Constant sizes compile to code without calls, even to `memcpy`, and without jumps out of the function.
 #[test]
 fn the_machine_code_of_constant_sizes_has_no_call() {
     let prefix = Prefix::new();
@@ -237,8 +237,8 @@ fn the_machine_code_of_constant_sizes_has_no_call() {
         command.args(["-std=c99", "-O2", "-c", "-I"]).arg(prefix.path("include")).arg(&source);
         let compiled = command.arg("-o").arg(&object).status().expect("it is present");
         assert!(compiled.success(), "{compiler}");
-        // Relocations are there for calls, and for jumps out of the file.
-        let Some(code) = said("objdump", &["-dr", "--no-show-raw-insn"], &object) else { return };
+        // Calls and jumps out of the file have relocations.
+        let Some(code) = output_of("objdump", &["-dr", "--no-show-raw-insn"], &object) else { return };
         let (mut inside, mut seen, mut relocated) = ("", 0, Vec::new());
         for line in code.lines() {
             if let Some(name) = line.strip_suffix(">:") {
@@ -255,7 +255,7 @@ fn the_machine_code_of_constant_sizes_has_no_call() {
 }
 
 #[test]
-fn valgrind_and_the_sanitizers_have_nothing_to_say() {
+fn valgrind_and_sanitizers_report_nothing() {
     let prefix = Prefix::new();
     let cc = cc();
     if let Some(valgrind) = present("valgrind") {
@@ -270,15 +270,15 @@ fn valgrind_and_the_sanitizers_have_nothing_to_say() {
     }
     let sanitizers = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     for (source, expected) in PROGRAMS {
-        // The sources compile without them, as the other tests show.
+        // The sources compile without sanitizers, as other tests show.
         match prefix.compile(&cc, &sanitizers, source, Link::Static) {
             Ok(program) => succeeds(&prefix.run(&[], &program), expected, &format!("sanitizers {source}")),
-            Err(_) => eprintln!("remark: {cc} has no sanitizers here; they are not tested"),
+            Err(_) => eprintln!("remark: {cc} has no sanitizers; they are skipped"),
         }
     }
 }
 
-/// A machine of the other byte order, where its compiler, its emulator and Rust's target for it are installed.
+/// Runs the programs on a big-endian machine, if its compiler, emulator and Rust target are installed.
 #[test]
 fn a_big_endian_machine_prints_the_same() {
     const TARGET: &str = "s390x-unknown-linux-gnu";
@@ -296,12 +296,12 @@ fn a_big_endian_machine_prints_the_same() {
     ]);
     cargo.args(["--crate-type", "staticlib", "--target", TARGET, "--target-dir"]).arg(folder.path());
     let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs this test");
-    let said = String::from_utf8_lossy(&built.stderr);
-    if said.contains("target may not be installed") {
-        eprintln!("remark: no Rust target {TARGET} here; it is not tested");
+    let errors = String::from_utf8_lossy(&built.stderr);
+    if errors.contains("target may not be installed") {
+        eprintln!("remark: the Rust target {TARGET} is not installed; it is skipped");
         return;
     }
-    assert!(built.status.success(), "{said}");
+    assert!(built.status.success(), "{errors}");
     let archive = folder.path().join(TARGET).join("capi/libcarryline_c.a");
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (source, expected) in PROGRAMS {
@@ -316,7 +316,7 @@ fn a_big_endian_machine_prints_the_same() {
 }
 
 #[test]
-fn the_installation_has_the_names_and_needs_that_it_promises() {
+fn the_installation_has_the_promised_files_symbols_and_dependencies() {
     let prefix = Prefix::new();
     let names = ["include/carryline.h", "lib/libcarryline.so.0", "lib/libcarryline.so", "lib/libcarryline.a"];
     let expected: Vec<PathBuf> = names
@@ -330,7 +330,7 @@ fn the_installation_has_the_names_and_needs_that_it_promises() {
     assert_eq!(link, Path::new("libcarryline.so.0"));
 
     let object = prefix.path("lib/libcarryline.so.0");
-    if let Some(dynamic) = said("readelf", &["-dW"], &object) {
+    if let Some(dynamic) = output_of("readelf", &["-dW"], &object) {
         let entries = |kind: &str| -> Vec<String> {
             let lines = dynamic.lines().filter(|line| line.contains(kind));
             lines.filter_map(|line| Some(line.split_once('[')?.1.trim_end_matches(']').to_owned())).collect()
@@ -341,7 +341,7 @@ fn the_installation_has_the_names_and_needs_that_it_promises() {
     }
     let header = std::fs::read_to_string(prefix.path("include/carryline.h")).expect("the header");
     for (arguments, file) in [(&["-D"][..], object), (&["-g"], prefix.path("lib/libcarryline.a"))] {
-        let Some(symbols) = said("nm", arguments, &file) else { break };
+        let Some(symbols) = output_of("nm", arguments, &file) else { break };
         let defined: Vec<&str> = symbols
             .lines()
             .filter_map(|line| line.split_once(" T ").map(|(_, name)| name))
@@ -356,7 +356,7 @@ fn the_installation_has_the_names_and_needs_that_it_promises() {
 }
 
 #[test]
-fn pkg_config_finds_it_and_its_flags_suffice() {
+fn the_flags_of_pkg_config_suffice() {
     let Some(pkg_config) = present("pkg-config") else { return };
     let prefix = Prefix::new();
     let ask = |what: &[&str]| {
@@ -369,7 +369,7 @@ fn pkg_config_finds_it_and_its_flags_suffice() {
     assert_eq!(ask(&["--modversion"]), env!("CARGO_PKG_VERSION"));
     let program = prefix.folder.path().join("program");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/packet.c");
-    // A shell reads the flags, as it does in a makefile: they quote the blank.
+    // A shell reads the flags, as in a makefile: they quote the space.
     let compiler = Command::new("sh")
         .args(["-c", &format!("${{CC:-cc}} \"$0\" -o \"$1\" {}", ask(&["--cflags", "--libs"]))])
         .args([source, program.clone()])
@@ -380,7 +380,7 @@ fn pkg_config_finds_it_and_its_flags_suffice() {
 }
 
 #[test]
-fn destdir_stands_for_the_root_and_an_installation_replaces_an_older_one() {
+fn destdir_is_the_root_and_an_older_installation_is_replaced() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let job = Install { prefix: PathBuf::from("/opt/carryline"), destdir: Some(folder.path().to_path_buf()) };
     let first = xtask::install(&job).expect("the first time");

@@ -1,4 +1,4 @@
-//! The conformance vectors of `vectors/` as a C program: every call gets there what it gets from a C compiler.
+//! The conformance vectors of `vectors/` as a C program, in which a C compiler compiles every call.
 
 use super::{Link, Prefix, STRICT, cc, succeeds};
 use serde_json::Value;
@@ -47,7 +47,7 @@ static void in_two(struct iovec *iov, const void *data, size_t len, size_t first
 
 static unsigned char data[MOST + 64];
 
-/* The pattern, repeated to len bytes, behind what is there. */
+/* Appends the pattern, repeated to len bytes. */
 static size_t put(size_t at, const void *pattern, size_t pattern_len, size_t len) {
     size_t done = pattern_len < len ? pattern_len : len;
     memcpy(data + at, pattern, done);
@@ -68,7 +68,7 @@ int main(void) {
     (void)len;
 "#;
 
-/// The longest data, so that the program is done in a moment; the library's own tests sum what is longer.
+/// The longest data, so that the program is fast; the library's own tests sum longer data.
 const MOST: usize = 17 << 20;
 
 fn cases(kind: &str) -> Vec<Value> {
@@ -83,7 +83,7 @@ fn text<'c>(case: &'c Value, key: &str) -> &'c str {
     case[key].as_str().unwrap_or_else(|| panic!("{}: no text {key}", case["name"]))
 }
 
-/// Hexadecimal digits as a string of C, and the number of bytes.
+/// Hexadecimal digits as a C string literal, and the number of bytes.
 fn literal(digits: &str) -> (String, usize) {
     let bytes: Vec<String> = digits
         .as_bytes()
@@ -93,12 +93,12 @@ fn literal(digits: &str) -> (String, usize) {
     (format!("\"{}\"", bytes.concat()), bytes.len())
 }
 
-/// The name of a case as a string of C.
+/// The name of a case as a C string literal.
 fn name(case: &Value) -> String {
     format!("{:?}", text(case, "name"))
 }
 
-/// The two addresses as arguments of C, and the end of the function's name.
+/// The two addresses as C arguments, and the suffix of the function's name.
 fn addresses(case: &Value) -> (String, &'static str) {
     let address = |key| match text(case, key).parse::<IpAddr>().expect("an address") {
         IpAddr::V4(address) => (address.octets().to_vec(), "_v4"),
@@ -209,7 +209,7 @@ fn segments(case: &Value) -> Option<String> {
     (list.len() < 60).then_some(code)
 }
 
-/// Nothing for data that is too long.
+/// `None` if the data is too long.
 fn sums(case: &Value) -> Option<String> {
     let name = name(case);
     let mut code = String::from("    len = 0;\n");
@@ -238,7 +238,7 @@ fn sums(case: &Value) -> Option<String> {
     (bytes <= MOST).then_some(code)
 }
 
-/// A program that prints nothing where every vector holds.
+/// A program that prints nothing if all vectors pass.
 pub(super) fn program() -> String {
     let mut code = format!("#define MOST {MOST}\n{PREAMBLE}");
     code.extend(cases("packets").iter().map(packet));
@@ -254,7 +254,7 @@ pub(super) fn program() -> String {
 }
 
 #[test]
-fn the_conformance_vectors_hold_in_c() {
+fn the_conformance_vectors_pass_in_c() {
     let prefix = Prefix::new();
     let source = prefix.folder.path().join("vectors.c");
     std::fs::write(&source, program()).expect("a file of ours");

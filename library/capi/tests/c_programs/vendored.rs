@@ -1,13 +1,13 @@
-//! The library as files to take along: programs made of these files and nothing of Rust's, for C and for C++, static and
-//! shared, hold the vectors and print what is right.
+//! Tests the vendored library: programs built from its files without Rust, for C and C++, static and shared,
+//! pass the vectors and print the expected output.
 
-use super::{PROGRAMS, STRICT, cc, is_cpp, present, said, succeeds, vectors};
+use super::{PROGRAMS, STRICT, cc, is_cpp, output_of, present, succeeds, vectors};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 use xtask::VendorC;
 
-/// The files in a folder of their own, which goes with this value.
+/// The files in a temporary folder, which is removed with this value.
 struct Files {
     folder: TempDir,
     sources: Vec<PathBuf>,
@@ -18,7 +18,7 @@ impl Files {
         let folder = tempfile::Builder::new().prefix("vendored C").tempdir().expect("a temporary folder");
         let job = VendorC { folder: folder.path().join("carryline"), prefix: prefix.to_owned() };
         let vendored = xtask::vendor_c(&job).expect("the files can be written");
-        let (header, sources) = vendored.files.split_first().expect("the header at least");
+        let (header, sources) = vendored.files.split_first().expect("at least the header");
         assert!(header.ends_with("carryline/carryline.h"));
         assert!(!sources.is_empty(), "no architecture: {:?}", vendored.left_out);
         Files { sources: sources.to_vec(), folder }
@@ -28,13 +28,13 @@ impl Files {
         self.folder.path().join(name)
     }
 
-    /// Runs a compiler with these arguments and the folder of the header; the answer is what it made.
+    /// Runs a compiler with these arguments and the header's folder, and returns the output file.
     fn compile(&self, compiler: &str, arguments: &[&str], inputs: &[&Path], name: &str) -> PathBuf {
         let made = self.path(name);
         let mut command = Command::new(compiler);
         command.args(arguments).arg("-I").arg(self.path("carryline"));
         for input in inputs {
-            // Also in C++ the sources are assembly, and objects are objects.
+            // The language option of C++ must not apply to assembly sources and objects.
             let language = match input.extension().and_then(|extension| extension.to_str()) {
                 Some("c") if is_cpp(compiler) => "c++",
                 _ => "none",
@@ -63,7 +63,7 @@ fn run(program: &Path) -> Output {
 }
 
 #[test]
-fn the_vectors_hold_in_c_and_cpp_programs_made_of_the_files() {
+fn the_vectors_pass_in_c_and_cpp_programs_built_from_the_files() {
     let files = Files::new("");
     let source = files.write_vectors("");
     let cpp = std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned());
@@ -75,7 +75,7 @@ fn the_vectors_hold_in_c_and_cpp_programs_made_of_the_files() {
         let vectors = files.compile(compiler, &flags, &[&source], "vectors.o");
         let with_sources = [&[vectors.as_path()], files.sources().as_slice()].concat();
         for (way, name) in [("-no-pie", "fixed"), ("-pie", "independent"), ("-static", "static")] {
-            // The linker has nothing to say, such as that code must be changed when it is loaded.
+            // The linker must not warn, for example about text relocations.
             let program =
                 files.compile(compiler, &[way, "-Wl,--fatal-warnings,-z,text"], &with_sources, name);
             succeeds(&run(&program), "", &format!("{compiler} {way}"));
@@ -88,7 +88,7 @@ fn the_vectors_hold_in_c_and_cpp_programs_made_of_the_files() {
 }
 
 #[test]
-fn the_programs_of_the_installed_library_print_the_same() {
+fn the_programs_print_the_same_as_with_the_installed_library() {
     let files = Files::new("");
     let objects: Vec<PathBuf> = files
         .sources()
@@ -107,9 +107,9 @@ fn the_programs_of_the_installed_library_print_the_same() {
     }
 }
 
-/// Two libraries that each brought their own copy, in one program.
+/// Two libraries, each with its own copy, in one program.
 #[test]
-fn copies_with_and_without_a_prefix_live_in_one_program() {
+fn copies_with_and_without_a_prefix_can_be_linked_together() {
     let (plain, prefixed) = (Files::new(""), Files::new("my_"));
     let vectors = prefixed.write_vectors("my_");
     let vectors = prefixed.compile(&cc(), &["-std=c99", "-c"], &[&vectors], "vectors.o");
@@ -122,26 +122,28 @@ fn copies_with_and_without_a_prefix_live_in_one_program() {
     succeeds(&run(&prefixed.compile(&cc(), &[], &inputs, "both")), "", "both");
 
     let object = prefixed.compile(&cc(), &["-shared", "-fPIC"], &prefixed.sources(), "libprefixed.so");
-    if let Some(symbols) = said("nm", &["-D", "--defined-only"], &object) {
+    if let Some(symbols) = output_of("nm", &["-D", "--defined-only"], &object) {
         let names: Vec<&str> = symbols.lines().filter_map(|line| line.rsplit(' ').next()).collect();
         assert!(names.len() > 50 && names.iter().all(|name| name.starts_with("my_carryline_")), "{names:?}");
     }
     let hides = ["-shared", "-fPIC", "-DMY_CARRYLINE_HIDDEN"];
     let object = prefixed.compile(&cc(), &hides, &prefixed.sources(), "libhidden.so");
-    if let Some(symbols) = said("nm", &["-D", "--defined-only"], &object) {
+    if let Some(symbols) = output_of("nm", &["-D", "--defined-only"], &object) {
         assert!(!symbols.contains("carryline_"), "{symbols}");
     }
 }
 
-/// A processor of the other kind, where a compiler and an emulator for it are installed.
+/// Passes the vectors on another architecture, if its compiler and emulator are installed.
 #[test]
-fn the_vectors_hold_on_aarch64() {
+fn the_vectors_pass_on_aarch64() {
     let (Some(cc), Some(emulator)) = (present("aarch64-linux-gnu-gcc"), present("qemu-aarch64")) else {
         return;
     };
     let files = Files::new("");
     if !files.sources.iter().any(|source| source.ends_with("carryline-aarch64.S")) {
-        eprintln!("remark: no Rust target aarch64-unknown-linux-gnu here; its source is not tested");
+        eprintln!(
+            "remark: the Rust target aarch64-unknown-linux-gnu is not installed; its source is skipped"
+        );
         return;
     }
     let source = files.write_vectors("");
@@ -151,9 +153,9 @@ fn the_vectors_hold_on_aarch64() {
     succeeds(&output, "", "aarch64");
 }
 
-/// Whoever takes the files along compares versions of them: the same code has the same text.
+/// Users compare versions of the files, so the same code must give the same text.
 #[test]
-fn the_files_are_the_same_every_time() {
+fn the_files_are_reproducible() {
     let (first, second) = (Files::new(""), Files::new(""));
     for (one, other) in first.sources.iter().zip(&second.sources) {
         let same = std::fs::read(one).expect("a source") == std::fs::read(other).expect("a source");

@@ -1,5 +1,5 @@
-//! `copy_and_sum`: any length, source and destination at any address, by every kernel: the bytes, the sum, and nothing
-//! else changed.
+//! `copy_and_sum`: any length, source and destination at any address, with every kernel. Checks the copied
+//! bytes, the sum, and that nothing else changed.
 
 use super::first_difference;
 use crate::input::{Input, MOST_BYTES};
@@ -19,7 +19,8 @@ pub(super) fn check(bytes: &[u8]) {
         with_destination(input, len, |dst, _| {
             for kernel in usable(kernels::COPY_AND_SUM) {
                 dst.reset();
-                // SAFETY: both have len accessible bytes, in different mappings; the CPU has what the kernel needs.
+                // SAFETY: both buffers have len accessible bytes, in different mappings; the CPU can run the
+                // kernel.
                 let sum = unsafe { (kernel.function)(dst.pointer(), src.pointer(), len, seed) };
                 let at = format!(
                     "{}: {len} bytes to {} from {} modulo 64, seed {seed:#x}",
@@ -35,8 +36,8 @@ pub(super) fn check(bytes: &[u8]) {
                 if let Some(place) = first_difference(dst.bytes(), src.bytes()) {
                     panic!("{at}: byte {place} was not copied");
                 }
-                dst.is_undamaged(&at, "destination");
-                src.is_undamaged(&at, "source");
+                dst.check_canaries(&at, "destination");
+                src.check_canaries(&at, "source");
                 let source = folded_sum(src.bytes(), seed);
                 assert!(source == expected, "{at}: the source changed");
             }

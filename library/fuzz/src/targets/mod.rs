@@ -1,4 +1,4 @@
-//! The targets: one file each, and one line in [`TARGETS`].
+//! The targets: one file and one line in [`TARGETS`] each.
 
 mod copy_and_sum;
 mod partial;
@@ -7,18 +7,18 @@ mod tuning;
 mod update;
 mod zero_copy;
 
-/// One way to call the library, and the check of what it gives.
+/// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The file's name here and in `fuzz/fuzz_targets`.
+    /// The name of its file, here and in `fuzz/fuzz_targets`.
     pub name: &'static str,
-    /// What is called.
+    /// What it calls.
     pub summary: &'static str,
-    /// Makes the calls that the bytes describe. Panics where something is wrong.
+    /// Makes the calls that the bytes describe. Panics if a result is wrong.
     pub check: fn(&[u8]),
 }
 
-/// All of them.
+/// All targets.
 pub static TARGETS: &[Target] = &[
     Target { name: "partial", summary: "every kernel of the sum", check: partial::check },
     Target {
@@ -26,22 +26,22 @@ pub static TARGETS: &[Target] = &[
         summary: "sums of pieces, added, copied and combined",
         check: sum_pieces::check,
     },
-    Target { name: "update", summary: "checksums whose data change", check: update::check },
+    Target { name: "update", summary: "checksums updated after changes of the data", check: update::check },
     Target { name: "copy_and_sum", summary: "every kernel that copies and sums", check: copy_and_sum::check },
-    Target { name: "tuning", summary: "profiles, and the kernels that go by them", check: tuning::check },
+    Target { name: "tuning", summary: "profiles, and the kernels that use them", check: tuning::check },
     Target { name: "zero_copy", summary: "every kernel that zeroes or copies", check: zero_copy::check },
 ];
 
-/// Checks the bytes by the target of this name.
+/// Runs the target with this name on an input.
 ///
 /// # Panics
-/// Where something is wrong, as [`Target::check`] does; and where no target has the name.
+/// Panics if a result is wrong, as [`Target::check`] does, or if there is no such target.
 pub fn check(name: &str, bytes: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
     (target.unwrap_or_else(|| panic!("`{name}` is not a target")).check)(bytes);
 }
 
-/// The first place where two slices of the same length differ.
+/// The index of the first difference between two slices of the same length.
 fn first_difference(found: &[u8], expected: &[u8]) -> Option<usize> {
     if found == expected {
         return None;

@@ -1,4 +1,4 @@
-//! `partial`: any length at any address with any seed, by every kernel, against the reference.
+//! `partial`: any length at any address with any seed, with every kernel, compared with the reference.
 
 use crate::input::{Input, MOST_BYTES};
 use crate::memory::with_source;
@@ -20,7 +20,7 @@ fn check_list(list: &'static [Kernel<ChecksumFn>], bytes: &[u8]) {
         input.fill(data.bytes());
         let expected = folded_sum(data.bytes(), seed);
         for kernel in usable(list) {
-            // SAFETY: `data` has len readable bytes; the CPU has what the kernel needs.
+            // SAFETY: `data` has len readable bytes; the CPU can run the kernel.
             let sum = unsafe { (kernel.function)(data.pointer(), len, seed) };
             let (name, offset, folded) = (kernel.name, data.offset(), fold(sum));
             assert!(
@@ -37,12 +37,12 @@ mod tests {
     use super::*;
     use carryline::internals::cpu::Features;
 
-    /// Forgets the carry out of 32 bits.
+    /// A faulty sum that drops carries out of 32 bits.
     ///
     /// # Safety
     /// `data` is valid for reads of `len` initialised bytes and not null.
     unsafe extern "C" fn loses_a_carry(data: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: valid, initialised and not null by contract; bytes have no alignment.
+        // SAFETY: valid, initialised and not null by contract; bytes have no alignment requirement.
         let data = unsafe { std::slice::from_raw_parts(data, len) };
         data.chunks(4).fold(seed, |sum, chunk| {
             let mut word = [0; 4];

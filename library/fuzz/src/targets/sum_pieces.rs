@@ -1,6 +1,7 @@
-//! `sum_pieces`: a sum that grows by pieces of any length in every way there is, against the reference over all bytes.
+//! `sum_pieces`: a sum of pieces of any length, added in every possible way, compared with the reference over
+//! all bytes.
 //!
-//! The pieces are summed by the kernel that the library picks; `CARRYLINE_FORCE` picks another.
+//! The kernel is the one that the library chooses; `CARRYLINE_FORCE` forces another.
 
 use crate::input::{Input, MOST_BYTES};
 use carryline::checksum::{Checksum, Sum, fold};
@@ -8,7 +9,7 @@ use carryline_variants::checksum::reference::folded_sum;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 
-/// Pieces of one sum; more say nothing new.
+/// The most pieces of one sum.
 const MOST_PIECES: usize = 40;
 
 pub(super) fn check(bytes: &[u8]) {
@@ -31,10 +32,10 @@ pub(super) fn check(bytes: &[u8]) {
             break;
         }
     }
-    is_sum_of(sum, &data, &steps);
+    check_sum(sum, &data, &steps);
 }
 
-/// How a piece comes to the sum.
+/// The way in which a piece is added to the sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Add,
@@ -42,13 +43,13 @@ enum Way {
     Iov,
     IoSlices,
     Zeros,
-    /// Summed apart, maybe from behind something of odd length, and combined.
+    /// Summed separately, in parts of any length, and combined.
     Then,
     Copy,
     CopyOver,
-    /// Its first bytes as an array.
+    /// The first bytes as an array, the rest as a slice.
     Const,
-    /// Through a 32-bit sum, or the raw parts.
+    /// After converting the sum to 32 bits or to its raw parts and back.
     Pause,
 }
 
@@ -66,7 +67,7 @@ impl Way {
         Way::Pause,
     ];
 
-    /// The sum with `piece` behind it.
+    /// The sum with `piece` appended.
     fn add(self, sum: Sum, piece: &[u8], input: &mut Input<'_>) -> Sum {
         match self {
             Way::Add => sum.add(piece),
@@ -107,21 +108,21 @@ impl Way {
     }
 }
 
-/// In three, anywhere.
+/// Splits a piece into three at any places.
 fn cut<'a>(piece: &'a [u8], input: &mut Input<'_>) -> [&'a [u8]; 3] {
     let (head, tail) = piece.split_at(input.length(piece.len()));
     let (middle, tail) = tail.split_at(input.length(tail.len()));
     [head, middle, tail]
 }
 
-/// The first `N` bytes as an array, the rest as a slice, where there are as many.
+/// Adds the first `N` bytes as an array and the rest as a slice; `None` if there are fewer.
 fn array<const N: usize>(sum: Sum, piece: &[u8]) -> Option<Sum> {
     let (first, rest) = piece.split_first_chunk::<N>()?;
     Some(sum.add_const(first).add(rest))
 }
 
-/// All that a sum can be asked.
-fn is_sum_of(sum: Sum, data: &[u8], steps: &[(Way, usize)]) {
+/// Checks all results that a sum can give.
+fn check_sum(sum: Sum, data: &[u8], steps: &[(Way, usize)]) {
     let expected = folded_sum(data, 0);
     let field = Checksum((!expected).to_ne_bytes());
     let at = || format!("{} bytes as {steps:?}", data.len());

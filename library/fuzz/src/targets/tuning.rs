@@ -1,5 +1,6 @@
-//! `tuning`: texts of profiles, right and damaged. What is taken for a profile is written and read back the same, and put in
-//! force; then the calls of `zero_copy` and `copy_and_sum` have to be as right as before.
+//! `tuning`: valid and damaged texts of profiles. A text that is accepted must be the same after writing and
+//! reading it again. It is then put in force, and the checks of `zero_copy` and `copy_and_sum` must still
+//! pass.
 
 use super::{copy_and_sum, zero_copy};
 use crate::input::Input;
@@ -30,7 +31,7 @@ pub(super) fn check(bytes: &[u8]) {
         Ok(read) => assert_eq!(parse(&read.to_string()), Ok(read), "{text}"),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-    // Kernels that this CPU cannot run are refused.
+    // A profile with kernels that this CPU cannot run is rejected.
     let _ = apply(text);
     zero_copy::check(bytes);
     copy_and_sum::check(bytes);

@@ -1,10 +1,11 @@
-//! `update`: parts of data change, one after the other, and the checksum with them, against a new sum of all the data.
+//! `update`: parts of the data change one after the other, and the checksum is updated; compared with a new
+//! sum of all data.
 
 use crate::input::Input;
 use carryline::checksum::{Checksum, Sum};
 use carryline_variants::checksum::reference::folded_sum;
 
-/// The longest data, and the changes that one input makes.
+/// The longest data in bytes.
 const MOST_BYTES: usize = 2048;
 const MOST_CHANGES: usize = 12;
 
@@ -12,7 +13,7 @@ pub(super) fn check(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mut data = vec![0; input.length(MOST_BYTES).max(1)];
     input.fill(&mut data);
-    let mut field = anew(&data);
+    let mut field = reference(&data);
     let mut udp = if input.byte() & 1 == 0 { Checksum::NONE } else { Sum::new().add(&data).finish_udp() };
     for _ in 0..MOST_CHANGES {
         if input.is_empty() {
@@ -42,10 +43,10 @@ pub(super) fn check(bytes: &[u8]) {
             _ => (field.replace_range(from, &old, &new), udp.replace_range_udp(from, &old, &new)),
         };
         let at = || format!("{size} bytes at {from} of {}, {old:x?} became {new:x?}", data.len());
-        let expected = anew(&data);
-        // The documented exception: no update can see that nothing but zeros is left.
-        let unseen = old != new && data.iter().all(|byte| *byte == 0);
-        let updated = if unseen { Checksum([0, 0]) } else { expected };
+        let expected = reference(&data);
+        // The documented exception: an update cannot detect that only zeros are left.
+        let undetected = old != new && data.iter().all(|byte| *byte == 0);
+        let updated = if undetected { Checksum([0, 0]) } else { expected };
         assert!(field == updated, "{}: {} became {field}, not {updated}", at(), before.0);
         field = expected;
         let expected = match before.1 {
@@ -57,12 +58,12 @@ pub(super) fn check(bytes: &[u8]) {
     }
 }
 
-/// The checksum of the data by the reference.
-fn anew(data: &[u8]) -> Checksum {
+/// The checksum of the data computed by the reference.
+fn reference(data: &[u8]) -> Checksum {
     Checksum((!folded_sum(data, 0)).to_ne_bytes())
 }
 
-/// Both fields after arrays of `N` bytes changed.
+/// Both fields after a change of arrays of `N` bytes.
 fn arrays<const N: usize>(
     (field, udp): (Checksum, Checksum),
     old: &[u8],

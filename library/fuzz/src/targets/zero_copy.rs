@@ -1,5 +1,5 @@
-//! `zero_copy`: zeroing, filling and copying of any length at any address, by every entry of every kernel, with every plan:
-//! the bytes, and nothing else changed.
+//! `zero_copy`: zeroing, filling and copying of any length at any address, through every entry point of every
+//! kernel and with every plan. Checks the bytes, and that nothing else changed.
 
 use super::first_difference;
 use crate::input::{Input, MOST_BYTES};
@@ -23,18 +23,20 @@ type Copy<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
 /// Calls `each` with every way to zero.
 ///
 /// # Safety
-/// The CPU has what the code needs. What `each` gives a way must be valid for writes of so many initialised bytes.
+/// The CPU has the features that the code needs. What `each` passes to a way is valid for writes of `len`
+/// initialised bytes.
 unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
-    // SAFETY: writable and initialised, and the CPU's features, by contract.
+    // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features.
     each("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
-    // SAFETY: writable and initialised, and the CPU's features, by contract.
+    // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features.
     each("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
-    // SAFETY: writable and initialised, and the CPU's features, by contract.
+    // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features.
     each("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
     for plan in &PLANS[..3] {
-        // SAFETY: writable and initialised, and the CPU's features, by contract.
+        // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features.
         each("planned", &|dst, len| unsafe { (code.planned)(dst, len, *plan) });
-        // SAFETY: writable and initialised, and the CPU's features, by contract; this thread alone sees the stores.
+        // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features; only
+        // this thread reads the stores.
         each("unfenced", &|dst, len| unsafe { (code.unfenced)(dst, len, *plan) });
     }
 }
@@ -42,19 +44,20 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
 /// Calls `each` with every way to copy.
 ///
 /// # Safety
-/// The CPU has what the code needs. What `each` gives a way must be valid for writes and reads of so many bytes, which
-/// do not overlap.
+/// The CPU has the features that the code needs. What `each` passes to a way is valid for writes and reads of
+/// `len` bytes, which do not overlap.
 unsafe fn ways_to_copy(code: CopyCode, each: &mut dyn FnMut(&str, Copy)) {
-    // SAFETY: accessible and apart, and the CPU's features, by contract.
+    // SAFETY: by contract, the buffers are accessible and do not overlap, and the CPU has the features.
     each("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
-    // SAFETY: accessible and apart, and the CPU's features, by contract.
+    // SAFETY: by contract, the buffers are accessible and do not overlap, and the CPU has the features.
     each("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
-    // SAFETY: accessible and apart, and the CPU's features, by contract.
+    // SAFETY: by contract, the buffers are accessible and do not overlap, and the CPU has the features.
     each("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
     for plan in PLANS {
-        // SAFETY: accessible and apart, and the CPU's features, by contract.
+        // SAFETY: by contract, the buffers are accessible and do not overlap, and the CPU has the features.
         each("planned", &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
-        // SAFETY: accessible and apart, and the CPU's features, by contract; this thread alone sees the stores.
+        // SAFETY: by contract, the buffers are accessible and do not overlap, and the CPU has the features;
+        // only this thread reads the stores.
         each("unfenced", &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
     }
 }
@@ -72,21 +75,21 @@ pub(super) fn check(bytes: &[u8]) {
                 if let Some(left) = left {
                     panic!("{at}: byte {left} is not zero");
                 }
-                dst.is_undamaged(&at, "destination");
+                dst.check_canaries(&at, "destination");
             };
-            // SAFETY: `dst` has len accessible bytes; the CPU has what the kernel needs.
+            // SAFETY: `dst` has len accessible bytes; the CPU can run the kernel.
             unsafe { ways_to_zero(kernel.function, &mut check) };
         }
         for kernel in usable(kernels::SET) {
             let byte = len as u8;
             dst.reset();
-            // SAFETY: `dst` has len accessible bytes; the CPU has what the kernel needs.
+            // SAFETY: `dst` has len accessible bytes; the CPU can run the kernel.
             unsafe { (kernel.function)(dst.pointer(), byte, len) };
             let at = format!("set {}: {len} bytes of {byte:#x} at {} modulo 64", kernel.name, dst.offset());
             if let Some(other) = dst.bytes().iter().position(|found| *found != byte) {
-                panic!("{at}: byte {other} is another");
+                panic!("{at}: byte {other} is different");
             }
-            dst.is_undamaged(&at, "destination");
+            dst.check_canaries(&at, "destination");
         }
         with_source(input, len, |src, input| {
             src.reset();
@@ -102,10 +105,11 @@ pub(super) fn check(bytes: &[u8]) {
                         panic!("{at}: byte {place} was not copied");
                     }
                     assert!(src.bytes() == original, "{at}: the source changed");
-                    dst.is_undamaged(&at, "destination");
-                    src.is_undamaged(&at, "source");
+                    dst.check_canaries(&at, "destination");
+                    src.check_canaries(&at, "source");
                 };
-                // SAFETY: both have len accessible bytes, in different mappings; the CPU has what the kernel needs.
+                // SAFETY: both buffers have len accessible bytes, in different mappings; the CPU can run the
+                // kernel.
                 unsafe { ways_to_copy(kernel.function, &mut check) };
             }
         });

@@ -1,18 +1,19 @@
-//! What the tests share: the interposer as it is installed, a folder, C programs, and runs with and without it.
-#![allow(dead_code, reason = "every test file uses a part of it")]
+//! Shared by the tests: the interposer as installed, a temporary folder, C programs, and runs with and
+//! without it.
+#![allow(dead_code, reason = "each test file uses only a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// The interposer, built as `cargo xtask install` builds it.
+/// The interposer, built as by `cargo xtask install`.
 pub fn interposer() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| xtask::preload().expect("the interposer can be built"))
 }
 
-/// A folder that goes when the test ends.
+/// A temporary folder, removed when dropped.
 pub struct Place {
     folder: TempDir,
 }
@@ -26,12 +27,12 @@ impl Place {
         self.folder.path()
     }
 
-    /// Compiles a source of this folder. Every call in it is one: no built-in functions.
+    /// Compiles a source of this folder without built-in functions, so that every call remains a call.
     pub fn compile(&self, source: &str, output: &str, flags: &[&str]) -> PathBuf {
-        self.try_compile(source, output, flags).unwrap_or_else(|said| panic!("{said}"))
+        self.try_compile(source, output, flags).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The same, or what the compiler said.
+    /// The same; fails with the compiler's messages.
     pub fn try_compile(&self, source: &str, output: &str, flags: &[&str]) -> Result<PathBuf, String> {
         let program = self.path().join(output);
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source);
@@ -50,7 +51,7 @@ impl Place {
     }
 }
 
-/// A command without any variable of ours.
+/// A command without any of our variables in its environment.
 pub fn plain(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).env_remove("LD_PRELOAD");
@@ -62,7 +63,7 @@ pub fn plain(program: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The same with the interposer, and these variables.
+/// A command with the interposer and these variables.
 pub fn interposed(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = plain(program, arguments);
     command.env("LD_PRELOAD", interposer()).envs(variables.iter().copied());
@@ -73,7 +74,7 @@ pub fn run(mut command: Command) -> Output {
     command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// Runs it, expects success and this output.
+/// Runs a command, and expects success and this output.
 pub fn succeeds(command: Command, expected: &str) {
     let what = format!("{command:?}");
     let output = run(command);
@@ -86,17 +87,17 @@ pub fn texts(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// Where the shell would find a program; else a remark.
+/// The path of a program as found by the shell; otherwise prints a remark.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
     if found.is_none() {
-        eprintln!("remark: no {name} here; what needs it is not tested");
+        eprintln!("remark: {name} is not installed; tests that need it are skipped");
     }
     found
 }
 
-/// The settings that programs are run under: the default and the ways that differ most from it.
+/// The settings under which programs are run: the default and the most different ones.
 pub const SETTINGS: &[&[(&str, &str)]] = &[
     &[],
     &[("CARRYLINE_MASK", "avx2")],

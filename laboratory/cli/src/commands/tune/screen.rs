@@ -4,7 +4,7 @@ use carryline_report::table::{Emphasis, Kind, Style, Table};
 use carryline_report::text::wrap;
 use carryline_report::units::byte_size_rough;
 use carryline_statistics::{Order, Ratio, compare};
-use carryline_tune::change::What;
+use carryline_tune::change::Entry;
 use carryline_tune::confirm::{Confirmed, Judged, Verdict};
 use carryline_tune::{Tuned, c_library};
 use carryline_variants::Family;
@@ -70,7 +70,7 @@ fn place(judged: &Judged) -> String {
 
 /// The library's table and what follows from it.
 pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
-    let lines: Vec<Line<'_>> = What::all()
+    let lines: Vec<Line<'_>> = Entry::all()
         .map(|what| {
             let judged = tuned.judged.iter().find(|judged| judged.change.name == what.name());
             (what.name(), what.shown(&tuned.base), judged)

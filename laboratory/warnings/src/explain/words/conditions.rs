@@ -1,4 +1,4 @@
-//! What a cell holds fixed, and what memory and caches do there.
+//! Terms for the conditions of a cell, and for memory and caches.
 
 use super::{Word, word};
 
@@ -8,24 +8,24 @@ pub(super) const WORDS: &[Word] = &[
         &["warm cache"],
         "The cache state in which the same buffers are used repeatedly: they are written and read before \
          each batch, followed by a few untimed calls, so that the caches are in the state in which the \
-         routine itself leaves them. It shows the kernel at its best; few programs find their data like \
-         that.",
+         routine itself leaves them. It shows the kernel at its best; few programs find their data in \
+         that state.",
     ),
     word(
         "cold",
         &["cold cache"],
         "The cache state in which the data is in memory when the call begins. There are several methods \
          (clflush, evict, arena), which leave translations and prefetchers in different states and give \
-         different figures; and in a stream of calls that miss, each costs less than an isolated one. So \
+         different figures; and a call in a stream of calls that miss costs less than an isolated one. So \
          method and batch are part of the name, and a table never mixes them.",
     ),
     word(
         "stream of misses",
         &["cold batch"],
         "The meaning of cold:clflush, cold:evict and cold:arena: a batch of calls none of which finds \
-         its buffers in the caches, so that the misses of one overlap with the next. Its number of calls \
-         follows from sizes and caches alone (up to 256, and no more than a quarter of the second level \
-         holds), never from the time available; every second batch has twice as many. The number is part \
+         its buffers in the caches, so that the misses of one call overlap with those of the next. The number of calls \
+         depends only on sizes and caches (up to 256, and no more than fit into a quarter of the second \
+         level), never on the time available; every second batch has twice as many. The number is part \
          of the result.",
     ),
     word(
@@ -33,7 +33,7 @@ pub(super) const WORDS: &[Word] = &[
         &["cold:METHOD:single"],
         "One isolated cold call: a batch of one call, never doubled, with no other work before or after \
          it (--cache cold:clflush:single, also with :src or :dst). Its code is warm, its data is not. It \
-         shows what a lone call waits for; stores still in the store buffer when it returns are not \
+         shows how long a single call waits; stores still in the store buffer when it returns are not \
          included. A stream of calls overlaps its misses and pays for its stores.",
     ),
     word(
@@ -41,15 +41,15 @@ pub(super) const WORDS: &[Word] = &[
         &["mixed:P"],
         "The cache state in which each buffer of each call is hot with a probability of P percent, and \
          otherwise fresh lines of a buffer too large to cache, drawn for every call and buffer (--cache \
-         mixed:50). Most programs are between hot and cold. The result says which share was hot.",
+         mixed:50). Most programs are between hot and cold. The result states which share was hot.",
     ),
     word(
         "beside",
         &["beside stream", "company"],
         "What another core does while calls are timed: nothing, or stream, where it repeatedly reads and \
          writes a buffer too large to cache (--beside stream). It begins before the first round and ends \
-         after the last; the result says how much it moved. What is fast on an idle machine may not be \
-         fast on a busy one, as the last cache level and memory are shared.",
+         after the last; the result states how much it moved. A routine that is fast on an idle machine may not be \
+         fast on a busy one, because the last cache level and memory are shared.",
     ),
     word(
         "cold:clflush",
@@ -82,7 +82,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "write-allocate",
         &["read for ownership", "RFO"],
-        "What an ordinary store to an uncached line does: it fetches the line, then changes it in the cache. A cold \
+        "The way an ordinary store to an uncached line works: it fetches the line, then changes it in the cache. A cold \
          write therefore reads as much as it writes. Non-temporal stores and some string instructions avoid it.",
     ),
     word(
@@ -96,15 +96,15 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "start-up",
         &["startup", "rep movsb", "rep stosb", "string instruction"],
-        "What a string instruction (rep movs, rep stos) costs before it moves anything: the a of T(n) = a + n / b, where b is \
-         its rate. Newer CPUs have a separate path for short strings, below that line. 'carryline reproduce \
+        "The cost of a string instruction (rep movs, rep stos) before it moves anything: the a of T(n) = a + n / b, where b is \
+         its rate. Newer CPUs have a separate path for short strings, which is faster than that line. 'carryline reproduce \
          string-startup' fits the line and draws the curve.",
     ),
     word(
         "half-performance length",
         &["half-performance", "n-half"],
-        "The length at which half of the time is start-up: a times b where T(n) = a + n / b. Shorter \
-         calls mostly pay for the start-up, longer ones for their bytes. Published for rep movsb: 25 cycles times 32 bytes a cycle, 800 bytes.",
+        "The length at which half of the time is start-up: a times b if T(n) = a + n / b. Shorter \
+         calls mostly pay for the start-up, longer ones for their bytes. Published for rep movsb: 25 cycles times 32 bytes per cycle, 800 bytes.",
     ),
     word(
         "dirty block",
@@ -144,14 +144,14 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "huge pages",
         &["pages", "transparent huge pages", "4k"],
-        "What the buffers are mapped with: base pages (usually 4 KiB) or transparent huge pages (2 MiB) on request. \
+        "The pages on which the buffers are mapped: base pages (usually 4 KiB) or transparent huge pages (2 MiB) on request. \
          Large buffers on base pages need more translations than the TLB holds. The kernel may \
-         refuse huge pages, so a result says how many bytes got them.",
+         refuse huge pages, so a result states how many bytes got them.",
     ),
     word(
         "dependence",
         &[],
-        "How calls follow each other in the measuring loop: chained, independent or fenced. The same \
+        "The relation between successive calls in the timed loop: chained, independent or fenced. The same \
          routine can cost several times as much in one as in another, and each answers a different \
          question. So it is part of every cell, \
          and a table never mixes them.",
@@ -166,8 +166,8 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "independent",
         &["throughput"],
-        "Calls do not depend on each other, and the core overlaps them as far as it can. It shows throughput: what one \
-         more call costs in a stream of them.",
+        "Calls do not depend on each other, and the core overlaps them as far as it can. It shows throughput: the cost of one \
+         more call in a stream of them.",
     ),
     word(
         "fenced",
@@ -179,7 +179,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "offsets",
         &["offset", "alignment"],
-        "Where the buffers begin, in bytes past a page boundary: one number for all, D:S for destination \
+        "The offsets at which buffers begin, in bytes past a page boundary: one number for all, D:S for destination \
          and source; random, drawn for every call and buffer from the whole page; alias, where source \
          and destination are nearly equal modulo 4096; random-line, 0 to 63; or end, where every buffer \
          ends at a page boundary and nothing is mapped after a hot one. Aligned buffers flatter most \
@@ -218,7 +218,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "fleet",
         &["fleet:"],
-        "Sizes as production services call memcpy, memmove and memset: six services, eighteen distributions, from the \
+        "The sizes with which production services call memcpy, memmove and memset: six services, eighteen distributions, from the \
          LLVM project's libc benchmarks (published with 'automemcpy', ISMM 2021). Use them with --sizes \
          fleet:memcpy-A and similar. In nearly all of them most calls are for 64 bytes or less.",
     ),
@@ -246,7 +246,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "then",
         &["what follows"],
-        "What happens after each call inside the timed region: nothing, read, read-later:BYTES or victim:BYTES. A \
+        "What follows each call within the timed region: nothing, read, read-later:BYTES or victim:BYTES. A \
          call leaves the caches in some state, and later code pays for it. A routine that bypasses the \
          caches looks fast until its result is read.",
     ),

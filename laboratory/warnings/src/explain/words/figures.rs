@@ -1,4 +1,4 @@
-//! Terms for figures, their disturbances, and the tools around them.
+//! Terms for figures, disturbances and tools.
 
 use super::{Word, word};
 
@@ -12,7 +12,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "net",
         &["net time"],
-        "The gross time minus that of the null call in the same loop: what the routine adds to an empty \
+        "The gross time minus that of the null call in the same loop: the cost of the routine beyond an empty \
          one. For a few bytes it is a small difference of two larger figures and can be near zero, so \
          the gross figure is always given too. Where it would be below zero, the call is as fast as one \
          that does nothing: tables say '<null', JSON says within_null_call.",
@@ -134,7 +134,7 @@ pub(super) const WORDS: &[Word] = &[
         &[],
         "The time that a command may take: --budget 60s. Verification comes first; the rest is shared \
          among the replicates, and in each of them among the situations by weight. A larger budget means \
-         more rounds and replicates, and narrower intervals. A warning names what got no round, and what \
+         more rounds and replicates, and narrower intervals. A warning names situations without a round, and another a run that \
          took much longer. --plan \
          shows what would be measured, without measuring.",
     ),
@@ -143,7 +143,7 @@ pub(super) const WORDS: &[Word] = &[
         &["plug-in", "plugins"],
         "A routine of your own in a shared object, named by --plugin [NAME=]FILE.so:SYMBOL:FAMILY. It has the plain C signature \
          of its family (or, with 'fill' for the family, that of memset), is loaded in the worker processes only, and is \
-         verified and measured like every other variant. A crash or a hang becomes a row that says so.",
+         verified and measured like every other variant. A crash or a hang becomes a row with the reason.",
     ),
     word(
         "interposer",
@@ -157,7 +157,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "dispatch",
         &["CARRYLINE_FORCE"],
-        "How the library chooses a kernel: once, the first one of an ordered list whose features the CPU has and the \
+        "The choice of a kernel by the library: once, the first one of an ordered list whose features the CPU has and the \
          operating system enables. The order follows measurements. CARRYLINE_FORCE=NAME chooses another \
          in this command, which rejects an unknown name; a program that links the library reads no \
          variable unless its author turns on the crate feature 'environment'.",
@@ -172,10 +172,10 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "profile",
         &["CARRYLINE_TUNING", "tuning"],
-        "What the library does differently from one CPU model to the next: from which sizes on it uses string \
-         instructions and non-temporal stores, what it takes for the size of the caches, which kernels it \
+        "The decisions of the library that depend on the CPU model: from which sizes it uses string \
+         instructions and non-temporal stores, which cache sizes it assumes, which kernels it \
          prefers. Profiles of measured CPUs are built in; 'carryline machine' says which one is in force. \
-         CARRYLINE_TUNING=FILE makes the library go by another, CARRYLINE_TUNING=builtin:unmeasured by the \
+         CARRYLINE_TUNING=FILE makes the library use another, CARRYLINE_TUNING=builtin:unmeasured the \
          defaults for CPUs that nobody measured.",
     ),
 ];

@@ -1,4 +1,4 @@
-//! The vocabulary: one entry per word, in the order in which a reader meets them.
+//! The vocabulary: one entry per term, in reading order.
 
 mod conditions;
 mod figures;
@@ -10,7 +10,7 @@ const fn word(word: &'static str, also: &'static [&'static str], text: &'static 
     Word { word, also, text }
 }
 
-/// Every word that can be explained.
+/// All terms.
 pub(super) fn all() -> impl Iterator<Item = &'static Word> {
     [subjects::WORDS, conditions::WORDS, figures::WORDS].into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! What is compared, how, and what comes of it; and the vocabulary of checksums.
+//! Terms for what is compared and how, and for checksums.
 
 use super::{Word, word};
 
@@ -47,7 +47,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "condition",
         &["conditions"],
-        "All that a measurement holds fixed besides the variant: sizes, offsets, cache state and its \
+        "Everything that a measurement holds fixed besides the variant: sizes, offsets, cache state and its \
          method, dependence between calls, page size, segments, and what follows each call. A figure \
          without its condition is meaningless.",
     ),
@@ -60,9 +60,9 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "situation",
         &["situations"],
-        "A condition with a name that people ask about, such as packets at random offsets or a buffer too large to \
+        "A named condition of practical interest, such as packets at random offsets or a buffer too large to \
          cache. Each has one ranking. Its sizes depend on the machine's caches and memory, and the label \
-         says what was used.",
+         states which.",
     ),
     word(
         "round",
@@ -96,7 +96,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "verification",
         &["verify", "verified", "proof", "prove"],
-        "What a variant must pass in the same process before it is timed: all short lengths and those around powers \
+        "The test that a variant must pass in the same process before it is timed: all short lengths and those around powers \
          of two and overflow bounds, all offsets in a line, data that provokes carries, seeds, protected pages on \
          both sides, and registers unchanged after the call. It is a thorough test, not a mathematical \
          proof. A variant that fails is reported with the smallest failing input found, and never \
@@ -113,7 +113,7 @@ pub(super) const WORDS: &[Word] = &[
         "estimate",
         &["estimates", "median"],
         "A figure with its uncertainty: the median of the replicates' medians, its 95 % interval, and \
-         the smallest sample. The median is what a call usually costs. The minimum is what it costs when \
+         the smallest sample. The median is the usual cost of a call. The minimum is its cost if \
          nothing interferes, which is rare in real programs.",
     ),
     word(
@@ -122,7 +122,7 @@ pub(super) const WORDS: &[Word] = &[
         "The range that would hold the median in 95 of 100 repetitions of the whole run. It is the wider \
          of two: a bootstrap, in which replicates and their rounds are resampled a thousand times, and \
          Student's t over the replicates, because a bootstrap over few of them is too narrow. It covers \
-         chance, but not what all replicates have in common, such as a neighbour on the host.",
+         chance, but not what all replicates have in common, such as other load on the host.",
     ),
     word(
         "A/A",
@@ -133,14 +133,14 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "noise floor",
         &["A/A floor"],
-        "The relative difference below which nothing is called different in a situation, found by timing its baseline \
+        "The relative difference up to which cells of a situation tie, measured by timing its baseline \
          under two names; at least half a percent. It depends on the machine and its load, so it is \
          measured in every run and printed with every ranking.",
     ),
     word(
         "tie",
         &["ties"],
-        "Two variants that this run cannot tell apart: their ratio is within the noise floor, or its interval \
+        "Two variants between which this run found no difference: their ratio is within the noise floor, or its interval \
          contains 1. Ties share a rank, and any of them is a good choice; take the simplest.",
     ),
     word(
@@ -148,20 +148,20 @@ pub(super) const WORDS: &[Word] = &[
         &["paired ratio"],
         "The time of one variant divided by that of another in the same round; the median over all \
          rounds is printed with its interval. Both were measured within moments of each other, so a \
-         drifting clock or a busy neighbour cancels out. Below 1 is faster. Ratios are of gross times.",
+         drifting clock or other load cancels out. Below 1 is faster. Ratios are of gross times.",
     ),
     word(
         "limit",
         &["limits"],
         "The most bytes per tick that one core loaded, stored, or stored non-temporally at a level of the memory in this \
          run: the best of several plain loops, or of the variants where one of them beat the loops. No \
-         routine can beat the machine, so the limit says how much is left to gain.",
+         routine can beat the machine, so the limit shows how much can still be gained.",
     ),
     word(
         "share of the limit",
         &["limit_share", "share"],
         "The time that the machine's limit would allow for the call's bytes, but at least a null call, over the time \
-         that it took. Near 100 % nothing remains to be gained in that condition. It is never more: a \
+         that it took. Near 100 %, hardly anything can be gained under that condition. It is never more: a \
          variant that beats the measured limit becomes the limit. Latencies have no such share.",
     ),
     word(
@@ -183,7 +183,7 @@ pub(super) const WORDS: &[Word] = &[
         &["verdicts", "holds", "reversed", "undecided"],
         "The answer to a claim: it holds, fails, is reversed, or cannot be measured here, with the reason. A verdict \
          cites the two figures that it compares and the noise floor; a difference within the floor is \
-         undecided. Verification has verdicts as well: right, wrong, or known-bad and caught.",
+         undecided. Verification has verdicts too: right, wrong, or known-bad and caught.",
     ),
     word(
         "one's-complement sum",
@@ -202,7 +202,7 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "fold",
         &["folding"],
-        "Reducing a wide sum to 16 bits by adding its upper half to its lower half until nothing is left above, each \
+        "Reducing a wide sum to 16 bits by adding its upper half to its lower half until only 16 bits are left, each \
          time with the end-around carry. A kernel may sum in 32, 64 or 512 bits and fold once at the end, if its \
          lanes cannot overflow before.",
     ),

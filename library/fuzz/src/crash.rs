@@ -1,31 +1,32 @@
-//! Which input it was, said also when the process dies of it: a kernel that leaves its buffer ends in SIGSEGV, where
-//! nothing can unwind.
+//! Prints which input is running, even if a signal ends the process: a kernel that accesses memory outside
+//! its buffer causes SIGSEGV, which cannot unwind.
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// The command that repeats what is under way, up to the input's number.
+/// The command that repeats the current input, up to the input's number.
 static COMMAND: AtomicPtr<String> = AtomicPtr::new(std::ptr::null_mut());
-/// The input's number, plus one; 0 where the input has none.
+/// The input's number plus one; 0 if it has none.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// What is under way from here on: inputs of a target, numbered from `first` if they are numbered.
-pub fn now(target: &str, origin: &str, first: Option<u64>) {
+/// Sets the command for the inputs that follow: those of a target, numbered from `first` if they are
+/// numbered.
+pub fn set_command(target: &str, origin: &str, first: Option<u64>) {
     let end = if first.is_some() { " --runs 1 --first " } else { "" };
     let command = Box::new(format!("repeat it with: carryline-fuzz {target} {origin}{end}"));
     NUMBER.store(0, Ordering::Relaxed);
-    // Never freed, as a signal may be reading it: one line per target.
+    // Never freed, because a signal handler may be reading it: one string per target.
     COMMAND.store(Box::into_raw(command), Ordering::Release);
-    first.inspect(|first| number(*first));
+    first.inspect(|first| set_number(*first));
 }
 
-/// The number of the input that comes now.
-pub fn number(number: u64) {
+/// Sets the number of the next input.
+pub fn set_number(number: u64) {
     NUMBER.store(number.wrapping_add(1), Ordering::Relaxed);
 }
 
-/// Says it on standard error, by calls that a signal handler may make.
+/// Prints the command to standard error with async-signal-safe calls.
 pub fn print() {
-    // SAFETY: null, or a string that `now` made and nobody frees or changes.
+    // SAFETY: null, or a string made by `set_command`, which is never freed or changed.
     let Some(command) = (unsafe { COMMAND.load(Ordering::Acquire).as_ref() }) else { return };
     write(command.as_bytes());
     let mut digits = [b'\n'; 21];
@@ -45,16 +46,16 @@ pub fn print() {
 }
 
 fn write(bytes: &[u8]) {
-    // SAFETY: a slice's pointer and length.
+    // SAFETY: the pointer and length are those of a slice.
     unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Has the signals of crashes say it before they end the process.
-pub fn listen() {
+/// Installs handlers that print the command before a signal ends the process.
+pub fn install_handlers() {
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT] {
-        let handler: extern "C" fn(libc::c_int) = dying;
-        // SAFETY: all zero is a valid `sigaction`, whose fields are set before it is used; the handler makes only calls
-        // that are allowed in one. It runs once: then the default is back.
+        let handler: extern "C" fn(libc::c_int) = on_signal;
+        // SAFETY: all zeros is a valid `sigaction`, whose fields are set before it is used. The handler makes
+        // only async-signal-safe calls, and runs once: SA_RESETHAND restores the default.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as libc::sighandler_t;
@@ -64,9 +65,10 @@ pub fn listen() {
     }
 }
 
-extern "C" fn dying(signal: libc::c_int) {
-    write(b"\na signal ends this\n");
+extern "C" fn on_signal(signal: libc::c_int) {
+    write(b"\nended by a signal\n");
     print();
-    // SAFETY: allowed in a handler. The signal waits until this returns, and then finds the default.
+    // SAFETY: raise is async-signal-safe. The signal is blocked until this returns, and then has the default
+    // action.
     unsafe { libc::raise(signal) };
 }
