@@ -13,7 +13,7 @@ use carryline_sampler::object_loops::{Compared, LoopsJob};
 use carryline_variants::Family;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
-use carryline_verification::{Counterexample, ProofSummary};
+use carryline_verification::{Counterexample, Depth, ProofSummary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -38,7 +38,7 @@ pub enum Job {
     Load(LoadJob),
     /// A probe.
     Probe(ProbeJob),
-    /// Prove one subject in full.
+    /// Verify one subject.
     Prove(ProveJob),
     /// Follow a call of one subject, instruction by instruction.
     Trace(TraceJob),
@@ -98,13 +98,15 @@ pub struct LoadJob {
     pub plugin: String,
 }
 
-/// A full verification.
+/// A verification.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProveJob {
     /// Plug-ins to load first, as on the command line, with their subject ids.
     pub plugins: Vec<(String, SubjectId)>,
-    /// What to prove.
+    /// What to verify.
     pub subject: SubjectId,
+    /// How thoroughly.
+    pub depth: Depth,
     /// Decides the random part of verification.
     pub seed: u64,
 }

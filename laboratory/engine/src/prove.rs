@@ -1,4 +1,4 @@
-//! The full verification of many subjects, a worker process each, as many at a time as there are CPUs.
+//! The verification of many subjects, a worker process each, as many at a time as there are CPUs.
 //!
 //! A worker that dies says nothing yet: its subject is verified once more from the same seed, in another process. A subject
 //! whose second worker dies too is blamed; one death is not enough, and a routine whose worker was lost to a lack of memory
@@ -13,7 +13,7 @@ use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
 use carryline_verification::status::Now;
 use carryline_verification::subject::SubjectId;
-use carryline_verification::{self as verify, Counterexample, Ending, Kind, ProofSummary};
+use carryline_verification::{self as verify, Counterexample, Depth, Ending, Kind, ProofSummary};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -43,11 +43,51 @@ pub struct Proof {
     pub verdict: Verdict,
 }
 
-/// Verifies every subject; interrupted, it returns those that were done.
+/// The environment variable with which the tests of a debug build shorten the verification before a run.
+const SHORT_VARIABLE: &str = "CARRYLINE_SHORT_VERIFICATION";
+
+/// How thoroughly subjects are verified before they are measured: in full. Tests of a debug build that check something else
+/// may do with the depth that every worker repeats in its own process.
+fn before_measuring() -> Depth {
+    match cfg!(debug_assertions) && std::env::var_os(SHORT_VARIABLE).is_some() {
+        true => Depth::Replicate,
+        false => Depth::Full,
+    }
+}
+
+/// Verifies every subject that is to be measured; interrupted, it returns those that were done.
+///
+/// # Errors
+/// When a worker process cannot be started, or sends a line that cannot be read.
 pub fn all(
     supervisor: &Supervisor,
     plugins: &[(String, SubjectId)],
     subjects: &[SubjectId],
+    seed: u64,
+    progress: &Progress,
+) -> Result<Vec<Proof>, SuperviseError> {
+    verify_all(supervisor, plugins, subjects, before_measuring(), seed, progress)
+}
+
+/// Verifies every subject in full, whatever follows.
+///
+/// # Errors
+/// As [`all`].
+pub fn in_full(
+    supervisor: &Supervisor,
+    plugins: &[(String, SubjectId)],
+    subjects: &[SubjectId],
+    seed: u64,
+    progress: &Progress,
+) -> Result<Vec<Proof>, SuperviseError> {
+    verify_all(supervisor, plugins, subjects, Depth::Full, seed, progress)
+}
+
+fn verify_all(
+    supervisor: &Supervisor,
+    plugins: &[(String, SubjectId)],
+    subjects: &[SubjectId],
+    depth: Depth,
     seed: u64,
     progress: &Progress,
 ) -> Result<Vec<Proof>, SuperviseError> {
@@ -60,7 +100,8 @@ pub fn all(
         }
         let so_far = done.load(Ordering::Relaxed);
         progress.say(format!("verifying {subject} ({so_far} of {runs} done)"));
-        let verdict = one(supervisor, plugins, subject, seed, progress)?;
+        let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), depth, seed };
+        let verdict = one(supervisor, &job, progress)?;
         // What cannot run here takes no time.
         if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, Verdict::Unsupported(_))) {
             progress.verified(done.fetch_add(1, Ordering::Relaxed) + 1, runs);
@@ -75,15 +116,13 @@ pub fn all(
 /// One subject's verdict; `None` if interrupted.
 fn one(
     supervisor: &Supervisor,
-    plugins: &[(String, SubjectId)],
-    subject: &SubjectId,
-    seed: u64,
+    job: &ProveJob,
     progress: &Progress,
 ) -> Result<Option<Verdict>, SuperviseError> {
+    let subject = &job.subject;
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
     }
-    let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed };
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
     let attempt = || -> Result<(End, Option<Verdict>), SuperviseError> {
         let mut verdict = None;
@@ -114,7 +153,7 @@ fn one(
         (Judged::Verdict(verdict), Some(_)) => Some(verdict),
         (Judged::Died, Some(found)) => Some(found),
         (Judged::Verdict(verdict), None) => Some(after_a_death(&first, verdict)),
-        (Judged::Died, None) => Some(blame(&first, &end, subject.family, seed)),
+        (Judged::Died, None) => Some(blame(&first, &end, subject.family, job.seed)),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Every example in the help texts and in the README runs as it stands, but for a smaller budget.
 
 use crate::reproduce::ALL;
-use crate::support::{Place, RIGHT_SUM, capture, texts};
+use crate::support::{Place, RIGHT_SUM, SHORT_VERIFICATION, capture, texts};
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,7 +97,11 @@ fn run_all(commands: &[String], few: bool) {
     let work = || {
         while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
             let line = format!("{command} {}", shorter(command, few));
-            let output = Command::new("sh")
+            let mut shell = Command::new("sh");
+            if few {
+                shell.env(SHORT_VERIFICATION, "1");
+            }
+            let output = shell
                 .args(["-c", &line])
                 .current_dir(place.path())
                 .env("PATH", &path)

@@ -7,14 +7,25 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// With this variable, a debug build verifies what it measures as thoroughly as every worker does, and no more.
+/// `verify` and `audit` are not affected.
+pub const SHORT_VERIFICATION: &str = "CARRYLINE_SHORT_VERIFICATION";
+
 /// A fresh folder, gone when the test ends, with a store of its own.
 pub struct Place {
     folder: tempfile::TempDir,
+    verifies_in_full: bool,
 }
 
 impl Place {
     pub fn new() -> Place {
-        Place { folder: tempfile::tempdir().expect("a folder for the test") }
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        Place { folder, verifies_in_full: false }
+    }
+
+    /// Where routines are verified in full before they are measured, as they are for users.
+    pub fn with_full_verification() -> Place {
+        Place { verifies_in_full: true, ..Place::new() }
     }
 
     pub fn path(&self) -> &Path {
@@ -44,6 +55,10 @@ impl Place {
             .env_remove("CARRYLINE_FORCE")
             .env_remove("CARRYLINE_TUNING")
             .stdin(Stdio::null());
+        match self.verifies_in_full {
+            true => command.env_remove(SHORT_VERIFICATION),
+            false => command.env(SHORT_VERIFICATION, "1"),
+        };
         command
     }
 
