@@ -64,7 +64,7 @@ impl Proof<'_> {
         let thread = std::thread::spawn(move || {
             let _stack = SignalStack::install(64 << 10);
             let _memory = (dst, src);
-            // The receiver may have lost its patience, which is its own affair.
+            // The receiver may have given up waiting.
             let _ = sender.send(Err(this_thread()));
             let whole = call;
             // SAFETY: memory of this thread's own, to which there is no reference.

@@ -144,7 +144,7 @@ pub(super) struct Ground<'m> {
 pub(super) struct Companion<'m>(&'m Meeting);
 
 impl<'m> Companion<'m> {
-    /// Starts the thread, which makes the calls of another `proof`, on `small` ground or on `large`; it ends when the
+    /// Starts the thread, which makes the calls of another verification, `proof`, on `small` ground or on `large`; it ends when the
     /// companion is dropped.
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
@@ -182,7 +182,7 @@ impl<'m> Companion<'m> {
                 }
             }
         });
-        // Who asks looks at the thread by its number.
+        // The stopped call looks at the thread by its number.
         while meeting.thread.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }

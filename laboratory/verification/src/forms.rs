@@ -86,7 +86,7 @@ pub struct Form {
 pub const CSUM_PARTIAL: Form = Form { answer: Answer::Partial, arguments: Arguments::PtrLenSeed };
 
 impl Form {
-    /// All forms, those with a seed first: without looking at it, a function of theirs passes for one without.
+    /// All forms, those with a seed first: tried without a seed, a function that takes one would pass for one that does not.
     pub fn all() -> impl Iterator<Item = Form> {
         ARGUMENTS
             .into_iter()

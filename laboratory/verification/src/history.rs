@@ -1,4 +1,4 @@
-//! Sequences of calls: a routine may remember nothing.
+//! Sequences of calls: a routine must not remember anything from one to the next.
 //!
 //! A routine that caches results by address and length is right as long as the data does not change. So calls are made
 //! again at the same addresses with one byte changed, first, last or any; with a shorter call and a longer one between;

@@ -14,7 +14,7 @@
 //! is reads outside a buffer that stay within its first or last page, as long as the result does not depend on them: an
 //! aligned word that contains the buffer's last byte never crosses a page, and is harmless.
 //!
-//! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
+//! One verification runs at a time in a process, since signal handlers belong to all of it; a second one waits.
 
 pub mod adversarial;
 mod bench;

@@ -15,7 +15,7 @@ use super::patterns::{PATTERNS, Random, SEEDS, index};
 use super::standard::Standard;
 use carryline_variants::{Family, Lengths};
 
-/// What all stages of one proof share.
+/// What all stages of one verification share.
 pub(super) struct Proof<'s> {
     pub bench: Bench<'s>,
     pub family: Family,
