@@ -195,7 +195,7 @@ impl Setting<'_> {
         if interrupt::requested() || row.status == Status::Unusable {
             return Ok(row);
         }
-        let proofs = prove::in_full(self.supervisor, plugins, &[id], self.seed, self.progress)?;
+        let proofs = prove::all(self.supervisor, plugins, &[id], self.seed, self.progress)?;
         let Some(proof) = proofs.into_iter().next() else { return Ok(row) };
         match proof.verdict {
             Verdict::Proved(summary) => {

@@ -38,7 +38,7 @@ pub enum Job {
     Load(LoadJob),
     /// A probe.
     Probe(ProbeJob),
-    /// Verify one subject.
+    /// Prove one subject in full.
     Prove(ProveJob),
     /// Follow a call of one subject, instruction by instruction.
     Trace(TraceJob),
@@ -98,17 +98,17 @@ pub struct LoadJob {
     pub plugin: String,
 }
 
-/// A verification.
+/// A verification by itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProveJob {
     /// Plug-ins to load first, as on the command line, with their subject ids.
     pub plugins: Vec<(String, SubjectId)>,
-    /// What to verify.
+    /// What to prove.
     pub subject: SubjectId,
-    /// How thoroughly.
-    pub depth: Depth,
     /// Decides the random part of verification.
     pub seed: u64,
+    /// How thorough it is.
+    pub depth: Depth,
 }
 
 /// One call, followed.

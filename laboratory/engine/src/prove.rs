@@ -43,22 +43,7 @@ pub struct Proof {
     pub verdict: Verdict,
 }
 
-/// The environment variable with which the tests of a debug build shorten the verification before a run.
-const SHORT_VARIABLE: &str = "CARRYLINE_SHORT_VERIFICATION";
-
-/// How thoroughly subjects are verified before they are measured: in full. Tests of a debug build that check something else
-/// may do with the depth that every worker repeats in its own process.
-fn before_measuring() -> Depth {
-    match cfg!(debug_assertions) && std::env::var_os(SHORT_VARIABLE).is_some() {
-        true => Depth::Replicate,
-        false => Depth::Full,
-    }
-}
-
-/// Verifies every subject that is to be measured; interrupted, it returns those that were done.
-///
-/// # Errors
-/// When a worker process cannot be started, or sends a line that cannot be read.
+/// Verifies every subject in full; interrupted, it returns those that were done.
 pub fn all(
     supervisor: &Supervisor,
     plugins: &[(String, SubjectId)],
@@ -66,29 +51,15 @@ pub fn all(
     seed: u64,
     progress: &Progress,
 ) -> Result<Vec<Proof>, SuperviseError> {
-    verify_all(supervisor, plugins, subjects, before_measuring(), seed, progress)
+    to_depth(supervisor, plugins, subjects, (seed, Depth::Full), progress)
 }
 
-/// Verifies every subject in full, whatever follows.
-///
-/// # Errors
-/// As [`all`].
-pub fn in_full(
+/// Verifies every subject that thoroughly; interrupted, it returns those that were done.
+pub fn to_depth(
     supervisor: &Supervisor,
     plugins: &[(String, SubjectId)],
     subjects: &[SubjectId],
-    seed: u64,
-    progress: &Progress,
-) -> Result<Vec<Proof>, SuperviseError> {
-    verify_all(supervisor, plugins, subjects, Depth::Full, seed, progress)
-}
-
-fn verify_all(
-    supervisor: &Supervisor,
-    plugins: &[(String, SubjectId)],
-    subjects: &[SubjectId],
-    depth: Depth,
-    seed: u64,
+    inputs: (u64, Depth),
     progress: &Progress,
 ) -> Result<Vec<Proof>, SuperviseError> {
     progress.verification_begins();
@@ -100,8 +71,7 @@ fn verify_all(
         }
         let so_far = done.load(Ordering::Relaxed);
         progress.say(format!("verifying {subject} ({so_far} of {runs} done)"));
-        let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), depth, seed };
-        let verdict = one(supervisor, &job, progress)?;
+        let verdict = one(supervisor, plugins, subject, inputs, progress)?;
         // What cannot run here takes no time.
         if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, Verdict::Unsupported(_))) {
             progress.verified(done.fetch_add(1, Ordering::Relaxed) + 1, runs);
@@ -113,16 +83,29 @@ fn verify_all(
     Ok(proofs.into_iter().flatten().collect())
 }
 
+/// The environment variable by which tests of a debug build, where verification is not what is tested, do with the depth that
+/// every worker repeats in its own process before it times anything.
+const SHORT_VARIABLE: &str = "CARRYLINE_SHORT_VERIFICATION";
+
+fn shortened(depth: Depth) -> Depth {
+    match cfg!(debug_assertions) && std::env::var_os(SHORT_VARIABLE).is_some() {
+        true => Depth::Replicate,
+        false => depth,
+    }
+}
+
 /// One subject's verdict; `None` if interrupted.
 fn one(
     supervisor: &Supervisor,
-    job: &ProveJob,
+    plugins: &[(String, SubjectId)],
+    subject: &SubjectId,
+    (seed, depth): (u64, Depth),
     progress: &Progress,
 ) -> Result<Option<Verdict>, SuperviseError> {
-    let subject = &job.subject;
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
     }
+    let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed, depth: shortened(depth) };
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
     let attempt = || -> Result<(End, Option<Verdict>), SuperviseError> {
         let mut verdict = None;
@@ -153,7 +136,7 @@ fn one(
         (Judged::Verdict(verdict), Some(_)) => Some(verdict),
         (Judged::Died, Some(found)) => Some(found),
         (Judged::Verdict(verdict), None) => Some(after_a_death(&first, verdict)),
-        (Judged::Died, None) => Some(blame(&first, &end, subject.family, job.seed)),
+        (Judged::Died, None) => Some(blame(&first, &end, subject.family, seed)),
     })
 }
 

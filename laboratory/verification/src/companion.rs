@@ -5,7 +5,7 @@
 //! cores might produce, made certain. It needs no second CPU, and how busy the machine is decides only how long
 //! it takes.
 
-use super::bench::Mismatch;
+use super::checker::Mismatch;
 use super::counterexample::Kind;
 use super::ground::{Field, Stop};
 use super::images::Album;

@@ -1,6 +1,6 @@
 //! What is said about a routine that is wrong: the input, what came out, and a sentence.
 
-use super::bench::Mismatch;
+use super::checker::Mismatch;
 use super::note::Note;
 use super::patterns::{self, PATTERNS};
 use super::replay::Earlier;

@@ -90,7 +90,7 @@ impl Proof<'_> {
         for (number, step) in course.iter().enumerate() {
             let spread = Spread { dst_at, src_at, len: step.len as usize, seed };
             let trial = desk.trial(self.family, spread, note);
-            if let Err(mismatch) = self.bench.check(&trial) {
+            if let Err(mismatch) = self.checker.check(&trial) {
                 let mut caught = Caught::new(*mismatch, &trial, self.family, true);
                 // As they were at the beginning, which is where a replay of all calls begins.
                 desk.fill(&mut initial.clone());

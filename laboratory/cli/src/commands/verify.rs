@@ -35,7 +35,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let runs = subjects.iter().filter(|subject| prove::unsupported(subject).is_none()).count();
     let expected = forecast::verification(runs);
     let progress = Progress::with_verification(expected, Duration::ZERO, Duration::ZERO, common.quiet);
-    let proofs = prove::in_full(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
+    let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
     let list = ProofList { results: proofs.iter().map(line).collect(), coverage: coverage(&proofs) };
     match common.format {

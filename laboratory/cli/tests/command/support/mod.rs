@@ -7,9 +7,16 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// With this variable, a debug build verifies what it measures as thoroughly as every worker does, and no more.
-/// `verify` and `audit` are not affected.
-pub const SHORT_VERIFICATION: &str = "CARRYLINE_SHORT_VERIFICATION";
+/// With this variable, a debug build verifies as thoroughly as every worker does before it times anything, and no more.
+const SHORT_VERIFICATION: &str = "CARRYLINE_SHORT_VERIFICATION";
+
+/// Sets it for a command whose verification is not what is tested.
+pub fn shorten_verification(command: &mut Command, subcommand: Option<&str>) {
+    match subcommand {
+        Some("verify" | "audit") => command.env_remove(SHORT_VERIFICATION),
+        _ => command.env(SHORT_VERIFICATION, "1"),
+    };
+}
 
 /// A fresh folder, gone when the test ends, with a store of its own.
 pub struct Place {
@@ -55,10 +62,9 @@ impl Place {
             .env_remove("CARRYLINE_FORCE")
             .env_remove("CARRYLINE_TUNING")
             .stdin(Stdio::null());
-        match self.verifies_in_full {
-            true => command.env_remove(SHORT_VERIFICATION),
-            false => command.env(SHORT_VERIFICATION, "1"),
-        };
+        if !self.verifies_in_full {
+            shorten_verification(&mut command, arguments.first().copied());
+        }
         command
     }
 

@@ -116,7 +116,7 @@ impl Mismatch {
 
 /// What makes the calls of a verification, in one thread.
 #[derive(Debug)]
-pub(super) struct Bench<'s> {
+pub(super) struct Checker<'s> {
     pub family: Family,
     pub caller: Caller,
     /// Where the calls are noted; nowhere for threads that are not watched.
@@ -128,9 +128,9 @@ pub(super) struct Bench<'s> {
     pub last: Option<(Call, Note)>,
 }
 
-impl<'s> Bench<'s> {
-    pub fn new(routine: Landing, status: Option<&'s StatusPage>, subject_index: u64) -> Bench<'s> {
-        Bench {
+impl<'s> Checker<'s> {
+    pub fn new(routine: Landing, status: Option<&'s StatusPage>, subject_index: u64) -> Checker<'s> {
+        Checker {
             family: routine.family(),
             caller: Caller::new(routine),
             status,
