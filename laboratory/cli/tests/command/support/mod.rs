@@ -100,15 +100,21 @@ impl Place {
 
     /// Compiles C into a shared object in this folder.
     pub fn shared_object(&self, name: &str, source: &str) -> PathBuf {
-        let (c, so) = (self.write(&format!("{name}.c"), source.as_bytes()), self.file(&format!("{name}.so")));
-        let compiled = Command::new("cc")
-            .args(["-O1", "-shared", "-fPIC", "-o"])
-            .arg(&so)
-            .arg(&c)
-            .output()
-            .expect("a C compiler: the README asks for one");
+        self.compiled(&format!("{name}.so"), &["-shared", "-fPIC"], &format!("{name}.c"), source)
+    }
+
+    /// Compiles C into a program in this folder.
+    pub fn program(&self, name: &str, source: &str) -> PathBuf {
+        self.compiled(name, &[], &format!("{name}.c"), source)
+    }
+
+    fn compiled(&self, to: &str, options: &[&str], from: &str, source: &str) -> PathBuf {
+        let (source, to) = (self.write(from, source.as_bytes()), self.file(to));
+        let mut compiler = Command::new("cc");
+        compiler.arg("-O1").args(options).arg("-o").arg(&to).arg(source);
+        let compiled = compiler.output().expect("a C compiler: the README asks for one");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        so
+        to
     }
 }
 
