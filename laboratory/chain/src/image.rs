@@ -1,9 +1,18 @@
 //! Where machine code is taken from: bytes in hexadecimal, an object file, or the running program's own file.
 
 use crate::error::ChainError;
+#[cfg(target_os = "linux")]
+use object::ObjectSegment;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::BTreeSet;
+#[cfg(target_os = "linux")]
+use std::collections::HashMap;
+#[cfg(target_os = "linux")]
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 
 /// Code longer than this is refused.
 pub const MOST_BYTES: usize = 64 << 10;
@@ -18,7 +27,7 @@ struct Section {
 /// Code, and where the piece in question begins.
 #[derive(Clone, Debug)]
 pub struct Image {
-    sections: Vec<Section>,
+    sections: Arc<[Section]>,
     /// Bytes that a linker has yet to fill in, by address.
     relocated: BTreeSet<u64>,
     entry: u64,
@@ -59,7 +68,7 @@ impl Image {
                 Err(ChainError::TooLong { offset: MOST_BYTES as u64, limit: MOST_BYTES })
             }
             _ => Ok(Image {
-                sections: vec![Section { address: 0, bytes }],
+                sections: Arc::new([Section { address: 0, bytes }]),
                 relocated: BTreeSet::new(),
                 entry: 0,
             }),
@@ -103,21 +112,18 @@ impl Image {
         if found.size() > MOST_BYTES as u64 {
             return Err(ChainError::TooLong { offset: MOST_BYTES as u64, limit: MOST_BYTES });
         }
-        let mut image = Image {
-            sections: Vec::new(),
-            relocated: BTreeSet::new(),
-            entry: place(found.section_index(), found.address()),
-        };
+        let entry = place(found.section_index(), found.address());
+        let (mut sections, mut relocated) = (Vec::new(), BTreeSet::new());
         for section in object.sections().filter(|section| section.kind() == object::SectionKind::Text) {
             let address = place(Some(section.index()), section.address());
             if is_relocatable {
                 let at = |(offset, _): (u64, _)| address + offset;
-                image.relocated.extend(section.relocations().map(at));
+                relocated.extend(section.relocations().map(at));
             }
             let bytes = section.data().map_err(|error| unreadable(error.to_string()))?.to_vec();
-            image.sections.push(Section { address, bytes });
+            sections.push(Section { address, bytes });
         }
-        Ok(image)
+        Ok(Image { sections: sections.into(), relocated, entry })
     }
 
     /// The function of the running program at that address, read from the program's file.
@@ -126,36 +132,20 @@ impl Image {
     /// Where the program's file cannot be read, or the address lies in none of its code.
     #[cfg(target_os = "linux")]
     pub fn from_this_program(address: u64) -> Result<Image, ChainError> {
-        let file = "/proc/self/exe";
+        // Whoever asks for one function asks for hundreds.
+        static OWN: OnceLock<Result<Program, String>> = OnceLock::new();
         let unreadable = |reason: String| ChainError::Object { file: "this program".to_owned(), reason };
+        let program =
+            OWN.get_or_init(Program::read_own).as_ref().map_err(|error| unreadable(error.clone()))?;
         let mapping = mapping_of(address)
             .ok_or_else(|| unreadable(format!("no mapping of its code holds {address:#x}")))?;
-        let handle = std::fs::File::open(file).map_err(|error| unreadable(error.to_string()))?;
-        let data = object::ReadCache::new(handle);
-        let object = object::File::parse(&data).map_err(|error| unreadable(error.to_string()))?;
-        // The segment that this part of the file is mapped from says what was added to all addresses.
-        let segment = object::Object::segments(&object).find(|segment| {
-            let (offset, len) = object::ObjectSegment::file_range(segment);
-            (offset..offset + len).contains(&(mapping.offset + (address - mapping.start)))
-        });
-        let segment = segment.ok_or_else(|| unreadable("no segment for its code".to_owned()))?;
         let in_file = mapping.offset + (address - mapping.start);
-        let entry = object::ObjectSegment::address(&segment)
-            + (in_file - object::ObjectSegment::file_range(&segment).0);
-        let size = object
-            .symbols()
-            .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
-            .find(|symbol| symbol.address() == entry)
-            .map(|symbol| symbol.size());
-        if size.is_some_and(|size| size > MOST_BYTES as u64) {
+        let entry =
+            program.address_of(in_file).ok_or_else(|| unreadable("no segment for its code".to_owned()))?;
+        if program.sizes.get(&entry).is_some_and(|size| *size > MOST_BYTES as u64) {
             return Err(ChainError::TooLong { offset: MOST_BYTES as u64, limit: MOST_BYTES });
         }
-        let mut sections = Vec::new();
-        for section in object.sections().filter(|section| section.kind() == object::SectionKind::Text) {
-            let bytes = section.data().map_err(|error| unreadable(error.to_string()))?.to_vec();
-            sections.push(Section { address: section.address(), bytes });
-        }
-        Ok(Image { sections, relocated: BTreeSet::new(), entry })
+        Ok(Image { sections: Arc::clone(&program.sections), relocated: BTreeSet::new(), entry })
     }
 
     /// Where the code begins.
@@ -180,6 +170,49 @@ impl Image {
     #[must_use]
     pub fn is_relocated(&self, from: u64, to: u64) -> bool {
         self.relocated.range(from..to).next().is_some()
+    }
+}
+
+/// The running program, as its file says.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Program {
+    sections: Arc<[Section]>,
+    /// Which part of the file each segment is, and the address of its first byte.
+    segments: Vec<(Range<u64>, u64)>,
+    /// Bytes of each function, by address.
+    sizes: HashMap<u64, u64>,
+}
+
+#[cfg(target_os = "linux")]
+impl Program {
+    fn read_own() -> Result<Program, String> {
+        let handle = std::fs::File::open("/proc/self/exe").map_err(|error| error.to_string())?;
+        // Debugging information, most of the file, is not read.
+        let data = object::ReadCache::new(handle);
+        let object = object::File::parse(&data).map_err(|error| error.to_string())?;
+        let segments = object.segments().map(|segment| {
+            let (offset, len) = segment.file_range();
+            (offset..offset + len, segment.address())
+        });
+        let mut sizes = HashMap::new();
+        for symbol in object.symbols().filter(|symbol| symbol.is_definition()) {
+            if symbol.kind() == SymbolKind::Text {
+                sizes.entry(symbol.address()).or_insert(symbol.size());
+            }
+        }
+        let mut sections = Vec::new();
+        for section in object.sections().filter(|section| section.kind() == object::SectionKind::Text) {
+            let bytes = section.data().map_err(|error| error.to_string())?.to_vec();
+            sections.push(Section { address: section.address(), bytes });
+        }
+        Ok(Program { sections: sections.into(), segments: segments.collect(), sizes })
+    }
+
+    /// The address that the file gives to the byte at an offset: its segment says what was added to all addresses.
+    fn address_of(&self, in_file: u64) -> Option<u64> {
+        let (part, address) = self.segments.iter().find(|(part, _)| part.contains(&in_file))?;
+        Some(address + (in_file - part.start))
     }
 }
 

@@ -14,7 +14,7 @@ use carryline_sampler::object_loops::{Compared, LoopsJob};
 use carryline_variants::Family;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
-use carryline_verification::{Counterexample, ProofSummary};
+use carryline_verification::{Counterexample, Depth, ProofSummary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -99,7 +99,7 @@ pub struct LoadJob {
     pub plugin: String,
 }
 
-/// Verify a subject in full.
+/// Verify a subject.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProveJob {
     /// Plug-ins to load first, as on the command line, with their subject ids.
@@ -108,6 +108,8 @@ pub struct ProveJob {
     pub subject: SubjectId,
     /// The seed of the random inputs.
     pub seed: u64,
+    /// How thorough it is.
+    pub depth: Depth,
 }
 
 /// Trace one call.

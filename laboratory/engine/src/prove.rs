@@ -1,4 +1,4 @@
-//! The full verification of many subjects, each in a worker process of its own, on all CPUs.
+//! The verification of many subjects, each in a worker process of its own, on all CPUs.
 //!
 //! One death of a worker proves nothing: the subject is verified again in another process, with the same
 //! seed. It is blamed only if the second worker dies too, and never if a worker was lost to a lack of memory
@@ -13,7 +13,7 @@ use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
 use carryline_verification::status::Now;
 use carryline_verification::subject::SubjectId;
-use carryline_verification::{self as verify, Counterexample, Ending, Kind, ProofSummary};
+use carryline_verification::{self as verify, Counterexample, Depth, Ending, Kind, ProofSummary};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -43,12 +43,23 @@ pub struct Proof {
     pub verdict: Verdict,
 }
 
-/// Verifies every subject; if interrupted, returns the results so far.
+/// Verifies every subject in full; if interrupted, returns the results so far.
 pub fn all(
     supervisor: &Supervisor,
     plugins: &[(String, SubjectId)],
     subjects: &[SubjectId],
     seed: u64,
+    progress: &Progress,
+) -> Result<Vec<Proof>, SuperviseError> {
+    to_depth(supervisor, plugins, subjects, (seed, Depth::Full), progress)
+}
+
+/// Verifies every subject that thoroughly; interrupted, it returns those that were done.
+pub fn to_depth(
+    supervisor: &Supervisor,
+    plugins: &[(String, SubjectId)],
+    subjects: &[SubjectId],
+    inputs: (u64, Depth),
     progress: &Progress,
 ) -> Result<Vec<Proof>, SuperviseError> {
     progress.verification_begins();
@@ -60,7 +71,7 @@ pub fn all(
         }
         let so_far = done.load(Ordering::Relaxed);
         progress.say(format!("verifying {subject} ({so_far} of {runs} done)"));
-        let verdict = one(supervisor, plugins, subject, seed, progress)?;
+        let verdict = one(supervisor, plugins, subject, inputs, progress)?;
         // A subject that cannot run here takes no time.
         if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, Verdict::Unsupported(_))) {
             progress.verified(done.fetch_add(1, Ordering::Relaxed) + 1, runs);
@@ -72,18 +83,29 @@ pub fn all(
     Ok(proofs.into_iter().flatten().collect())
 }
 
+/// The environment variable by which tests of a debug build, where verification is not what is tested, do with the depth that
+/// every worker repeats in its own process before it times anything.
+const SHORT_VARIABLE: &str = "CARRYLINE_SHORT_VERIFICATION";
+
+fn shortened(depth: Depth) -> Depth {
+    match cfg!(debug_assertions) && std::env::var_os(SHORT_VARIABLE).is_some() {
+        true => Depth::Replicate,
+        false => depth,
+    }
+}
+
 /// One subject's verdict; `None` if interrupted.
 fn one(
     supervisor: &Supervisor,
     plugins: &[(String, SubjectId)],
     subject: &SubjectId,
-    seed: u64,
+    (seed, depth): (u64, Depth),
     progress: &Progress,
 ) -> Result<Option<Verdict>, SuperviseError> {
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
     }
-    let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed };
+    let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed, depth: shortened(depth) };
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
     let attempt = || -> Result<(End, Option<Verdict>), SuperviseError> {
         let mut verdict = None;

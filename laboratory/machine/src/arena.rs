@@ -43,7 +43,7 @@ impl fmt::Display for Pages {
     }
 }
 
-/// A buffer could not be had.
+/// A buffer could not be mapped.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot map {bytes} bytes: {source}")]
 pub struct MapError {
@@ -64,7 +64,7 @@ pub struct Arena {
     len: usize,
 }
 
-// SAFETY: an Arena is plain memory that only raw pointers reach; who shares it must order accesses himself.
+// SAFETY: an Arena is plain memory that only raw pointers reach; whoever shares it must order the accesses.
 unsafe impl Send for Arena {}
 
 /// The size of a base page in bytes.

@@ -54,16 +54,16 @@ impl Buffers {
         pages: Pages,
         status: &StatusPage,
     ) -> Result<&'h mut Arena, MapError> {
-        if place.as_ref().is_none_or(|held| held.arena.len() < bytes || held.pages != pages) {
-            *place = None;
-            let mut arena = Arena::new(bytes, pages)?;
-            arena.prefault_telling(&mut || status.beat());
-            *place = Some(Held { arena, pages });
-        }
-        match place {
-            Some(held) => Ok(&mut held.arena),
-            None => unreachable!("just filled"),
-        }
+        // What does not fit is unmapped before anything else is mapped.
+        let held = match place.take().filter(|held| held.arena.len() >= bytes && held.pages == pages) {
+            Some(held) => held,
+            None => {
+                let mut arena = Arena::new(bytes, pages)?;
+                arena.prefault_telling(&mut || status.beat());
+                Held { arena, pages }
+            }
+        };
+        Ok(&mut place.insert(held).arena)
     }
 
     /// At least `bytes` of memory to measure the limits in. It is kept for the destinations of benches.

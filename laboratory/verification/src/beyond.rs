@@ -8,8 +8,8 @@
 //! The calls are left by force, and a routine that holds a lock meanwhile holds it forever. So they come last, in a
 //! thread that may be left behind.
 
-use super::bench::{Mismatch, ill_mismatch};
 use super::call::{Call, Caller, Ill};
+use super::checker::{Mismatch, ill_mismatch};
 use super::counterexample::Kind;
 use super::ground::{Stop, caught_around};
 use super::memory::Region;
@@ -58,13 +58,13 @@ impl Proof<'_> {
             seed: 0,
         };
         let note = note(Stage::BeyondMemory);
-        self.bench.announce(&call, note);
-        self.bench.tally.count(self.family, &call, note);
+        self.checker.announce(&call, note);
+        self.checker.tally.count(self.family, &call, note);
         let (sender, receiver) = channel();
         let thread = std::thread::spawn(move || {
             let _stack = SignalStack::install(64 << 10);
             let _memory = (dst, src);
-            // The receiver may have lost its patience, which is its own affair.
+            // The receiver may have given up waiting.
             let _ = sender.send(Err(this_thread()));
             let whole = call;
             // SAFETY: memory of this thread's own, to which there is no reference.
@@ -79,7 +79,7 @@ impl Proof<'_> {
                 Ok(Ok(outcome)) => break Some(outcome),
                 Err(RecvTimeoutError::Timeout) => {
                     waited += 1;
-                    self.bench.beat();
+                    self.checker.beat();
                     match number.and_then(look) {
                         Some(seen) if seen.asleep => break None,
                         Some(seen) if seen.cpu < PATIENCE => continue,

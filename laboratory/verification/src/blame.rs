@@ -5,13 +5,13 @@
 //! wrong whenever it is stopped, however little is done then, is not to blame: a system call, for example, fails where a page
 //! is closed.
 
-use super::bench::{Mismatch, Trial};
+use super::checker::{Mismatch, Trial};
 use super::companion::Companion;
 use super::counterexample::Kind;
 use super::ground::{Caught, Stop};
 use super::memory::Region;
 use super::signals::Saved;
-use super::stops::{Closed, Plan, on_step};
+use super::stops::{Closed, StopPlan, on_step};
 use super::sweep::Proof;
 
 impl Proof<'_> {
@@ -21,7 +21,7 @@ impl Proof<'_> {
         &mut self,
         trial: &Trial,
         companion: &Companion<'_>,
-        plan: Plan<'_>,
+        plan: StopPlan<'_>,
         pages: Option<(&Region, bool, &[u32])>,
     ) -> Result<u32, Stop> {
         let again = |proof: &mut Self, plan, with_stops| {
@@ -54,21 +54,21 @@ impl Proof<'_> {
             let kind = if is_data(mismatch.kind) { kind } else { mismatch.kind };
             Err(caught(Mismatch { kind, about, ..mismatch.clone() }, false))
         };
-        let alone = Plan { meet_every: 0, ..plan };
+        let alone = StopPlan { meet_every: 0, ..plan };
         if met && again(self, alone, true)?.is_ok() {
             let who = "a call on another thread in the middle of this one changes what this one does";
             return blame(Kind::Threads, who);
         }
         let quietly = {
             let _elsewhere = Saved::install(libc::SIGTRAP, on_step, libc::SA_ONSTACK);
-            again(self, Plan { quiet: true, ..alone }, true)?
+            again(self, StopPlan { quiet: true, ..alone }, true)?
         };
         if quietly.is_ok() {
             let who =
                 "a signal in the middle of the call changes what it does (the stack below the red zone?)";
             return blame(Kind::Signals, who);
         }
-        match again(self, Plan { first: 0, quiet: true, ..alone }, false)? {
+        match again(self, StopPlan { first: 0, quiet: true, ..alone }, false)? {
             Err(plain) => Err(caught(plain, true)),
             Ok(_) => {
                 // Such as a system call, which fails where a page cannot be accessed.

@@ -4,8 +4,8 @@
 //! many lanes share the work, from 128 KiB to 64 MiB. Such buffers are one mebibyte of memory mapped many times over.
 
 use super::Depth;
-use super::bench::{Mismatch, ill_mismatch};
 use super::call::Call;
+use super::checker::{Mismatch, ill_mismatch};
 use super::counterexample::{Kind, sums};
 use super::ground::{Stop, caught_around};
 use super::images::{checksum_of, fold};
@@ -88,7 +88,7 @@ impl Proof<'_> {
             src: Spot::None,
         };
         let right = data.checksum(len, seed);
-        let mismatch = match self.bench.call(&call, note, false) {
+        let mismatch = match self.checker.call(&call, note, false) {
             Ok(sum) if fold(u64::from(sum)) != right => Mismatch::new(
                 Kind::WrongResult,
                 format!("{right:#06x}"),
@@ -126,7 +126,7 @@ impl Proof<'_> {
             dst: Spot::Middle,
             src: Spot::AfterGuard,
         };
-        let outcome = self.bench.call(&call, note, false);
+        let outcome = self.checker.call(&call, note, false);
         let mismatch = match outcome {
             Err(ill) => ill_mismatch(ill, &call, self.family),
             Ok(sum) if sums(self.family) && fold(u64::from(sum)) != source.checksum(LEN, 1) => Mismatch::new(

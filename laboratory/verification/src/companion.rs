@@ -5,7 +5,7 @@
 //! cores might produce, made certain. It needs no second CPU, and how busy the machine is decides only how long
 //! it takes.
 
-use super::bench::Mismatch;
+use super::checker::Mismatch;
 use super::counterexample::Kind;
 use super::ground::{Field, Stop};
 use super::images::Album;
@@ -144,7 +144,7 @@ pub(super) struct Ground<'m> {
 pub(super) struct Companion<'m>(&'m Meeting);
 
 impl<'m> Companion<'m> {
-    /// Starts the thread, which makes the calls of another `proof`, on `small` ground or on `large`; it ends when the
+    /// Starts the thread, which makes the calls of another verification, `proof`, on `small` ground or on `large`; it ends when the
     /// companion is dropped.
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
@@ -182,7 +182,7 @@ impl<'m> Companion<'m> {
                 }
             }
         });
-        // Who asks looks at the thread by its number.
+        // The stopped call looks at the thread by its number.
         while meeting.thread.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }

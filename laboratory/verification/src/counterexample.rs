@@ -1,6 +1,6 @@
 //! What is said about a routine that is wrong: the input, what came out, and a sentence.
 
-use super::bench::Mismatch;
+use super::checker::Mismatch;
 use super::note::Note;
 use super::patterns::{self, PATTERNS};
 use super::replay::Earlier;
@@ -115,11 +115,11 @@ pub enum Failure {
     #[error("needs {0}, which this CPU lacks")]
     Unsupported(String),
     /// There was not enough memory for verification, so nothing is known about the routine.
-    #[error("no proof: {0}")]
+    #[error("not verified: {0}")]
     NoMemory(#[from] MapError),
 }
 
-/// How a worker ended that was proving.
+/// How a worker ended that was verifying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// By this signal.
@@ -131,7 +131,7 @@ pub enum Ending {
 }
 
 /// Names the input of a worker that died or was killed while it verified a routine of that family, from its status
-/// page and the seed of its proof.
+/// page and the seed of its verification.
 #[must_use]
 pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counterexample {
     let note = Note::read(now);

@@ -1,7 +1,7 @@
 //! A source and a destination whose contents change between calls.
 
-use super::bench::{Prefill, Trial, Window};
 use super::call::Call;
+use super::checker::{Prefill, Trial, Window};
 use super::counterexample::sums;
 use super::images::checksum_of;
 use super::memory::Region;

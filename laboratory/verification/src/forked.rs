@@ -20,7 +20,7 @@ struct Guard {
     /// Zero in a child; `None` where the kernel does not wipe pages.
     wiped: Option<&'static AtomicU32>,
     process: AtomicU32,
-    /// The latest proof of which a child was seen.
+    /// The latest verification of which a child was seen.
     latest: &'static AtomicU64,
 }
 
@@ -91,7 +91,7 @@ fn is_child() -> bool {
     }
 }
 
-/// Looks for processes that the routines of one proof have split off.
+/// Looks for processes that the routines of one verification have split off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     proof: u64,
@@ -100,7 +100,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// For the routines of a new proof; one proof runs at a time.
+    /// For the routines of a new verification; one runs at a time.
     pub fn begin() -> Watch {
         arm();
         PROOF.fetch_add(1, Ordering::Relaxed);
@@ -112,7 +112,7 @@ impl Watch {
         Watch { proof: PROOF.load(Ordering::Relaxed), alone: !thread_has_children() }
     }
 
-    /// True if a child of this proof has ended in [`tell_and_exit_if_child`].
+    /// True if a child of this verification has ended in [`tell_and_exit_if_child`].
     #[inline]
     pub fn came_back(&self) -> bool {
         guard().latest.load(Ordering::Relaxed) == self.proof
@@ -123,7 +123,7 @@ impl Watch {
         self.alone && thread_has_children()
     }
 
-    /// Waits a moment for the children to end, so that the next proof does not meet them.
+    /// Waits a moment for the children to end, so that the next verification does not meet them.
     pub fn settle(&self) {
         let start = Instant::now();
         let flags = libc::WNOHANG | libc::__WNOTHREAD | libc::__WALL;

@@ -6,7 +6,7 @@
 //!
 //! The waiting process belongs to a thread of its own, so that it is not mistaken for one that the routine has left behind.
 
-use super::bench::{Bench, Mismatch};
+use super::checker::{Checker, Mismatch};
 use super::desk::Desk;
 use super::replay::Input;
 use super::signals::SignalStack;
@@ -199,9 +199,9 @@ fn answer(code: Landing, input: &Input) -> Answer {
     forked::arm();
     let _stack = SignalStack::install(64 << 10);
     let Ok(mut desk) = Desk::new(input.room()) else { return Answer::Nothing };
-    let mut bench = Bench::new(code, None, 0);
-    bench.caller.calls = input.count.wrapping_sub(1 + input.before());
-    match input.make(&mut bench, &mut desk, 1) {
+    let mut checker = Checker::new(code, None, 0);
+    checker.caller.calls = input.count.wrapping_sub(1 + input.before());
+    match input.make(&mut checker, &mut desk, 1) {
         Ok(None) => Answer::Right,
         Ok(Some(mismatch)) => Answer::Wrong(mismatch),
         Err(_) => Answer::Nothing,

@@ -1,7 +1,7 @@
 //! The memory of the sweeps, and how a trial is put together from it.
 
-use super::bench::{Mismatch, Prefill, Trial, Window};
 use super::call::Call;
+use super::checker::{Mismatch, Prefill, Trial, Window};
 use super::counterexample::sums;
 use super::images::{Album, Image};
 use super::memory::Region;

@@ -1,4 +1,4 @@
-//! Sequences of calls: a routine may remember nothing.
+//! Sequences of calls: a routine must not remember anything from one to the next.
 //!
 //! A routine that caches results by address and length is right as long as the data does not change. So calls are made
 //! again at the same addresses with one byte changed, first, last or any; with a shorter call and a longer one between;
@@ -90,7 +90,7 @@ impl Proof<'_> {
         for (number, step) in course.iter().enumerate() {
             let spread = Spread { dst_at, src_at, len: step.len as usize, seed };
             let trial = desk.trial(self.family, spread, note);
-            if let Err(mismatch) = self.bench.check(&trial) {
+            if let Err(mismatch) = self.checker.check(&trial) {
                 let mut caught = Caught::new(*mismatch, &trial, self.family, true);
                 // As they were at the beginning, which is where a replay of all calls begins.
                 desk.fill(&mut initial.clone());

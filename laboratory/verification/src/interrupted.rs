@@ -12,7 +12,7 @@ use super::desk::{Desk, Spread};
 use super::ground::Stop;
 use super::note::{Note, PAGE, Place, Spot, Stage};
 use super::patterns::{self, index};
-use super::stops::Plan;
+use super::stops::StopPlan;
 use super::sweep::Proof;
 use std::ops::Range;
 
@@ -96,7 +96,7 @@ impl Proof<'_> {
         let windows = self.windows(region.len() / PAGE, begin / PAGE..(begin + len - 1) / PAGE + 1);
         let meeting = companion.meeting();
         meeting.begin(if len <= 64 << 10 { 32 } else { 16 }, len);
-        let plan = Plan { first: EDGE_STEPS, meet_every: 181, meeting, quiet: false };
+        let plan = StopPlan { first: EDGE_STEPS, meet_every: 181, meeting, quiet: false };
         self.judged(&trial, companion, plan, Some((region, false, &windows)))
     }
 

@@ -260,7 +260,7 @@ impl Proof<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Bench;
+    use crate::checker::Checker;
     use carryline_variants::{Lengths, find};
     use std::collections::BTreeSet;
 
@@ -284,9 +284,10 @@ mod tests {
         for seed in [0, 7] {
             let album = Album::new(LARGE_ROOM, [index::RANDOM], false, seed).expect("memory");
             let fields = fields(Family::Copy, &album, 1).expect("memory");
-            let mut proof = Proof::new(Bench::new(copy.landing(), None, 0), Lengths::Any, Depth::Full, seed);
+            let mut proof =
+                Proof::new(Checker::new(copy.landing(), None, 0), Lengths::Any, Depth::Full, seed);
             proof.large(&album, &fields, 16 * KIB..=MIB).expect("a right routine");
-            let cells = proof.bench.tally.cells();
+            let cells = proof.checker.tally.cells();
             let aligned = |cell: &&crate::tally::Tried| cell.offsets == crate::tally::Offsets::PageAligned;
             let placements: BTreeSet<_> = cells.iter().filter(aligned).map(|cell| cell.placement).collect();
             assert!(placements.len() >= 3, "{placements:?}");

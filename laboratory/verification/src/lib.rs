@@ -14,15 +14,15 @@
 //! is reads outside a buffer that stay within its first or last page, as long as the result does not depend on them: an
 //! aligned word that contains the buffer's last byte never crosses a page, and is harmless.
 //!
-//! One proof runs at a time in a process, since signal handlers belong to all of it; a second one waits.
+//! One verification runs at a time in a process, since signal handlers belong to all of it; a second one waits.
 
 pub mod adversarial;
-mod bench;
 mod beyond;
 #[cfg(target_arch = "x86_64")]
 mod blame;
 mod bounds;
 mod call;
+mod checker;
 #[cfg(target_arch = "x86_64")]
 mod companion;
 mod counterexample;
@@ -68,9 +68,9 @@ use crate::forked::Watch;
 use crate::fresh::Fresh;
 use crate::status::StatusPage;
 use crate::subject::Subject;
-use bench::Bench;
 use carryline_variants::landing::Landing;
 use carryline_variants::{CopyFn, Lengths, Routine, ZeroFn};
+use checker::Checker;
 use ground::Stop;
 use images::Album;
 use patterns::{PATTERNS, index};
@@ -227,9 +227,9 @@ fn prove_within<'s>(
     let of = |code: Landing, depth: Depth| {
         // Before the first call.
         let fresh = (depth == Depth::Full).then(|| Fresh::split(code));
-        let bench = Bench::new(code, Some(status), subject_index);
-        let mut proof = Proof::new(bench, subject.lengths, depth, seed);
-        proof.bench.caller.deadline = deadline;
+        let checker = Checker::new(code, Some(status), subject_index);
+        let mut proof = Proof::new(checker, subject.lengths, depth, seed);
+        proof.checker.caller.deadline = deadline;
         proof.standard = subject.standard;
         prove_code(proof, code, fresh.as_ref())
     };
@@ -253,18 +253,18 @@ fn prove_code(mut proof: Proof<'_>, code: Landing, fresh: Option<&Fresh>) -> Res
         Ok(()) => {}
         Err(Stop::Memory(error)) => return Err(Failure::NoMemory(error)),
         Err(Stop::Caught(caught)) => {
-            let example = reduce::reduce(&mut proof.bench, proof.lengths, *caught, fresh);
+            let example = reduce::reduce(&mut proof.checker, proof.lengths, *caught, fresh);
             watch.settle();
             return Err(Failure::Wrong(Box::new(example)));
         }
     }
-    if proof.bench.caller.dirty_upper {
+    if proof.checker.caller.dirty_upper {
         proof.notes.push("leaves the upper halves of vector registers in use (no vzeroupper)".to_owned());
     }
     Ok(ProofSummary {
         depth: proof.depth,
-        calls: proof.bench.caller.calls,
-        tried: proof.bench.tally.cells(),
+        calls: proof.checker.caller.calls,
+        tried: proof.checker.tally.cells(),
         elapsed_ns: start.elapsed().as_nanos() as u64,
         notes: proof.notes,
     })
@@ -345,9 +345,9 @@ fn stopped_stages(proof: &mut Proof<'_>, code: Landing, small: &Album, large: &A
     let meeting = companion::Meeting::default();
     std::thread::scope(|scope| {
         // The companion's calls are not what the watcher should read.
-        let bench = Bench::new(code, None, 0);
-        let mut other = Proof::new(bench, proof.lengths, Depth::Replicate, !proof.seed);
-        other.bench.caller.deadline = proof.bench.caller.deadline;
+        let checker = Checker::new(code, None, 0);
+        let mut other = Proof::new(checker, proof.lengths, Depth::Replicate, !proof.seed);
+        other.checker.caller.deadline = proof.checker.caller.deadline;
         let ground = |album, fields| companion::Ground { album, fields };
         let (on_small, on_large) = (ground(small, &others), ground(large, &large_others));
         let companion = companion::Companion::start(scope, &meeting, other, on_small, on_large);

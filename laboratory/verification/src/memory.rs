@@ -90,7 +90,7 @@ impl Region {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::FIXED;
         let part = |repeat: usize| region.start().wrapping_add(repeat * unit).cast();
-        let file = memfd_create("carryline-proof", MemfdFlags::CLOEXEC)
+        let file = memfd_create("carryline-verification", MemfdFlags::CLOEXEC)
             .and_then(|file| ftruncate(&file, unit as u64).map(|()| file));
         if let Ok(file) = file {
             for repeat in 0..repeats {

@@ -2,7 +2,7 @@
 //!
 //! A checksum fails where an accumulator wraps exactly, where one of several wraps and the others do not, and
 //! where adding the accumulators up wraps. Each width (16, 32, 64, 128 bits) and each number of streams has a
-//! pattern for that. Random data hits such a carry once in 2^16 to 2^64 trials, so it would prove nothing
+//! pattern for that. Random data hits such a carry once in 2^16 to 2^64 trials, so it would find nothing
 //! alone. Copying and zeroing fail where code looks at what is there already; the same patterns serve as the
 //! destination's contents before the call.
 

@@ -5,8 +5,8 @@
 //! all, with length 0.
 
 use super::Depth;
-use super::bench::{Mismatch, Prefill, Trial, ill_mismatch};
 use super::call::Call;
+use super::checker::{Mismatch, Prefill, Trial, ill_mismatch};
 use super::counterexample::{Kind, sums};
 use super::ground::{Caught, Field, Stop, caught_around};
 use super::images::{Image, fold};
@@ -53,7 +53,7 @@ impl Proof<'_> {
             note: note(stage),
             step: false,
         };
-        self.bench.check(&trial).map_err(|mismatch| {
+        self.checker.check(&trial).map_err(|mismatch| {
             let mut caught = Caught::new(*mismatch, &trial, self.family, true);
             caught.reducible = false;
             Stop::Caught(Box::new(caught))
@@ -145,7 +145,7 @@ impl Proof<'_> {
                     len: 0,
                     seed,
                 };
-                let mismatch = match self.bench.call(&call, note(Stage::EmptyBuffer), false) {
+                let mismatch = match self.checker.call(&call, note(Stage::EmptyBuffer), false) {
                     Ok(sum) if !sums(self.family) || fold(u64::from(sum)) == fold(u64::from(seed)) => {
                         continue;
                     }

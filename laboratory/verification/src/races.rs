@@ -5,7 +5,7 @@
 //! counted in calls and writes, never in time, so a busy machine tries as much and takes longer.
 
 use super::Depth;
-use super::bench::{Bench, Mismatch, Prefill};
+use super::checker::{Checker, Mismatch, Prefill};
 use super::counterexample::Kind;
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
 use super::images::Album;
@@ -118,8 +118,8 @@ impl Proof<'_> {
                 // The other thread may be waiting for this CPU.
                 yield_now();
             }
-            if let Err(found) = self.bench.call(&trial.call, trial.note, false) {
-                ill = Some(super::bench::ill_mismatch(found, &trial.call, self.family));
+            if let Err(found) = self.checker.call(&trial.call, trial.note, false) {
+                ill = Some(super::checker::ill_mismatch(found, &trial.call, self.family));
                 break;
             }
         }
@@ -132,7 +132,7 @@ impl Proof<'_> {
         // SAFETY: the bytes next to the destination lie inside the field, and the neighbour is idle.
         let finally = unsafe { [before, after].map(|byte| byte.read()) };
         if let Some(window) = trial.window {
-            // SAFETY: as in `Bench::check`.
+            // SAFETY: as in `Checker::check`.
             unsafe { window.base.copy_from_nonoverlapping(window.shadow, window.size) };
         }
         for ((initial, finally), first) in initial.into_iter().zip(finally).zip([-1, len as i64]) {
@@ -155,7 +155,7 @@ impl Proof<'_> {
         }
     }
 
-    fn caught(&self, mismatch: Mismatch, trial: &super::bench::Trial) -> Stop {
+    fn caught(&self, mismatch: Mismatch, trial: &super::checker::Trial) -> Stop {
         let mut caught = Caught::new(mismatch, trial, self.family, true);
         caught.reducible = false;
         Stop::Caught(Box::new(caught))
@@ -168,7 +168,7 @@ impl Proof<'_> {
             self.note("not tried: two concurrent threads, since there is only one CPU");
             return Ok(());
         }
-        let (lengths, seed, deadline) = (self.lengths, self.seed, self.bench.caller.deadline);
+        let (lengths, seed, deadline) = (self.lengths, self.seed, self.checker.caller.deadline);
         let others = fields(self.family, album, 4)?;
         let ready = Barrier::new(2);
         let run = |proof: &mut Proof<'_>, own: &[Field<'_>]| {
@@ -182,8 +182,8 @@ impl Proof<'_> {
             let other = scope.spawn(|| {
                 let _stack = SignalStack::install(64 << 10);
                 // What this thread is at is not what the watcher should read.
-                let mut proof = Proof::new(Bench::new(routine, None, 0), lengths, Depth::Replicate, !seed);
-                proof.bench.caller.deadline = deadline;
+                let mut proof = Proof::new(Checker::new(routine, None, 0), lengths, Depth::Replicate, !seed);
+                proof.checker.caller.deadline = deadline;
                 run(&mut proof, &others)
             });
             (run(self, own), other.join())

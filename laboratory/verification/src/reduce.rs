@@ -8,7 +8,7 @@
 //!
 //! How long it goes on is counted in bytes and calls, not in time, so that a busy machine finds the same example.
 
-use super::bench::{Bench, Mismatch};
+use super::checker::{Checker, Mismatch};
 use super::counterexample::{Counterexample, Kind};
 use super::desk::Desk;
 use super::fresh::{Answer, Fresh};
@@ -40,7 +40,7 @@ enum Where {
 }
 
 struct Reducer<'b, 's> {
-    bench: &'b mut Bench<'s>,
+    checker: &'b mut Checker<'s>,
     fresh: Option<&'b Fresh>,
     place: Where,
     desk: Option<(usize, Desk)>,
@@ -56,7 +56,7 @@ struct Reducer<'b, 's> {
 ///
 /// Only lengths that the routine's authors support are tried.
 pub(super) fn reduce(
-    bench: &mut Bench<'_>,
+    checker: &mut Checker<'_>,
     lengths: Lengths,
     caught: Caught,
     fresh: Option<&Fresh>,
@@ -65,15 +65,15 @@ pub(super) fn reduce(
     // Neither becomes plainer when it is done again and again.
     let once = matches!(kind, Kind::Forked | Kind::TimedOut);
     let caught = Caught { reducible: caught.reducible && !once, ..caught };
-    let (start, count) = (Instant::now(), bench.caller.calls);
+    let (start, count) = (Instant::now(), checker.caller.calls);
     let mut reducer =
-        Reducer { bench, fresh, place: Where::Here, desk: None, kind, lengths, spent: 0, start, count };
+        Reducer { checker, fresh, place: Where::Here, desk: None, kind, lengths, spent: 0, start, count };
     if caught.reducible
         && let Some(example) = reducer.run(&caught)
     {
         return example;
     }
-    reported::as_it_was(caught, bench.family)
+    reported::as_it_was(caught, checker.family)
 }
 
 /// True for kinds that turn into each other as an input shrinks.
@@ -93,7 +93,7 @@ impl Reducer<'_, '_> {
         if let Some((input, mismatch)) = &here
             && self.confirmed(input)
         {
-            return Some(reported::alone(self.bench.family, input, mismatch.clone(), caught.note, true));
+            return Some(reported::alone(self.checker.family, input, mismatch.clone(), caught.note, true));
         }
         // Not by itself in a new process: after the calls before it, or in the first call, or after many.
         self.place = Where::Elsewhere;
@@ -108,10 +108,10 @@ impl Reducer<'_, '_> {
             self.fewer(&mut input, &mut mismatch);
             self.smaller(&mut input, &mut mismatch);
             self.fewer(&mut input, &mut mismatch);
-            return Some(reported::after_calls(self.bench.family, &input, mismatch, caught.note));
+            return Some(reported::after_calls(self.checker.family, &input, mismatch, caught.note));
         }
         let (input, mismatch) = here?;
-        Some(reported::alone(self.bench.family, &input, mismatch, caught.note, self.fresh.is_none()))
+        Some(reported::alone(self.checker.family, &input, mismatch, caught.note, self.fresh.is_none()))
     }
 
     /// The call alone, here.
@@ -336,18 +336,18 @@ impl Reducer<'_, '_> {
                     self.desk = Some((room, Desk::new(room).ok()?));
                 }
                 let (_, desk) = self.desk.as_mut()?;
-                let before = self.bench.caller.calls;
-                let found = input.make(self.bench, desk, calls).ok()?;
-                let made = self.bench.caller.calls - before;
+                let before = self.checker.caller.calls;
+                let found = input.make(self.checker, desk, calls).ok()?;
+                let made = self.checker.caller.calls - before;
                 self.spent += made * (3 * input.len as u64 + COST_OF_A_CALL);
                 if found.as_ref().is_some_and(|mismatch| alike(mismatch.kind, self.kind)) {
-                    self.count = self.bench.caller.calls;
+                    self.count = self.checker.caller.calls;
                 }
                 found
             }
             Where::Elsewhere => {
                 self.spent += 3 * input.bytes() + COST_OF_A_PROCESS;
-                self.bench.beat();
+                self.checker.beat();
                 match self.fresh?.try_on(input, self.count) {
                     Answer::Wrong(mismatch) => Some(mismatch),
                     Answer::Right | Answer::Nothing => None,

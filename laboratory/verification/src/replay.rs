@@ -1,6 +1,6 @@
 //! A call with all that leads to it, as data, and how it is made from that: here, or in another process.
 
-use super::bench::{Bench, Mismatch};
+use super::checker::{Checker, Mismatch};
 use super::desk::{Desk, Spread};
 use super::note::{Note, Place, Spot, Stage, room_for};
 use super::patterns::Random;
@@ -147,11 +147,11 @@ impl Input {
     /// Without memory.
     pub fn make(
         &self,
-        bench: &mut Bench<'_>,
+        checker: &mut Checker<'_>,
         desk: &mut Desk,
         times: usize,
     ) -> Result<Option<Mismatch>, MapError> {
-        let family = bench.family;
+        let family = checker.family;
         let whole = self.spread(self.len);
         desk.source.set_read_only(false)?;
         self.around.fill(desk.source.bytes_mut());
@@ -175,7 +175,7 @@ impl Input {
             desk.source.set_read_only(true)?;
             let trial = desk.trial(family, self.spread(step.len as usize), note);
             for _ in 0..step.times {
-                if let Err(mismatch) = bench.check(&trial) {
+                if let Err(mismatch) = checker.check(&trial) {
                     return Ok(Some(*mismatch));
                 }
             }

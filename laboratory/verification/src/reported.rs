@@ -1,6 +1,6 @@
 //! How a failing input is reported: from the input, or the call as it was caught, to a counterexample.
 
-use super::bench::Mismatch;
+use super::checker::Mismatch;
 use super::counterexample::{Counterexample, Kind, hex, sums};
 use super::ground::Caught;
 use super::note::{Note, PAGE, Place, Spot, Stage};

@@ -4,7 +4,7 @@
 //! called again with a smaller input. It runs on a stack of its own, since the routine may have lost the other.
 //! A crash anywhere else gets the default action: verification's own faults are not hidden.
 //!
-//! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one proof at a time.
+//! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one verification at a time.
 
 #[cfg(target_arch = "x86_64")]
 use std::hint::black_box;

@@ -3,8 +3,8 @@
 //!
 //! Lengths and distances ascend, so that what fails first is near the smallest input that fails.
 
-use super::bench::{Mismatch, ill_mismatch};
 use super::call::Call;
+use super::checker::{Mismatch, ill_mismatch};
 use super::counterexample::Kind;
 use super::ground::{Stop, caught_around};
 use super::memory::Region;
@@ -83,12 +83,12 @@ impl Proof<'_> {
     /// One call, after which the result must be the destination's address.
     fn made(&mut self, stage: Stage, call: &Call) -> Result<(), Stop> {
         let note = note(stage);
-        self.bench.announce(call, note);
-        self.bench.tally.count(self.family, call, note);
+        self.checker.announce(call, note);
+        self.checker.tally.count(self.family, call, note);
         // SAFETY: the callers pass buffers in regions of their own, to which there is no reference meanwhile.
-        let outcome = unsafe { self.bench.caller.call(call, false) };
+        let outcome = unsafe { self.checker.caller.call(call, false) };
         outcome.map_err(|ill| caught_around(ill_mismatch(ill, call, self.family), *call, note))?;
-        let returned = self.bench.caller.returned();
+        let returned = self.checker.caller.returned();
         if returned != call.dst as u64 {
             let mismatch = Mismatch {
                 about: "returned another address than the destination's".to_owned(),
@@ -243,7 +243,7 @@ impl Proof<'_> {
                 self.overlap(&mut region, &picture, &mut right, lower + distance, lower, len)?;
                 self.overlap(&mut region, &picture, &mut right, lower, lower + distance, len)?;
             }
-            self.bench.beat();
+            self.checker.beat();
         }
         Ok(())
     }
@@ -301,7 +301,7 @@ impl Proof<'_> {
             self.made(Stage::Gibibytes, &call)?;
             let right = if reads { src.bytes()[..UNIT].to_vec() } else { vec![0; UNIT] };
             self.same(Stage::Gibibytes, &call, &dst, 0, &right)?;
-            self.bench.beat();
+            self.checker.beat();
         }
         Ok(())
     }
@@ -311,7 +311,7 @@ impl Proof<'_> {
 mod tests {
     use super::*;
     use crate::Depth;
-    use crate::bench::Bench;
+    use crate::checker::Checker;
     use crate::signals::Handlers;
     use carryline_variants::Lengths;
     use carryline_variants::landing::Landing;
@@ -320,7 +320,7 @@ mod tests {
     fn outcome(code: Landing, stage: impl FnOnce(&mut Proof<'_>) -> Result<(), Stop>) -> Option<Mismatch> {
         let _handlers = Handlers::install();
         let _watch = crate::forked::Watch::begin();
-        let mut proof = Proof::new(Bench::new(code, None, 0), Lengths::Any, Depth::Full, 1);
+        let mut proof = Proof::new(Checker::new(code, None, 0), Lengths::Any, Depth::Full, 1);
         match stage(&mut proof) {
             Ok(()) => None,
             Err(Stop::Caught(caught)) => Some(caught.mismatch),

@@ -51,7 +51,7 @@ pub enum Phase {
     Idle = 0,
     /// Loading a plug-in.
     Load = 1,
-    /// Proving.
+    /// Verifying.
     Prove = 2,
     /// Timing.
     Time = 3,

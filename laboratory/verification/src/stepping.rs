@@ -1,11 +1,11 @@
 //! One instruction at a time: what a routine does between the first and the last instruction of a small call.
 
-use super::bench::Prefill;
+use super::checker::Prefill;
 use super::companion::Companion;
 use super::ground::{Destination, Field, Pick, Source, Stop};
 use super::images::Album;
 use super::note::{Place, Spot, Stage};
-use super::stops::Plan;
+use super::stops::StopPlan;
 use super::sweep::Proof;
 
 /// Stops in one verification; each costs a signal.
@@ -62,7 +62,7 @@ impl Proof<'_> {
         let trial = Pick { stage: Stage::Stepped, len, seed, src, dst }.trial(self.family);
         let meeting = companion.meeting();
         meeting.begin(MOST_VISITS_IN_A_CALL, len);
-        let plan = Plan { first: MOST_STEPS_OF_A_CALL, meet_every, meeting, quiet: false };
+        let plan = StopPlan { first: MOST_STEPS_OF_A_CALL, meet_every, meeting, quiet: false };
         self.judged(&trial, companion, plan, None)
     }
 }

@@ -12,7 +12,7 @@
 //! - now and then lets another thread make whole calls of the same routine on buffers of its own, so that state
 //!   that calls share is overwritten in the middle of one.
 
-use super::bench::{Mismatch, Trial, ill_mismatch};
+use super::checker::{Mismatch, Trial, ill_mismatch};
 use super::companion::Meeting;
 use super::counterexample::Kind;
 use super::memory::Region;
@@ -29,7 +29,7 @@ const TRAP: i64 = 1 << 8;
 
 /// Where a call is stopped, and what happens there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan<'m> {
+pub(super) struct StopPlan<'m> {
     /// After how many instructions from the call's beginning on.
     pub first: u32,
     /// At every how many stops another thread is let in; 0 for never.
@@ -271,7 +271,7 @@ impl Proof<'_> {
     pub fn stopped(
         &mut self,
         trial: &Trial,
-        plan: Plan<'_>,
+        plan: StopPlan<'_>,
         mut closed: Option<Closed<'_>>,
     ) -> Result<Result<u32, Mismatch>, MapError> {
         let to = trial.call.dst;
@@ -306,7 +306,7 @@ impl Proof<'_> {
         }
         steps.windows = closed.as_mut().map_or(&mut [], |closed| &mut *closed.windows);
         STEPS.store(&raw mut steps, Ordering::Relaxed);
-        let outcome = self.bench.call(&trial.call, trial.note, plan.first > 0);
+        let outcome = self.checker.call(&trial.call, trial.note, plan.first > 0);
         STEPS.store(null_mut(), Ordering::Relaxed);
         if let Some(closed) = &closed {
             closed.region.set_read_only(closed.read_only)?;
@@ -325,10 +325,10 @@ impl Proof<'_> {
         }
         let compared = match outcome {
             Err(ill) => Err(ill_mismatch(ill, &trial.call, self.family)),
-            Ok(sum) => self.bench.compare(trial, sum).map_err(|mismatch| *mismatch),
+            Ok(sum) => self.checker.compare(trial, sum).map_err(|mismatch| *mismatch),
         };
         if let Some(window) = trial.window {
-            // SAFETY: as in `Bench::check`.
+            // SAFETY: as in `Checker::check`.
             unsafe { window.base.copy_from_nonoverlapping(window.shadow, window.size) };
         }
         if let Some((address, expected, got)) = steps.found {

@@ -6,7 +6,7 @@
 //! rest by its seed.
 
 use super::Depth;
-use super::bench::{Bench, Prefill, ill_mismatch};
+use super::checker::{Checker, Prefill, ill_mismatch};
 use super::counterexample::sums;
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop, caught_around};
 use super::images::Album;
@@ -15,9 +15,9 @@ use super::patterns::{PATTERNS, Random, SEEDS, index};
 use super::standard::Standard;
 use carryline_variants::{Family, Lengths};
 
-/// What all stages of one proof share.
+/// What all stages of one verification share.
 pub(super) struct Proof<'s> {
-    pub bench: Bench<'s>,
+    pub checker: Checker<'s>,
     pub family: Family,
     pub lengths: Lengths,
     pub depth: Depth,
@@ -39,10 +39,10 @@ const PREFILLS: [usize; 11] =
     [index::CONSTANT, 7, index::PARTLY_ZERO, 27, index::ONES, index::ZEROS, 3, 12, 13, 5, index::RANDOM];
 
 impl<'s> Proof<'s> {
-    pub fn new(bench: Bench<'s>, lengths: Lengths, depth: Depth, seed: u64) -> Proof<'s> {
-        let family = bench.family;
+    pub fn new(checker: Checker<'s>, lengths: Lengths, depth: Depth, seed: u64) -> Proof<'s> {
+        let family = checker.family;
         Proof {
-            bench,
+            checker,
             family,
             lengths,
             depth,
@@ -57,14 +57,14 @@ impl<'s> Proof<'s> {
     /// Makes a trial, and keeps its data if it fails.
     pub fn run(&mut self, pick: &Pick<'_>) -> Result<(), Stop> {
         let trial = pick.trial(self.family);
-        self.bench
+        self.checker
             .check(&trial)
             .map_err(|mismatch| Stop::Caught(Box::new(Caught::new(*mismatch, &trial, self.family, true))))
     }
 
     /// After the last call: that nothing is left of the calls.
     pub fn quiet(&mut self) -> Result<(), Stop> {
-        match (self.bench.caller.look(), self.bench.last) {
+        match (self.checker.caller.look(), self.checker.last) {
             (Err(ill), Some((call, note))) => {
                 Err(caught_around(ill_mismatch(ill, &call, self.family), call, note))
             }

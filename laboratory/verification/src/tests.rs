@@ -248,7 +248,7 @@ fn a_child_ends_and_is_seen() {
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
     assert!(watch.came_back() && !watch.left_behind());
-    assert!(!Watch::begin().came_back(), "the next proof is not to blame");
+    assert!(!Watch::begin().came_back(), "the next verification is not to blame");
 }
 
 /// What a timed loop calls is verified too, not only the routine that hands on to it.

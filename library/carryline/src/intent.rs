@@ -118,7 +118,7 @@ impl From<Next> for Intent {
 
 /// Calls of fewer bytes are the same whatever the intent, even as parts of a large job: half a line on average at each
 /// end is written as usual anyway, and there is a fence to pay for.
-pub(crate) const AROUND_LEAST_BYTES: usize = 512;
+pub(crate) const NON_TEMPORAL_LEAST_BYTES: usize = 512;
 
 /// Whatever the CPU's model, calls without an intent that are shorter than this are done by loops, so that kernels need not
 /// look at any decision for them.
@@ -218,7 +218,7 @@ impl Plan {
         let job_bytes = len.max(intent.job_bytes);
         let in_caches_bytes = job_bytes.saturating_mul(buffers);
         let may_exceed_caches = in_caches_bytes >= *SHARE_BYTES.start();
-        let is_around = match intent.next {
+        let is_non_temporal = match intent.next {
             Next::ReadHere => false,
             Next::Unknown => may_exceed_caches && in_caches_bytes >= decided(Decision::CacheShare),
             Next::ReadElsewhere => may_exceed_caches && in_caches_bytes >= decided(Decision::LastLevel),
@@ -226,10 +226,10 @@ impl Plan {
         };
         let is_read_once = match job {
             Job::Zero => false,
-            Job::Copy { .. } => intent.source_done && (is_around || len >= decided(Decision::ReadOnce)),
+            Job::Copy { .. } => intent.source_done && (is_non_temporal || len >= decided(Decision::ReadOnce)),
         };
         let way = match () {
-            () if is_around => Way::NonTemporal,
+            () if is_non_temporal => Way::NonTemporal,
             () if has_erms && is_string_safe && !is_read_once && len >= decided(string) => Way::String,
             () => Way::Loop,
         };

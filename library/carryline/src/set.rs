@@ -44,7 +44,7 @@ use x86_64::{avx2, avx512};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86_64 {
     use super::{LOOPS_BELOW_BYTES, fill_aligned_loop, fill_head_tail, fill_up_to_32};
-    use crate::blocks::{fence, fill_around, fill_rep_stosb, is_mask_slow};
+    use crate::blocks::{fence, fill_non_temporal, fill_rep_stosb, is_mask_slow};
     use crate::intent::{Intent, Plan, Way};
     use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_set1_epi8};
 
@@ -63,7 +63,7 @@ mod x86_64 {
                         Way::Loop => fill_aligned_loop::<$block>(dst, len, byte),
                         Way::String => fill_rep_stosb(dst, len, byte),
                         Way::NonTemporal => {
-                            fill_around::<$block>(dst, len, byte);
+                            fill_non_temporal::<$block>(dst, len, byte);
                             fence();
                         }
                     }

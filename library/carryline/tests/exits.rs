@@ -174,44 +174,44 @@ fn followed(start: usize) -> Followed {
     all
 }
 
-/// Every entry of every kernel that this CPU can run; whether stores around the caches are part of it, and whether
+/// Every entry of every kernel that this CPU can run; whether non-temporal stores are part of it, and whether
 /// it may leave them unfenced.
 fn entries() -> Vec<(String, usize, bool, bool)> {
     let mut all = Vec::new();
     for kernel in kernels::ZERO.iter().filter(|kernel| features().contains(kernel.needs)) {
         let (name, code) = (kernel.name, kernel.function);
-        let around = name != "portable";
-        all.push((format!("zero {name}"), code.zero as usize, around, false));
+        let non_temporal = name != "portable";
+        all.push((format!("zero {name}"), code.zero as usize, non_temporal, false));
         all.push((format!("zero {name} read_here"), code.read_here as usize, false, false));
-        all.push((format!("zero {name} planned"), code.planned as usize, around, false));
-        all.push((format!("zero {name} unfenced"), code.unfenced as usize, around, true));
+        all.push((format!("zero {name} planned"), code.planned as usize, non_temporal, false));
+        all.push((format!("zero {name} unfenced"), code.unfenced as usize, non_temporal, true));
         all.push((format!("zero {name} if_dirty"), code.if_dirty as usize, false, false));
     }
     for kernel in kernels::SET.iter().filter(|kernel| features().contains(kernel.needs)) {
-        let (name, around) = (kernel.name, kernel.name != "portable");
-        all.push((format!("set {name}"), kernel.function as usize, around, false));
+        let (name, non_temporal) = (kernel.name, kernel.name != "portable");
+        all.push((format!("set {name}"), kernel.function as usize, non_temporal, false));
     }
     for kernel in kernels::COPY.iter().filter(|kernel| features().contains(kernel.needs)) {
         let (name, code) = (kernel.name, kernel.function);
-        let around = name != "portable";
-        all.push((format!("copy {name}"), code.copy as usize, around, false));
+        let non_temporal = name != "portable";
+        all.push((format!("copy {name}"), code.copy as usize, non_temporal, false));
         all.push((format!("copy {name} read_here"), code.read_here as usize, false, false));
-        all.push((format!("copy {name} planned"), code.planned as usize, around, false));
-        all.push((format!("copy {name} unfenced"), code.unfenced as usize, around, true));
-        all.push((format!("copy {name} overlapping"), code.overlapping as usize, around, false));
+        all.push((format!("copy {name} planned"), code.planned as usize, non_temporal, false));
+        all.push((format!("copy {name} unfenced"), code.unfenced as usize, non_temporal, true));
+        all.push((format!("copy {name} overlapping"), code.overlapping as usize, non_temporal, false));
     }
     all
 }
 
 #[test]
-fn stores_around_the_caches_are_fenced_on_every_way_out() {
-    for (name, start, around, may_leave_unfenced) in entries() {
+fn non_temporal_stores_are_fenced_on_every_way_out() {
+    for (name, start, non_temporal, may_leave_unfenced) in entries() {
         let followed = followed(start);
         let leaves_unfenced = followed.exits.iter().any(|exit| exit.unfenced);
-        assert_eq!(leaves_unfenced, may_leave_unfenced && around, "{name}: {:?}", followed.exits);
+        assert_eq!(leaves_unfenced, may_leave_unfenced && non_temporal, "{name}: {:?}", followed.exits);
         let weak =
             [Mnemonic::Movntdq, Mnemonic::Vmovntdq].iter().any(|store| followed.mnemonics.contains(store));
-        assert_eq!(weak, around, "{name} goes around the caches");
+        assert_eq!(weak, non_temporal, "{name} has non-temporal stores");
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Asking for the version takes no compiler longer.
+/// Asking for the version takes no compiler longer, whatever the patience.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// A command that should be a compiler.
@@ -53,9 +53,15 @@ impl Candidate {
     ///
     /// # Errors
     /// Why it does not say so.
-    pub fn ask(&self, scratch: &Path, stop: &dyn Fn() -> bool) -> Result<Compiler, bounded::NoResult> {
+    pub fn ask(
+        &self,
+        scratch: &Path,
+        patience: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Compiler, bounded::NoResult> {
         let flag = if self.language == Language::Rust { "-vV" } else { "--version" };
-        let text = bounded::run(Command::new(&self.path).arg(flag), VERSION_LIMIT, scratch, stop)?;
+        let text =
+            bounded::run(Command::new(&self.path).arg(flag), VERSION_LIMIT.min(patience), scratch, stop)?;
         let real = std::fs::canonicalize(&self.path)?;
         let metadata = std::fs::metadata(&real)?;
         let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();

@@ -64,10 +64,10 @@ pub fn survey(question: &Question<'_>) -> (Vec<Answer>, Vec<InliningRow>) {
     let (stop, candidates) = (question.stop, question.candidates);
     (question.progress)("querying compiler versions", 0, candidates.len());
     carryline_engine::parallel::prepare();
-    let asked = candidates
-        .par_iter()
-        .enumerate()
-        .map(|(index, candidate)| candidate.ask(&question.folder.join(format!("version-{index}")), stop));
+    let asked = candidates.par_iter().enumerate().map(|(index, candidate)| {
+        let folder = question.folder.join(format!("version-{index}"));
+        candidate.ask(&folder, question.patience, stop)
+    });
     let asked: Vec<_> = asked.collect();
     let mut compilers = Vec::new();
     let mut silent = Vec::new();

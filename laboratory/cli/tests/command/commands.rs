@@ -194,7 +194,7 @@ fn a_capture_gives_its_sizes_and_counts_what_it_skips() {
 
 #[test]
 fn known_bad_variants_are_caught_and_wrong_ones_fail_the_command() {
-    let place = Place::new();
+    let place = Place::with_full_verification();
     let proofs = place.json(&[
         "verify",
         "odd_address_baseline",

@@ -3,15 +3,25 @@
 use crate::support::{Place, SHORT};
 use serde_json::Value;
 use std::process::Command;
+use std::sync::OnceLock;
 
-/// A place with two runs of one plan, and one of another.
+/// A place with two runs of one plan, and one of another. They are measured once, and every test gets a copy of the store.
 fn with_runs() -> Place {
+    static STORE: OnceLock<Vec<u8>> = OnceLock::new();
+    let store = "runs.sqlite";
+    let bytes = STORE.get_or_init(|| {
+        let place = Place::new();
+        for (family, label) in [("checksum", "before"), ("checksum", "after"), ("zero", "other")] {
+            let options = ["measure", "--family", family, "--sizes", "40", "--label", label];
+            let named = ["--variants", "carryline,reference", "--db", store];
+            place.json(&[&options[..], &named, &SHORT].concat());
+        }
+        std::fs::read(place.file(store)).expect("the store")
+    });
     let place = Place::new();
-    for (family, label) in [("checksum", "before"), ("checksum", "after"), ("zero", "other")] {
-        let options = ["measure", "--family", family, "--sizes", "40", "--label", label];
-        let named = ["--variants", "carryline,reference"];
-        place.json(&[&options[..], &named, &SHORT].concat());
-    }
+    let folder = place.file("data/carryline");
+    std::fs::create_dir_all(&folder).expect("a folder for the store");
+    std::fs::write(folder.join("carryline.sqlite"), bytes).expect("a copy of the store");
     place
 }
 

@@ -1,7 +1,7 @@
 //! Every example in the help texts and in the README runs as it stands, but for a smaller budget.
 
 use crate::reproduce::ALL;
-use crate::support::{Place, RIGHT_SUM, capture, texts};
+use crate::support::{Place, RIGHT_SUM, capture, shorten_verification, texts};
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,15 +55,25 @@ fn shorter(command: &str, few: bool) -> String {
         Some("tune") => "--family copy_checksum --budget 5s".to_owned(),
         Some("reproduce") => "--budget 300ms".to_owned(),
         Some("critical") if !command.contains("--no-measure") => "--budget 300ms --replicates 1".to_owned(),
-        // Above a limit near the largest size there are few loops to time.
-        Some("inlining") if !command.contains("--limit") => {
-            "--budget 300ms --flags -O2 --limit 500".to_owned()
-        }
+        Some("inlining") => "--budget 300ms --flags -O2 --limit 500".to_owned(),
         Some("gate") => "--budget 2s".to_owned(),
-        Some("inlining") => "--budget 300ms --flags -O2".to_owned(),
         Some("selftest") => "--runs 1 --pairs 5 --budget 300ms".to_owned(),
         _ => String::new(),
     }
+}
+
+/// The command without its `--limit N`, for which [`shorter`] has another: above a limit near the largest size, `inlining` has
+/// few loops to compile.
+fn without_limit(command: &str) -> String {
+    let mut words = command.split(' ');
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            "--limit" => drop(words.next()),
+            word => kept.push(word),
+        }
+    }
+    kept.join(" ")
 }
 
 /// Runs commands in a place that has what they name, several at a time: nothing here depends on what they measure.
@@ -96,8 +106,12 @@ fn run_all(commands: &[String], few: bool) {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let line = format!("{command} {}", shorter(command, few));
-            let output = Command::new("sh")
+            let line = format!("{} {}", without_limit(command), shorter(command, few));
+            let mut shell = Command::new("sh");
+            if few {
+                shorten_verification(&mut shell, command.split(' ').nth(1));
+            }
+            let output = shell
                 .args(["-c", &line])
                 .current_dir(place.path())
                 .env("PATH", &path)

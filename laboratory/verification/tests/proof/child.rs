@@ -33,11 +33,11 @@ fn child() {
     if std::env::var_os(SCARCE).is_some() {
         make_scarce();
     }
-    let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).expect("the proof's seed");
+    let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).expect("the verification's seed");
     let outcome: Outcome = match prove(&subject, Depth::Full, seed, &status, 0) {
         Ok((_, summary)) => Ok(summary),
         Err(Failure::Wrong(example)) => Err(example),
-        Err(other) => panic!("no proof: {other}"),
+        Err(other) => panic!("not verified: {other}"),
     };
     println!("\n{MARK}{}", serde_json::to_string(&outcome).expect("an outcome is JSON"));
 }
@@ -47,7 +47,7 @@ fn make_scarce() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     let address = std::ptr::with_exposed_provenance_mut(1 << 31);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
-    // SAFETY: a limit and a signal's disposition of this process, which does nothing but prove; a mapping where there is
+    // SAFETY: a limit and a signal's disposition of this process, which does nothing but verify; a mapping where there is
     // none, which stays.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);

@@ -103,5 +103,5 @@ fn a_proof_goes_on_where_memory_is_refused() {
     assert!(plenty.notes.is_empty(), "{:?}", plenty.notes);
     // Shared memory is had without a file; the address is not.
     assert_eq!(scarce.notes, ["not tried: buffers across address 0x80000000, which is not free"]);
-    assert!(scarce.calls > plenty.calls / 2, "the rest is a whole proof: {} calls", scarce.calls);
+    assert!(scarce.calls > plenty.calls / 2, "the rest is a whole verification: {} calls", scarce.calls);
 }

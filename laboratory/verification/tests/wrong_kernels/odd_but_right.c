@@ -39,7 +39,7 @@ uint32_t backwards_and_twice(const void *data, size_t len, uint32_t seed)
 
 // right: checksum
 // The aligned word that holds the tail is loaded whole and masked. It never crosses a page, so that no harm comes of it, and
-// no proof by guard pages can see it.
+// no guard page can show it.
 uint32_t aligned_word_around_the_tail(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;

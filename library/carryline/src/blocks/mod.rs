@@ -13,21 +13,21 @@
 
 use core::mem::MaybeUninit;
 
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod around;
 mod dirty;
 mod loops;
 mod mixed;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod non_temporal;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod rep;
 
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use around::{copy_around, fence, fill_around, zero_around};
 pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::READ_ONCE;
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, fill_aligned_loop, zero_aligned_loop};
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use non_temporal::{copy_non_temporal, fence, fill_non_temporal, zero_non_temporal};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use rep::{copy_rep_movsb, fill_rep_stosb, zero_rep_stosb};
 

@@ -194,7 +194,7 @@ const NO_PREFETCH: usize = 0;
 /// right again.
 ///
 /// Data that begins with a line needs no mask there. All other offsets run the same instructions, so that
-/// packets of one size that begin anywhere are foreseen: as many lines are added as the data could touch, and
+/// packets of one size are predicted wherever they begin: as many lines are added as the data could touch, and
 /// where it touches one less, none of the bytes of the last.
 ///
 /// # Safety
@@ -304,8 +304,8 @@ macro_rules! jump_into_lines {
     };
 }
 
-/// Adds at most [`FEW_LINES`] lines to the sums, and these together. Where sizes vary, one branch is foreseen
-/// wrongly: a jump goes where as many lines are left as there are.
+/// Adds at most [`FEW_LINES`] lines to the sums, and these together. Where sizes vary, one branch is
+/// mispredicted: the jump to where as many lines are left as there are.
 ///
 /// ```text
 /// count = 3:                                       jump here

@@ -60,7 +60,7 @@ macro_rules! ladder {
             // SAFETY: the same contract; len is what `large` asks for.
             unsafe {
                 match len {
-                    ..$crate::intent::AROUND_LEAST_BYTES => copy(dst, src, len),
+                    ..$crate::intent::NON_TEMPORAL_LEAST_BYTES => copy(dst, src, len),
                     _ => large(dst, src, len, plan),
                 }
             }
@@ -69,14 +69,14 @@ macro_rules! ladder {
         /// The upper part of the ladder.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn large(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: len is more than what each path asks for; no overlap and the level by contract.
             unsafe {
                 if plan.way == $crate::intent::Way::NonTemporal {
-                    around(dst, src, len, plan);
+                    non_temporal(dst, src, len, plan);
                     $crate::blocks::fence();
                 } else {
                     kept(dst, src, len, plan);
@@ -87,7 +87,7 @@ macro_rules! ladder {
         /// The upper part of the ladder for ordinary stores.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
@@ -108,18 +108,18 @@ macro_rules! ladder {
         /// Around the caches, unfenced.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
         /// [`bytes_raw_unfenced`](super::bytes_raw_unfenced).
         $(#[$level])*
         #[inline(never)]
-        unsafe extern "C" fn around(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
-            use $crate::blocks::{READ_KEPT, READ_ONCE, copy_around};
-            // SAFETY: len is more than `copy_around` asks for; no overlap and the level by contract.
+        unsafe extern "C" fn non_temporal(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
+            use $crate::blocks::{READ_KEPT, READ_ONCE, copy_non_temporal};
+            // SAFETY: len is more than `copy_non_temporal` asks for; no overlap and the level by contract.
             unsafe {
                 if plan.source_done {
-                    copy_around::<$block, READ_ONCE>(dst, src, len);
+                    copy_non_temporal::<$block, READ_ONCE>(dst, src, len);
                 } else {
-                    copy_around::<$block, READ_KEPT>(dst, src, len);
+                    copy_non_temporal::<$block, READ_KEPT>(dst, src, len);
                 }
             }
         }
@@ -130,10 +130,10 @@ macro_rules! ladder {
         /// The CPU has the level; otherwise as [`bytes_raw_unfenced`](super::bytes_raw_unfenced).
         $(#[$level])*
         unsafe extern "C" fn unfenced(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: the same contract; len is what `around` asks for where it is called.
+            // SAFETY: the same contract; len is what `non_temporal` asks for where it is called.
             unsafe {
-                if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::AROUND_LEAST_BYTES {
-                    around(dst, src, len, plan);
+                if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::NON_TEMPORAL_LEAST_BYTES {
+                    non_temporal(dst, src, len, plan);
                 } else {
                     planned(dst, src, len, plan);
                 }
@@ -170,7 +170,7 @@ macro_rules! ladder {
         /// at every small call.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]
@@ -183,7 +183,7 @@ macro_rules! ladder {
         /// The upper part of the ladder for a caller who reads the bytes at once, out of the way as `large_by_size`.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]

@@ -12,7 +12,7 @@
 //! of the caches ([`Next::Unknown`](crate::Next::Unknown)).
 
 use crate::dispatch::TABLE;
-use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
+use crate::intent::{Intent, NON_TEMPORAL_LEAST_BYTES, Plan};
 use core::mem::MaybeUninit;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -194,11 +194,11 @@ pub unsafe fn bytes_raw(dst: *mut u8, src: *const u8, len: usize) {
 #[inline]
 pub unsafe fn bytes_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
-    if intent.reads_here() && (len < AROUND_LEAST_BYTES || !intent.is_source_done()) {
+    if intent.reads_here() && (len < NON_TEMPORAL_LEAST_BYTES || !intent.is_source_done()) {
         // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
         return unsafe { TABLE.copy_read_here()(dst, src, len) };
     }
-    if len < AROUND_LEAST_BYTES {
+    if len < NON_TEMPORAL_LEAST_BYTES {
         // SAFETY: both are valid for `len` bytes and do not overlap, by contract.
         return unsafe { bytes_raw(dst, src, len) };
     }

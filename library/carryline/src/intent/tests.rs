@@ -42,9 +42,13 @@ fn each_intent_has_its_threshold_on_every_cpu() {
             (Next::NotSoon, COPY, profile.decisions.get(Decision::CopyNonTemporal)),
             (Next::Device, COPY, profile.decisions.get(Decision::CopyNonTemporal)),
         ] {
-            let is_around = |len| way(profile, next, len, job) == Way::NonTemporal;
-            assert!(!is_around(0) && !is_around(from - 1), "{} {next:?} {job:?}", profile.name);
-            assert!(is_around(from) && is_around(usize::MAX), "{} {next:?} {job:?}", profile.name);
+            let is_non_temporal = |len| way(profile, next, len, job) == Way::NonTemporal;
+            assert!(!is_non_temporal(0) && !is_non_temporal(from - 1), "{} {next:?} {job:?}", profile.name);
+            assert!(
+                is_non_temporal(from) && is_non_temporal(usize::MAX),
+                "{} {next:?} {job:?}",
+                profile.name
+            );
         }
         assert_ne!(way(profile, Next::ReadHere, usize::MAX, COPY), Way::NonTemporal);
     }
@@ -90,7 +94,7 @@ fn what_takes_string_instructions_away() {
 }
 
 #[test]
-fn a_source_is_read_once_from_its_length_on_and_around_the_caches_always() {
+fn a_source_is_read_once_from_its_length_on_and_always_beside_non_temporal_stores() {
     for profile in profiles() {
         let from = profile.decisions.get(Decision::ReadOnce);
         let is_once = |intent: Intent, len| plan(profile, intent, len, COPY, true).source_done;
@@ -129,7 +133,7 @@ fn a_part_counts_as_its_job() {
 }
 
 #[test]
-fn without_a_fence_everything_for_nobody_goes_around() {
+fn without_a_fence_every_store_for_nobody_is_non_temporal() {
     for next in EVERY_NEXT {
         let plan = Plan::default().unfenced(next.into());
         assert_eq!(plan.way == Way::NonTemporal, matches!(next, Next::NotSoon | Next::Device));
@@ -152,11 +156,11 @@ fn the_caches_are_not_asked_for_where_they_cannot_matter() {
 fn an_absurd_threshold_is_still_a_threshold() {
     for threshold in [0, 1, usize::MAX] {
         for next in [Next::Unknown, Next::ReadElsewhere] {
-            let is_around =
+            let is_non_temporal =
                 |len| Plan::of(next.into(), len, Job::Zero, true, |_| threshold).way == Way::NonTemporal;
-            assert!(!is_around(0));
-            assert_eq!(is_around(1 << 40), threshold <= 1 << 40);
-            assert!(is_around(usize::MAX));
+            assert!(!is_non_temporal(0));
+            assert_eq!(is_non_temporal(1 << 40), threshold <= 1 << 40);
+            assert!(is_non_temporal(usize::MAX));
         }
     }
 }

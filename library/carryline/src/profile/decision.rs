@@ -1,7 +1,7 @@
 //! The list of decisions: what a profile says, with names, meanings and bounds.
 
 use crate::cpu::caches::{LAST_LEVEL_BYTES, SHARE_BYTES};
-use crate::intent::{AROUND_LEAST_BYTES, LOOPS_BELOW_BYTES};
+use crate::intent::{LOOPS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES};
 use core::ops::RangeInclusive;
 
 /// The largest threshold; beyond it, "never" serves.
@@ -80,17 +80,17 @@ decisions! {
         "Zeroing from this length on is done by `rep stosb`, not by a loop.";
     RepStosbReadHere = "rep_stosb_read_here_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "The same for bytes that this core reads next: the first level, as long as it holds them, should have them.";
-    RepStosbNotSoon = "rep_stosb_not_soon_from_bytes", AROUND_LEAST_BYTES..=MOST_BYTES, never,
+    RepStosbNotSoon = "rep_stosb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "The same for bytes that nothing reads soon: their lines are not cached.";
     RepMovsb = "rep_movsb_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "Copying from this length on is done by `rep movsb`, not by a loop, at distances at which no CPU was seen to be slow.";
-    RepMovsbNotSoon = "rep_movsb_not_soon_from_bytes", AROUND_LEAST_BYTES..=MOST_BYTES, never,
+    RepMovsbNotSoon = "rep_movsb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "The same for copies that nothing reads soon.";
-    ZeroNonTemporal = "zero_non_temporal_from_bytes", AROUND_LEAST_BYTES..=MOST_BYTES, never,
+    ZeroNonTemporal = "zero_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "Zeroing that nothing reads soon is non-temporal from this length on; below, the fence costs more than it saves.";
-    CopyNonTemporal = "copy_non_temporal_from_bytes", AROUND_LEAST_BYTES..=MOST_BYTES, never,
+    CopyNonTemporal = "copy_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "Copies that nothing reads soon are non-temporal from this length on.";
-    ReadOnce = "read_once_from_bytes", AROUND_LEAST_BYTES..=MOST_BYTES, never,
+    ReadOnce = "read_once_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "A source that is not needed again is prefetched, from this length on, so that it evicts nothing else.";
     SumPrefetch = "sum_prefetch_from_bytes", SUM_PREFETCH_LEAST_BYTES..=MOST_BYTES, never,
         "AVX-512 sums prefetch from this length on; where the caches hold the data, that only costs.";

@@ -117,11 +117,11 @@ fn is_exact_at_every_pair_of_offsets() {
 fn is_exact_around_thresholds() {
     let from_bytes = [Decision::RepMovsb, Decision::ReadOnce].map(|decision| decided(decision).min(1 << 20));
     let thresholds = [LOOPS_BELOW_BYTES, from_bytes[0], from_bytes[1]];
-    let around_from_bytes = decided(Decision::CacheShare) / 2;
-    let mut buffers = Buffers::new(around_from_bytes + (1 << 16));
+    let non_temporal_from_bytes = decided(Decision::CacheShare) / 2;
+    let mut buffers = Buffers::new(non_temporal_from_bytes + (1 << 16));
     let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)
         .into_iter()
-        .chain([around_from_bytes - 1, around_from_bytes, around_from_bytes + 65])
+        .chain([non_temporal_from_bytes - 1, non_temporal_from_bytes, non_temporal_from_bytes + 65])
         .collect();
     for kernel in usable(KERNELS) {
         ways(kernel.function, &mut |way_name, way| {

@@ -37,7 +37,7 @@ impl Shared {
     }
 }
 
-/// One thread writes around the caches and passes the turn with an ordinary store; the other checks what it sees and
+/// One thread writes with non-temporal stores and passes the turn with an ordinary store; the other checks what it sees and
 /// makes the memory dirty again.
 fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8) {
     let shared = &Shared::new(BYTES);
@@ -65,23 +65,23 @@ fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8
 
 const ROUNDS: usize = 3000;
 const BYTES: usize = 5000;
-const AROUND: Plan = Plan { way: Way::NonTemporal, source_done: true };
+const NON_TEMPORAL: Plan = Plan { way: Way::NonTemporal, source_done: true };
 
 #[test]
-fn zeros_around_the_caches_are_seen_before_a_later_store() {
+fn non_temporal_zeros_are_seen_before_a_later_store() {
     for kernel in usable(zero::kernels::KERNELS) {
         // SAFETY: the memory has so many bytes; the CPU has what is needed.
-        publish(|dst, _| unsafe { (kernel.function.planned)(dst, BYTES, AROUND) }, |_| 0);
+        publish(|dst, _| unsafe { (kernel.function.planned)(dst, BYTES, NON_TEMPORAL) }, |_| 0);
     }
 }
 
 #[test]
-fn copies_around_the_caches_are_seen_before_a_later_store() {
+fn non_temporal_copies_are_seen_before_a_later_store() {
     let sources: Vec<Vec<u8>> = (0..16).map(|byte| vec![byte; BYTES]).collect();
     for kernel in usable(copy::kernels::KERNELS) {
         let write = |dst, round: usize| {
             // SAFETY: the memory has so many bytes; the CPU has what is needed.
-            unsafe { (kernel.function.planned)(dst, sources[round % 16].as_ptr(), BYTES, AROUND) }
+            unsafe { (kernel.function.planned)(dst, sources[round % 16].as_ptr(), BYTES, NON_TEMPORAL) }
         };
         publish(write, |round| (round % 16) as u8);
     }

@@ -30,9 +30,9 @@ macro_rules! check_level {
         /// # Safety
         /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
-        unsafe extern "C" fn zero_around(dst: *mut u8, len: usize) {
+        unsafe extern "C" fn zero_non_temporal(dst: *mut u8, len: usize) {
             // SAFETY: accessible memory of the block's least length, by contract.
-            unsafe { blocks::zero_around::<$block>(dst, len) }
+            unsafe { blocks::zero_non_temporal::<$block>(dst, len) }
         }
         /// # Safety
         /// The bytes are accessible, as many as the block asks for; the CPU has the level.
@@ -44,9 +44,9 @@ macro_rules! check_level {
         /// # Safety
         /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
-        unsafe extern "C" fn fill_around(dst: *mut u8, len: usize) {
+        unsafe extern "C" fn fill_non_temporal(dst: *mut u8, len: usize) {
             // SAFETY: accessible memory of the block's least length, by contract.
-            unsafe { blocks::fill_around::<$block>(dst, len, BYTE) }
+            unsafe { blocks::fill_non_temporal::<$block>(dst, len, BYTE) }
         }
         /// # Safety
         /// The bytes are accessible, as many as the block asks for; the CPU has the level.
@@ -72,24 +72,24 @@ macro_rules! check_level {
         /// # Safety
         /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
-        unsafe extern "C" fn around(dst: *mut u8, src: *const u8, len: usize) {
+        unsafe extern "C" fn non_temporal(dst: *mut u8, src: *const u8, len: usize) {
             // SAFETY: accessible memory of the block's least length, by contract.
-            unsafe { blocks::copy_around::<$block, READ_KEPT>(dst, src, len) }
+            unsafe { blocks::copy_non_temporal::<$block, READ_KEPT>(dst, src, len) }
         }
         /// # Safety
         /// The bytes are accessible, as many as the block asks for; the CPU has the level.
         $(#[$level])*
-        unsafe extern "C" fn around_once(dst: *mut u8, src: *const u8, len: usize) {
+        unsafe extern "C" fn non_temporal_once(dst: *mut u8, src: *const u8, len: usize) {
             // SAFETY: accessible memory of the block's least length, by contract.
-            unsafe { blocks::copy_around::<$block, READ_ONCE>(dst, src, len) }
+            unsafe { blocks::copy_non_temporal::<$block, READ_ONCE>(dst, src, len) }
         }
         let five = 5 * size_of::<$block>();
-        let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, five), ("zero_around", zero_around, 64)];
+        let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, five), ("zero_non_temporal", zero_non_temporal, 64)];
         for (name, way, first) in zeros {
             // SAFETY: len accessible bytes from `first` on; the CPU has the level.
             zero::check_everywhere(&format!("{} {name}", $name), &|dst, len| unsafe { way(dst, len) }, some(first));
         }
-        let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, five), ("fill_around", fill_around, 64)];
+        let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, five), ("fill_non_temporal", fill_non_temporal, 64)];
         for (name, way, first) in fills {
             let name = format!("{} {name}", $name);
             // SAFETY: len accessible bytes from `first` on; the CPU has the level.
@@ -99,8 +99,8 @@ macro_rules! check_level {
             ("copy_forward", forward as crate::dispatch::CopyFn, five),
             ("copy_forward once", forward_once, five),
             ("copy_backward", backward, five),
-            ("copy_around", around, 64),
-            ("copy_around once", around_once, 64),
+            ("copy_non_temporal", non_temporal, 64),
+            ("copy_non_temporal once", non_temporal_once, 64),
         ];
         for (name, way, first) in copies {
             let name = format!("{} {name}", $name);

@@ -22,12 +22,14 @@ fn is_exact_at_every_length_and_offset() {
 #[test]
 fn is_exact_around_thresholds() {
     let thresholds = [LOOPS_BELOW_BYTES, decided(Decision::RepStosb)].map(|t| t.min(1 << 20));
-    let around_from_bytes = decided(Decision::CacheShare);
-    let mut buffer = Guarded::new(around_from_bytes + (1 << 16));
+    let non_temporal_from_bytes = decided(Decision::CacheShare);
+    let mut buffer = Guarded::new(non_temporal_from_bytes + (1 << 16));
     let image = buffer.all().to_vec();
     let filled = vec![0xff; image.len()];
     let lengths = long_lengths(1 << 17, &thresholds).into_iter();
-    for len in lengths.chain([around_from_bytes - 1, around_from_bytes, around_from_bytes + 65]) {
+    for len in
+        lengths.chain([non_temporal_from_bytes - 1, non_temporal_from_bytes, non_temporal_from_bytes + 65])
+    {
         for kernel in usable(KERNELS) {
             for distance in [0, 1, 63] {
                 let target = buffer.ending(len, distance);

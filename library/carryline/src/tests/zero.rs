@@ -12,7 +12,7 @@ use crate::zero::kernels::KERNELS;
 /// Zeroes `len` bytes somewhere.
 pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);
 
-const AROUND: Plan = Plan { way: intent::Way::NonTemporal, source_done: false };
+const NON_TEMPORAL: Plan = Plan { way: intent::Way::NonTemporal, source_done: false };
 const BY_LOOP: Plan = Plan { way: intent::Way::Loop, source_done: false };
 const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false };
 
@@ -27,11 +27,11 @@ fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("planned by string", &|dst, len| unsafe { (code.planned)(dst, len, BY_STRING) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
-    call("planned around", &|dst, len| unsafe { (code.planned)(dst, len, AROUND) });
+    call("planned non-temporal", &|dst, len| unsafe { (code.planned)(dst, len, NON_TEMPORAL) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("unfenced by loop", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_LOOP) });
     // SAFETY: the target has len accessible bytes that nothing else sees; the CPU has what the kernel needs.
-    call("unfenced around", &|dst, len| unsafe { (code.unfenced)(dst, len, AROUND) });
+    call("unfenced non-temporal", &|dst, len| unsafe { (code.unfenced)(dst, len, NON_TEMPORAL) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     call("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
 }
@@ -75,13 +75,13 @@ fn is_exact_around_thresholds() {
     let strings =
         [Decision::RepStosb, Decision::RepStosbReadHere].map(|decision| decided(decision).min(1 << 20));
     let thresholds = [LOOPS_BELOW_BYTES, strings[0], strings[1]];
-    let around_from_bytes = decided(Decision::CacheShare);
-    let mut buffer = Guarded::new(around_from_bytes + (1 << 16));
+    let non_temporal_from_bytes = decided(Decision::CacheShare);
+    let mut buffer = Guarded::new(non_temporal_from_bytes + (1 << 16));
     let image = buffer.all().to_vec();
     let zeros = vec![0; image.len()];
     let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)
         .into_iter()
-        .chain([around_from_bytes - 1, around_from_bytes, around_from_bytes + 65])
+        .chain([non_temporal_from_bytes - 1, non_temporal_from_bytes, non_temporal_from_bytes + 65])
         .collect();
     for kernel in usable(KERNELS) {
         ways(kernel.function, &mut |way_name, way| {

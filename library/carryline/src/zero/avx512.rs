@@ -54,7 +54,7 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     }
 }
 
-/// Up to 256 bytes without a branch on the length, as one that is foreseen wrongly costs more than the stores: four at
+/// Up to 256 bytes without a branch on the length, as a mispredicted one costs more than the stores: four at
 /// equal distances, all under the same mask. From 64 bytes on the mask is full and the stores overlap as need be;
 /// below, all four are the same store.
 ///

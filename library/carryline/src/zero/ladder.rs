@@ -35,7 +35,7 @@ macro_rules! ladder {
             // SAFETY: the same contract; len is what `large` asks for.
             unsafe {
                 match len {
-                    ..$crate::intent::AROUND_LEAST_BYTES => zero(dst, len),
+                    ..$crate::intent::NON_TEMPORAL_LEAST_BYTES => zero(dst, len),
                     _ => large(dst, len, plan),
                 }
             }
@@ -44,14 +44,14 @@ macro_rules! ladder {
         /// The upper part of the ladder.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn large(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: len is more than what each path asks for; the level by contract.
             unsafe {
                 if plan.way == $crate::intent::Way::NonTemporal {
-                    $crate::blocks::zero_around::<$block>(dst, len);
+                    $crate::blocks::zero_non_temporal::<$block>(dst, len);
                     $crate::blocks::fence();
                 } else {
                     kept(dst, len, plan);
@@ -62,7 +62,7 @@ macro_rules! ladder {
         /// The upper part of the ladder for ordinary stores.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
@@ -82,10 +82,10 @@ macro_rules! ladder {
         /// The CPU has the level; otherwise as [`fill_raw_unfenced`](super::fill_raw_unfenced).
         $(#[$level])*
         unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: the same contract; len is more than what `zero_around` asks for where it is called.
+            // SAFETY: the same contract; len is more than what `zero_non_temporal` asks for where it is called.
             unsafe {
-                if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::AROUND_LEAST_BYTES {
-                    $crate::blocks::zero_around::<$block>(dst, len);
+                if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::NON_TEMPORAL_LEAST_BYTES {
+                    $crate::blocks::zero_non_temporal::<$block>(dst, len);
                 } else {
                     planned(dst, len, plan);
                 }
@@ -96,7 +96,7 @@ macro_rules! ladder {
         /// at every small call.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]
@@ -109,7 +109,7 @@ macro_rules! ladder {
         /// The upper part of the ladder for a caller who reads the bytes at once, out of the way as `large_by_size`.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= AROUND_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]

@@ -14,7 +14,7 @@
 //! see that the memory is not read again.
 
 use crate::dispatch::TABLE;
-use crate::intent::{AROUND_LEAST_BYTES, Intent, Plan};
+use crate::intent::{Intent, NON_TEMPORAL_LEAST_BYTES, Plan};
 use core::mem::MaybeUninit;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -183,7 +183,7 @@ pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>)
         // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
         return unsafe { TABLE.zero_read_here()(dst, len) };
     }
-    if len < AROUND_LEAST_BYTES {
+    if len < NON_TEMPORAL_LEAST_BYTES {
         // SAFETY: `dst` is valid for writes of `len` bytes by contract.
         return unsafe { fill_raw(dst, len) };
     }

@@ -7,14 +7,32 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// With this variable, a debug build verifies as thoroughly as every worker does before it times anything, and no more.
+const SHORT_VERIFICATION: &str = "CARRYLINE_SHORT_VERIFICATION";
+
+/// Sets it for a command whose verification is not what is tested.
+pub fn shorten_verification(command: &mut Command, subcommand: Option<&str>) {
+    match subcommand {
+        Some("verify" | "audit") => command.env_remove(SHORT_VERIFICATION),
+        _ => command.env(SHORT_VERIFICATION, "1"),
+    };
+}
+
 /// A fresh folder, gone when the test ends, with a store of its own.
 pub struct Place {
     folder: tempfile::TempDir,
+    verifies_in_full: bool,
 }
 
 impl Place {
     pub fn new() -> Place {
-        Place { folder: tempfile::tempdir().expect("a folder for the test") }
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        Place { folder, verifies_in_full: false }
+    }
+
+    /// Where routines are verified in full before they are measured, as they are for users.
+    pub fn with_full_verification() -> Place {
+        Place { verifies_in_full: true, ..Place::new() }
     }
 
     pub fn path(&self) -> &Path {
@@ -44,6 +62,9 @@ impl Place {
             .env_remove("CARRYLINE_FORCE")
             .env_remove("CARRYLINE_TUNING")
             .stdin(Stdio::null());
+        if !self.verifies_in_full {
+            shorten_verification(&mut command, arguments.first().copied());
+        }
         command
     }
 
@@ -79,15 +100,21 @@ impl Place {
 
     /// Compiles C into a shared object in this folder.
     pub fn shared_object(&self, name: &str, source: &str) -> PathBuf {
-        let (c, so) = (self.write(&format!("{name}.c"), source.as_bytes()), self.file(&format!("{name}.so")));
-        let compiled = Command::new("cc")
-            .args(["-O1", "-shared", "-fPIC", "-o"])
-            .arg(&so)
-            .arg(&c)
-            .output()
-            .expect("a C compiler: the README asks for one");
+        self.compiled(&format!("{name}.so"), &["-shared", "-fPIC"], &format!("{name}.c"), source)
+    }
+
+    /// Compiles C into a program in this folder.
+    pub fn program(&self, name: &str, source: &str) -> PathBuf {
+        self.compiled(name, &[], &format!("{name}.c"), source)
+    }
+
+    fn compiled(&self, to: &str, options: &[&str], from: &str, source: &str) -> PathBuf {
+        let (source, to) = (self.write(from, source.as_bytes()), self.file(to));
+        let mut compiler = Command::new("cc");
+        compiler.arg("-O1").args(options).arg("-o").arg(&to).arg(source);
+        let compiled = compiler.output().expect("a C compiler: the README asks for one");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        so
+        to
     }
 }
 

@@ -1,12 +1,12 @@
-//! Stores that go around the caches: whole lines non-temporally, ordinary moves before the first and behind the
-//! last, so that no line gets both kinds.
+//! Non-temporal stores: whole lines, with ordinary moves before the first and behind the last, so that no line gets
+//! both kinds.
 //!
 //! A non-temporal store does not read the line that it overwrites and leaves nothing in the caches. It is weakly
 //! ordered: a store that comes later in the program, such as that of a flag, may be seen before it, which no
 //! function but one marked as unfenced may let its caller see. [`fence`] ends that, once for a whole call.
 //!
 //! `clzero` zeroes a line in the same way and, where it was measured (Zen 5), at the same speed; so there is one
-//! instruction here for all makers.
+//! instruction here for all vendors.
 
 use super::{Block, Fill, LINE_BYTES, Zero, bytes_to_multiple, copy_up_to_64, fill_up_to_64, load};
 use core::arch::x86_64::{
@@ -14,7 +14,7 @@ use core::arch::x86_64::{
     _mm256_stream_si256, _mm512_stream_si512,
 };
 
-/// A block that can be stored around the caches.
+/// A block that can be stored non-temporally.
 ///
 /// # Safety
 /// [`stream`](Stream::stream) stores the block and does nothing else.
@@ -61,22 +61,22 @@ pub(crate) fn fence() {
     unsafe { _mm_sfence() };
 }
 
-/// Zeroes around the caches, unfenced.
+/// Zeroes with non-temporal stores, unfenced.
 ///
 /// # Safety
 /// `len >= 64`; `dst` is valid for writes of `len` bytes; the CPU has vectors of `B`.
 #[inline(always)]
-pub(crate) unsafe fn zero_around<B: Stream>(dst: *mut u8, len: usize) {
+pub(crate) unsafe fn zero_non_temporal<B: Stream>(dst: *mut u8, len: usize) {
     // SAFETY: a line at least, writable, and the CPU's vectors, by contract.
-    unsafe { fill_around::<B>(dst, len, Zero) }
+    unsafe { fill_non_temporal::<B>(dst, len, Zero) }
 }
 
-/// Fills around the caches, unfenced.
+/// Fills with non-temporal stores, unfenced.
 ///
 /// # Safety
 /// `len >= 64`; `dst` is valid for writes of `len` bytes; the CPU has vectors of `B`.
 #[inline(always)]
-pub(crate) unsafe fn fill_around<B: Stream>(dst: *mut u8, len: usize, fill: impl Fill) {
+pub(crate) unsafe fn fill_non_temporal<B: Stream>(dst: *mut u8, len: usize, fill: impl Fill) {
     const GROUP_BYTES: usize = 4 * LINE_BYTES;
     let mut at = bytes_to_multiple(dst, LINE_BYTES);
     // SAFETY: the head is less than a line, of which len has one at least. Lines start at multiples of 64 and end at
@@ -107,17 +107,21 @@ unsafe fn fill_line<B: Stream>(to: *mut u8, fill: impl Fill) {
     }
 }
 
-/// How much of a source is brought into the first level before it is stored around the caches: reads and stores
+/// How much of a source is brought into the first level before it is stored: reads and stores
 /// then come in bursts, between which memory need not turn around for each line.
 const BLOCK_BYTES: usize = 1024;
 
-/// Copies around the caches, unfenced: block by block, of which all lines are first prefetched.
+/// Copies with non-temporal stores, unfenced: block by block, of which all lines are first prefetched.
 ///
 /// # Safety
 /// `len >= 64`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap; the CPU has vectors of
 /// `B`.
 #[inline(always)]
-pub(crate) unsafe fn copy_around<B: Stream, const READ: bool>(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe fn copy_non_temporal<B: Stream, const READ: bool>(
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+) {
     let mut at = bytes_to_multiple(dst, LINE_BYTES);
     // SAFETY: the head is less than a line, of which len has one at least. Blocks and lines start where dst is a
     // multiple of 64 and end at or before len; less than a line is left behind them.

@@ -33,12 +33,34 @@ pub(super) enum Prefill {
 }
 
 impl Prefill {
+    /// Fills a destination of the source's length.
+    fn write(self, dst: &mut [u8], source: &[u8]) {
+        if self == Prefill::Plain {
+            return;
+        }
+        dst.copy_from_slice(source);
+        match self {
+            Prefill::Reversed => dst.reverse(),
+            Prefill::AllButOne if !dst.is_empty() => {
+                let other = Prefill::other(source);
+                dst[other] = !source[other];
+            }
+            Prefill::Plain | Prefill::Source | Prefill::AllButOne => {}
+        }
+    }
+
+    /// Which byte is not the source's in [`Prefill::AllButOne`].
+    fn other(source: &[u8]) -> usize {
+        source.len() * 5 / 8
+    }
+
+    /// A byte of what it writes; `None` where it writes nothing.
     pub fn byte(self, source: &[u8], i: usize) -> Option<u8> {
         match self {
             Prefill::Plain => None,
             Prefill::Source => Some(source[i]),
             Prefill::Reversed => Some(source[source.len() - 1 - i]),
-            Prefill::AllButOne if i == source.len() * 5 / 8 => Some(!source[i]),
+            Prefill::AllButOne if i == Prefill::other(source) => Some(!source[i]),
             Prefill::AllButOne => Some(source[i]),
         }
     }
@@ -94,7 +116,7 @@ impl Mismatch {
 
 /// What makes the calls of a verification, in one thread.
 #[derive(Debug)]
-pub(super) struct Bench<'s> {
+pub(super) struct Checker<'s> {
     pub family: Family,
     pub caller: Caller,
     /// Where the calls are noted; nowhere for threads that are not watched.
@@ -106,9 +128,9 @@ pub(super) struct Bench<'s> {
     pub last: Option<(Call, Note)>,
 }
 
-impl<'s> Bench<'s> {
-    pub fn new(routine: Landing, status: Option<&'s StatusPage>, subject_index: u64) -> Bench<'s> {
-        Bench {
+impl<'s> Checker<'s> {
+    pub fn new(routine: Landing, status: Option<&'s StatusPage>, subject_index: u64) -> Checker<'s> {
+        Checker {
             family: routine.family(),
             caller: Caller::new(routine),
             status,
@@ -170,14 +192,15 @@ impl<'s> Bench<'s> {
         if trial.prefill == Prefill::Plain || trial.window.is_none() {
             return;
         }
-        // SAFETY: `content` has the call's length.
-        let source = unsafe { std::slice::from_raw_parts(trial.content, trial.call.len) };
-        for i in 0..trial.call.len {
-            if let Some(byte) = trial.prefill.byte(source, i) {
-                // SAFETY: i < len, inside the destination.
-                unsafe { trial.call.dst.add(i).write(byte) };
-            }
-        }
+        // SAFETY: both have the call's length, and are apart: with these prefills, `content` is a picture in read-only memory of
+        // its own.
+        let (dst, source) = unsafe {
+            (
+                std::slice::from_raw_parts_mut(trial.call.dst, trial.call.len),
+                std::slice::from_raw_parts(trial.content, trial.call.len),
+            )
+        };
+        trial.prefill.write(dst, source);
     }
 
     /// What is wrong with memory and result after a call that returned.
@@ -301,7 +324,7 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
             return Mismatch { about, ..Mismatch::new(Kind::Forked, "one process", "two processes") };
         }
         Ill::Overdue => {
-            let about = "was as far as this when the time for the proof was over".to_owned();
+            let about = "was as far as this when the time for verification was over".to_owned();
             return Mismatch { about, ..Mismatch::new(Kind::TimedOut, "an end in time", "none") };
         }
         Ill::Fault { signal, address, write, stack } => (signal, address, write, stack),
@@ -348,4 +371,22 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
     }
     nearest
         .map_or_else(|| crashed(format!("{name}: {did} at {address:#x}, far from the buffers")), |(_, m)| m)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prefill;
+
+    #[test]
+    fn what_is_written_before_a_call_is_what_reports_say_of_each_byte() {
+        for len in [0, 1, 2, 7, 64, 65] {
+            let source: Vec<u8> = (0..len as u8).map(|i| i.wrapping_mul(37) ^ 0x5a).collect();
+            for prefill in [Prefill::Plain, Prefill::Source, Prefill::Reversed, Prefill::AllButOne] {
+                let mut dst = vec![0xc3; len];
+                prefill.write(&mut dst, &source);
+                let expected: Vec<u8> = (0..len).map(|i| prefill.byte(&source, i).unwrap_or(0xc3)).collect();
+                assert_eq!(dst, expected, "{prefill:?} of {len} bytes");
+            }
+        }
+    }
 }
