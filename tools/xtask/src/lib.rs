@@ -9,6 +9,7 @@ mod benchmarks;
 mod build;
 mod deep;
 mod install;
+#[cfg(target_os = "linux")]
 mod package;
 mod picture;
 mod python;
@@ -19,6 +20,7 @@ pub use adopt::{Adopted, Comparison, adopt, adoptable};
 pub use benchmarks::{benchmarks, profiles};
 pub use deep::{Deep, deep};
 pub use install::{Install, Installed, how_to_use, install, install_library, preload};
+#[cfg(target_os = "linux")]
 pub use package::package;
 pub use picture::picture;
 pub use python::{Python, PythonDone, python};
@@ -30,6 +32,15 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
+
+/// Builds packages.
+///
+/// # Errors
+/// Always: they are made on Linux.
+#[cfg(not(target_os = "linux"))]
+pub fn package(_: &std::path::Path) -> io::Result<Vec<PathBuf>> {
+    Err(io::Error::other("packages are made on Linux only"))
+}
 
 /// What the command says when it is asked.
 pub const HELP: &str = "\

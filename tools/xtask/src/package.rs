@@ -101,7 +101,7 @@ fn tar_of_all(built: &Built, workspace: &Path, folder: &Path, seconds: u64) -> i
     let others = licences::of(workspace, &["carryline-cli", "carryline-capi", "carryline-preload"])?;
     put(&documents.join("third-party.txt"), others.as_bytes(), 0o644)?;
     let file = folder.join(format!("{name}.tar.gz"));
-    put(&file, &gzip(&tarball(stage.path(), "", seconds)?)?, 0o644)?;
+    put(&file, &gzip(&tarball(stage.path(), seconds)?)?, 0o644)?;
     Ok(file)
 }
 

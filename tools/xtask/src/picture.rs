@@ -73,8 +73,11 @@ fn draw(text: &str) -> String {
         let (mut column, y) = (0, MARGIN + CELL.1 * (row as f64 + 0.75));
         for (part, is) in parts(line, &mut look) {
             let width = part.chars().count();
-            if !part.trim().is_empty() {
-                let (x, length) = (MARGIN + CELL.0 * f64::from(column), CELL.0 * width as f64);
+            let text = part.trim_start();
+            let (blanks, text) = (width - text.chars().count(), text.trim_end());
+            if !text.is_empty() {
+                let x = MARGIN + CELL.0 * (f64::from(column) + blanks as f64);
+                let length = CELL.0 * text.chars().count() as f64;
                 let class = if is == Look::default() {
                     String::new()
                 } else {
@@ -82,7 +85,7 @@ fn draw(text: &str) -> String {
                 };
                 lines.push_str(&format!(
                     "<text{class} x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{length:.1}\">{}</text>\n",
-                    part.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+                    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
                 ));
             }
             column += u32::try_from(width).unwrap_or(0);
@@ -95,7 +98,7 @@ fn draw(text: &str) -> String {
     };
     let (light, dark) = (rules(|colour| colour.1), rules(|colour| colour.2));
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\">\n\
          <style>text{{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre;fill:{}}}\
          .b{{font-weight:700}}.d{{opacity:.65}}rect{{fill:#f6f8fa;stroke:#d1d9e0}}{light}\n\
          @media (prefers-color-scheme:dark){{text{{fill:{}}}rect{{fill:#0d1117;stroke:#3d444d}}{dark}}}</style>\n\

@@ -7,13 +7,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 
-/// Everything below a folder as a tar file, by name, owned by root. `before` stands in front of each name: nothing, or `./`.
-pub(crate) fn tarball(folder: &Path, before: &str, seconds: u64) -> io::Result<Vec<u8>> {
+/// Everything below a folder as a tar file, by name, owned by root.
+pub(crate) fn tarball(folder: &Path, seconds: u64) -> io::Result<Vec<u8>> {
     let mut archive = Builder::new(Vec::new());
     for path in below(folder)? {
         let kind = fs::symlink_metadata(&path)?;
         let inside = path.strip_prefix(folder).unwrap_or(&path);
-        let name = format!("{before}{}", inside.display());
+        let name = inside.to_string_lossy();
         let mut header = Header::new_gnu();
         header.set_mtime(seconds);
         header.set_uid(0);
@@ -29,12 +29,12 @@ pub(crate) fn tarball(folder: &Path, before: &str, seconds: u64) -> io::Result<V
             header.set_entry_type(EntryType::Symlink);
             header.set_mode(0o777);
             header.set_size(0);
-            archive.append_link(&mut header, name, fs::read_link(&path)?)?;
+            archive.append_link(&mut header, &*name, fs::read_link(&path)?)?;
         } else {
             let content = fs::read(&path)?;
             header.set_mode(kind.permissions().mode() & 0o777);
             header.set_size(content.len() as u64);
-            archive.append_data(&mut header, name, content.as_slice())?;
+            archive.append_data(&mut header, &*name, content.as_slice())?;
         }
     }
     archive.into_inner()
@@ -96,8 +96,8 @@ mod tests {
         fs::set_permissions(folder.path().join("bin/program"), fs::Permissions::from_mode(0o755))
             .expect("a mode");
         std::os::unix::fs::symlink("program", folder.path().join("bin/again")).expect("a link");
-        let file = tarball(folder.path(), "./", 1).expect("a tar file");
-        assert_eq!(file, tarball(folder.path(), "./", 1).expect("again"));
+        let file = tarball(folder.path(), 1).expect("a tar file");
+        assert_eq!(file, tarball(folder.path(), 1).expect("again"));
         let mut archive = tar::Archive::new(file.as_slice());
         let entries: Vec<(String, u32, u64)> = archive
             .entries()
@@ -108,7 +108,7 @@ mod tests {
                 (path.display().to_string(), header.mode().expect("a mode"), header.size().expect("a size"))
             })
             .collect();
-        let expected = [("./bin/", 0o755, 0), ("./bin/again", 0o777, 0), ("./bin/program", 0o755, 3)];
+        let expected = [("bin/", 0o755, 0), ("bin/again", 0o777, 0), ("bin/program", 0o755, 3)];
         assert_eq!(entries, expected.map(|(name, mode, size)| (name.to_owned(), mode, size)));
     }
 

@@ -109,7 +109,7 @@ pub(crate) fn packages(
         let control = stage.path().join(format!("{}.control", package.name));
         control_files(package, workspace, &root, &control, &depends)?;
         let file = folder.join(format!("{}_{VERSION}-{REVISION}_{}.deb", package.name, architecture()));
-        let (control, data) = (tarball(&control, "./", seconds)?, tarball(&root, "./", seconds)?);
+        let (control, data) = (tarball(&control, seconds)?, tarball(&root, seconds)?);
         let members: [(&str, &[u8]); 3] = [
             ("debian-binary", b"2.0\n"),
             ("control.tar.gz", &gzip(&control)?),

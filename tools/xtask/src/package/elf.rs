@@ -1,6 +1,6 @@
 //! What a program or shared library needs of others, read from its dynamic section.
 
-use object::read::elf::{Dyn, ElfFile64, FileHeader};
+use object::read::elf::{Dyn, ElfFile64};
 use object::{Endianness, elf};
 use std::collections::BTreeSet;
 use std::io;
@@ -44,7 +44,7 @@ fn read(bytes: &[u8]) -> object::read::Result<Needs> {
     let mut needs = Needs::default();
     if let Some((entries, link)) = sections.dynamic(endian, bytes)? {
         let strings = sections.strings(endian, bytes, link)?;
-        for entry in entries.iter().filter(|entry| entry.tag32(endian) == Some(elf::DT_NEEDED)) {
+        for entry in entries.iter().filter(|entry| entry.tag(endian) == elf::DT_NEEDED) {
             needs.libraries.insert(text(entry.string(endian, strings)?));
         }
     }

@@ -53,7 +53,7 @@ fn linked<'m>(metadata: &'m Value, packages: &[&str]) -> BTreeSet<&'m str> {
     let nodes: BTreeMap<&str, &Value> =
         list(&metadata["resolve"]["nodes"]).map(|node| (text(&node["id"]), node)).collect();
     let is_wanted =
-        |package: &&Value| package["source"].is_null() && packages.contains(&text(&package["name"]));
+        |package: &&'m Value| package["source"].is_null() && packages.contains(&text(&package["name"]));
     let mut left: Vec<&str> =
         list(&metadata["packages"]).filter(is_wanted).map(|package| text(&package["id"])).collect();
     let mut found = BTreeSet::new();
@@ -62,7 +62,7 @@ fn linked<'m>(metadata: &'m Value, packages: &[&str]) -> BTreeSet<&'m str> {
             continue;
         }
         let dependencies = nodes.get(id).into_iter().flat_map(|node| list(&node["deps"]));
-        let is_linked = |one: &&Value| list(&one["dep_kinds"]).any(|kind| kind["kind"].is_null());
+        let is_linked = |one: &&'m Value| list(&one["dep_kinds"]).any(|kind| kind["kind"].is_null());
         left.extend(dependencies.filter(is_linked).map(|one| text(&one["pkg"])));
     }
     found
