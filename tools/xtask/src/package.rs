@@ -95,7 +95,7 @@ fn tar_of_all(built: &Built, workspace: &Path, folder: &Path, seconds: u64) -> i
     lay_out_command(built, &layout)?;
     lay_out_library(&built.shared, &built.archive, &layout)?;
     let documents = layout.root.join("share/doc/carryline");
-    for document in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+    for document in ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
         put(&documents.join(document), &read(&workspace.join(document))?, 0o644)?;
     }
     let others = licences::of(workspace, &["carryline-cli", "carryline-capi", "carryline-preload"])?;

@@ -68,13 +68,16 @@ fn with_help(word: &str, help: &str) -> CompletionCandidate {
 /// The words of a vocabulary. Of `read-later:BYTES` the part that is always the same is offered, of `N` nothing.
 fn words(vocabulary: &[(&str, &str)]) -> Vec<CompletionCandidate> {
     let stands_for_another = |part: &str| part.chars().all(|c| c.is_ascii_uppercase());
-    let offered = vocabulary.iter().filter_map(|(word, help)| match word.rsplit_once(':') {
-        Some((before, last)) if stands_for_another(last) => {
-            (!stands_for_another(before)).then(|| with_help(&word[..=before.len()], help))
+    let mut offered: Vec<CompletionCandidate> = Vec::new();
+    for (word, help) in vocabulary {
+        let same =
+            word.split_inclusive(':').take_while(|part| !stands_for_another(part.trim_end_matches(':')));
+        let same: String = same.collect();
+        if !same.is_empty() && offered.iter().all(|known| known.get_value() != same.as_str()) {
+            offered.push(with_help(&same, help));
         }
-        _ => (!stands_for_another(word)).then(|| with_help(word, help)),
-    });
-    offered.collect()
+    }
+    offered
 }
 
 fn families(of: &[Family]) -> Vec<CompletionCandidate> {
@@ -221,7 +224,7 @@ mod tests {
             [&["measure", "--offsets", ""][..], &["measure", "--cache", ""], &["measure", "--then", ""]]
         {
             let found = offered(line);
-            let is_placeholder = |word: &String| word.ends_with(|c: char| c.is_ascii_uppercase());
+            let is_placeholder = |word: &String| word.contains(|c: char| c.is_ascii_uppercase());
             assert!(found.len() > 1 && !found.iter().any(is_placeholder), "{line:?}: {found:?}");
         }
     }

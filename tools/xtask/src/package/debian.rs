@@ -35,11 +35,11 @@ const PACKAGES: [Package; 3] = [
         section: "utils",
         is_multi_arch: false,
         summary: "measure ways to zero, copy and checksum memory",
-        description: "A laboratory for the three things that every program does with memory. Historical and
-modern ways of each are verified, measured under stated conditions, ranked, and
-compared with the hardware's limits; a recommendation for the machine at hand
-closes the run. Includes an interposer that serves the memory functions of
-unmodified programs.",
+        description: "A laboratory for the three things that every program does with memory.
+Historical and modern ways of each are verified, measured under stated
+conditions, ranked, and compared with the hardware's limits; the run opens
+with a recommendation for the machine at hand. Includes an interposer that
+serves the memory functions of unmodified programs.",
         has: |path, _| ["bin", "lib/carryline", "share"].iter().any(|part| path.starts_with(part)),
         linked: &["carryline-cli", "carryline-preload"],
     },
@@ -48,8 +48,8 @@ unmodified programs.",
         section: "libs",
         is_multi_arch: true,
         summary: "zeroing, copying and Internet checksums - shared library",
-        description: "Zeroing, copying and Internet checksums (RFC 1071) with kernels for SSE2, AVX2 and
-AVX-512 that are chosen for the CPU at run time.
+        description: "Zeroing, copying and Internet checksums (RFC 1071) with kernels for SSE2,
+AVX2 and AVX-512 that are chosen for the CPU at run time.
 .
 This package has the shared library.",
         has: |path, libraries| path == Path::new(libraries).join(SONAME),
@@ -60,8 +60,8 @@ This package has the shared library.",
         section: "libdevel",
         is_multi_arch: true,
         summary: "zeroing, copying and Internet checksums - development files",
-        description: "Zeroing, copying and Internet checksums (RFC 1071) with kernels for SSE2, AVX2 and
-AVX-512 that are chosen for the CPU at run time.
+        description: "Zeroing, copying and Internet checksums (RFC 1071) with kernels for SSE2,
+AVX2 and AVX-512 that are chosen for the CPU at run time.
 .
 This package has the header, the static library, and the pkg-config file.",
         has: |path, libraries| {
