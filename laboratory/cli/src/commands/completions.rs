@@ -3,10 +3,11 @@
 use crate::cli::{Cli, Completions, Man, completing};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::CompleteEnv;
 use clap_complete::env::Shells;
 use std::io::Write;
+use std::path::Path;
 
 /// The variable by which a completion script says that it is asking, and for which shell.
 const VARIABLE: &str = "CARRYLINE_COMPLETE";
@@ -42,8 +43,9 @@ pub fn man(args: &Man) -> Result<u8, Failure> {
     if let Some(folder) = &args.pages {
         let refused = |error| usage(format!("--pages {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(refused)?;
-        clap_mangen::generate_to(command, folder).map_err(refused)?;
-        return Ok(0);
+        let mut written = String::new();
+        pages(&command, folder, &mut written).map_err(refused)?;
+        return output::print(&written).map(|()| 0);
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
@@ -56,4 +58,11 @@ pub fn man(args: &Man) -> Result<u8, Failure> {
     }
     output::print(&String::from_utf8_lossy(&page))?;
     Ok(0)
+}
+
+/// Writes the page of a command and of those below it, and lists them.
+fn pages(command: &Command, folder: &Path, written: &mut String) -> std::io::Result<()> {
+    let page = clap_mangen::Man::new(command.clone()).generate_to(folder)?;
+    written.push_str(&format!("{}\n", page.display()));
+    command.get_subcommands().filter(|sub| !sub.is_hide_set()).try_for_each(|sub| pages(sub, folder, written))
 }
