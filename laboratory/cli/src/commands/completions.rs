@@ -16,6 +16,9 @@ const VARIABLE: &str = "CARRYLINE_COMPLETE";
 const FIRST_OF_ZSH: &str =
     "if [ \"$funcstack[1]\" = \"_carryline\" ]; then\n    _clap_dynamic_completer_carryline \"$@\"\nfi\n";
 
+/// Takes the place of what clap registers for bash.
+const COLONS_IN_BASH: &str = include_str!("completions/colons.bash");
+
 /// Answers a completion script and ends the process, if one is asking.
 pub fn answer() {
     CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
@@ -28,8 +31,10 @@ pub fn completions(args: &Completions) -> Result<u8, Failure> {
     let shell = shell.completer(&name).ok_or_else(|| usage(format!("there is no script for {name}")))?;
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "carryline", "carryline", "carryline", &mut script)?;
-    if name == "zsh" {
-        script.extend_from_slice(FIRST_OF_ZSH.as_bytes());
+    match name.as_str() {
+        "bash" => script.extend_from_slice(COLONS_IN_BASH.as_bytes()),
+        "zsh" => script.extend_from_slice(FIRST_OF_ZSH.as_bytes()),
+        _ => {}
     }
     std::io::stdout().write_all(&script)?;
     Ok(0)

@@ -328,7 +328,7 @@ fn a_completion_script_asks_the_command() {
         &["measure", "--variants", "zero/sse2", "--budget", "300ms", "--replicates", "1", "--label", "mine"],
         0,
     );
-    for (shell, calls) in [("zsh", "_carryline"), ("fish", "complete"), ("bash", "complete -o nospace")] {
+    for (shell, calls) in [("zsh", "_carryline"), ("fish", "complete"), ("bash", "-F _carryline carryline")] {
         let (script, _) = place.expect(&["completions", shell], 0);
         assert!(script.contains("CARRYLINE_COMPLETE") && script.contains(calls), "{script}");
     }
