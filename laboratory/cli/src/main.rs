@@ -20,6 +20,7 @@ static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     output::restore_broken_pipe();
+    commands::completions::answer();
     let words = match config::with_file(std::env::args_os().collect(), &Cli::command()) {
         Ok(words) => words,
         Err(failure) => {
@@ -73,7 +74,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Explain(args)) => commands::explain::run(args, common),
         Some(Command::Selftest(args)) => commands::selftest::run(args, common),
         Some(Command::Completions(args)) => commands::completions::completions(args),
-        Some(Command::Man) => commands::completions::man(),
+        Some(Command::Man(args)) => commands::completions::man(args),
         Some(Command::Adapter(args)) => commands::audit::adapter(args),
         Some(Command::Worker) => commands::worker::run(),
     }

@@ -16,8 +16,8 @@ pub(super) struct Seen {
 
 /// The number by which [`look`] knows the calling thread.
 pub(super) fn this_thread() -> i32 {
-    // SAFETY: no preconditions.
-    unsafe { libc::gettid() }
+    // libc's function is of glibc 2.30.
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 /// Looks at a thread of this process; `None` where the system does not report it. Neither allocates nor locks, so that signal

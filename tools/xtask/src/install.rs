@@ -1,15 +1,14 @@
-//! The C library and the interposer: built, named as C names it, laid out under a prefix.
+//! The command, the C library and the interposer: built, named as people and C name them, laid out under a prefix.
 
-use serde_json::Value;
-use std::ffi::OsString;
+use crate::build::{Toolchain, command, library, with_extension};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::{fs, io};
 
-/// Where the library goes.
+/// Where things go.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Install {
-    /// The folder it will be used from, an absolute path.
+    /// The folder that they will be used from, an absolute path.
     pub prefix: PathBuf,
     /// A folder that replaces the root during installation, an absolute path.
     pub destdir: Option<PathBuf>,
@@ -23,52 +22,166 @@ pub struct Installed {
 }
 
 /// The name that programs ask the dynamic linker for, as `library/capi/build.rs` gives it to the library.
-const SONAME: &str = "libcarryline.so.0";
+pub(crate) const SONAME: &str = "libcarryline.so.0";
 
-/// The name of the interposer, as `carryline real` and people look for it.
-const PRELOAD: &str = "libcarryline-preload.so";
+/// The interposer, as `carryline real` looks for it beside `bin`.
+const PRELOAD: &str = "lib/carryline/libcarryline-preload.so";
 
-/// Builds the C library and the interposer with the profile `capi` and without std, and puts header, libraries and
-/// pkg-config file under `job.prefix`. What another version left there under the same names is replaced.
+/// What is installed, as cargo has built it.
+pub(crate) struct Built {
+    pub(crate) command: PathBuf,
+    pub(crate) shared: PathBuf,
+    pub(crate) archive: PathBuf,
+    pub(crate) interposer: PathBuf,
+}
+
+impl Built {
+    pub(crate) fn with(toolchain: Toolchain) -> io::Result<Built> {
+        let workspace = workspace()?;
+        let (shared, archive) = c_library(&workspace, toolchain)?;
+        let interposer = interposer(&workspace, toolchain)?;
+        Ok(Built { command: command(&workspace, toolchain)?, shared, archive, interposer })
+    }
+}
+
+/// Folders under which files are put.
+pub(crate) struct Layout {
+    /// What stands for the prefix now.
+    pub(crate) root: PathBuf,
+    /// The prefix as the pkg-config file has it.
+    pub(crate) prefix: String,
+    /// Where libraries are under the prefix.
+    pub(crate) libraries: String,
+}
+
+impl Layout {
+    fn of(job: &Install) -> io::Result<Layout> {
+        let root = under(job.destdir.as_deref(), &job.prefix);
+        Ok(Layout { root, prefix: for_pkg_config(&job.prefix)?, libraries: "lib".to_owned() })
+    }
+}
+
+/// Builds everything for release and puts it under `job.prefix`: the command with its manual pages and completions, the
+/// interposer where `carryline real` finds it, the C library with header and pkg-config file. What another version left there
+/// under the same names is replaced.
 ///
 /// # Errors
 /// A system other than Linux, a prefix that a pkg-config file cannot hold, a build that fails (cargo has said why on
 /// standard error), a file that cannot be written. The message names the file.
 pub fn install(job: &Install) -> io::Result<Installed> {
-    if !cfg!(target_os = "linux") {
-        return Err(io::Error::other("installing the C library is for Linux only"));
-    }
-    let prefix = for_pkg_config(&job.prefix)?;
-    let workspace = workspace()?;
-    let capi = workspace.join("library/capi");
-    let built = build(&workspace, "carryline-capi", "carryline_c")?;
-    let (shared, archive) = (with_extension(&built, "so")?, with_extension(&built, "a")?);
-    let interposer = preload()?;
+    let layout = Layout::of(job)?;
+    writable(&layout.root)?;
+    let built = Built::with(Toolchain::Native)?;
+    let mut files = lay_out_command(&built, &layout)?;
+    files.extend(lay_out_library(&built.shared, &built.archive, &layout)?);
+    Ok(Installed { files })
+}
 
-    let root = under(job.destdir.as_deref(), &job.prefix);
-    let (include, lib) = (root.join("include"), root.join("lib"));
-    let pkgconfig = lib.join("pkgconfig");
-    for folder in [&include, &pkgconfig] {
-        fs::create_dir_all(folder).map_err(|error| naming(folder, &error))?;
-    }
+/// The C library's part of [`install`], without the command and what belongs to it.
+///
+/// # Errors
+/// Those of [`install`].
+pub fn install_library(job: &Install) -> io::Result<Installed> {
+    let layout = Layout::of(job)?;
+    let (shared, archive) = c_library(&workspace()?, Toolchain::Native)?;
+    Ok(Installed { files: lay_out_library(&shared, &archive, &layout)? })
+}
 
-    let header = include.join("carryline.h");
-    replace(&header, &read(&capi.join("include/carryline.h"))?, 0o644)?;
+/// What remains to be done for programs to find the shared library, in words.
+#[must_use]
+pub fn how_to_use(job: &Install) -> String {
+    let prefix = job.prefix.display();
+    format!(
+        "The shared library is found by programs that are linked with its place,\n  \
+         cc packet.c $(PKG_CONFIG_PATH={prefix}/lib/pkgconfig pkg-config --cflags --libs carryline) \
+         -Wl,-rpath,{prefix}/lib\n\
+         or, where {prefix}/lib is in /etc/ld.so.conf, after `ldconfig` (as root) by all."
+    )
+}
+
+/// Puts the command, its manual pages and completions, and the interposer under a root.
+pub(crate) fn lay_out_command(built: &Built, layout: &Layout) -> io::Result<Vec<PathBuf>> {
+    let root = &layout.root;
+    let mut files = vec![root.join("bin/carryline"), root.join(PRELOAD)];
+    put(&files[0], &read(&built.command)?, 0o755)?;
+    put(&files[1], &read(&built.interposer)?, 0o644)?;
+
+    let pages = tempfile::tempdir()?;
+    run(Command::new(&built.command).args(["man", "--pages"]).arg(pages.path()))?;
+    let mut names: Vec<_> = fs::read_dir(&pages)?.collect::<Result<Vec<_>, _>>()?;
+    names.sort_by_key(fs::DirEntry::file_name);
+    for page in names {
+        let to = root.join("share/man/man1").join(page.file_name());
+        put(&to, &read(&page.path())?, 0o644)?;
+        files.push(to);
+    }
+    for (shell, place) in [
+        ("bash", "share/bash-completion/completions/carryline"),
+        ("zsh", "share/zsh/site-functions/_carryline"),
+        ("fish", "share/fish/vendor_completions.d/carryline.fish"),
+    ] {
+        let script = run(Command::new(&built.command).args(["completions", shell]))?;
+        put(&root.join(place), &script, 0o644)?;
+        files.push(root.join(place));
+    }
+    Ok(files)
+}
+
+/// Puts header, libraries and pkg-config file under a root.
+pub(crate) fn lay_out_library(shared: &Path, archive: &Path, layout: &Layout) -> io::Result<Vec<PathBuf>> {
+    let capi = workspace()?.join("library/capi");
+    let lib = layout.root.join(&layout.libraries);
+    let header = layout.root.join("include/carryline.h");
+    put(&header, &read(&capi.join("include/carryline.h"))?, 0o644)?;
     let object = lib.join(SONAME);
-    replace(&object, &read(&shared)?, 0o755)?;
+    put(&object, &read(shared)?, 0o644)?;
     let link = lib.join("libcarryline.so");
     replace_link(SONAME, &link)?;
     let static_library = lib.join("libcarryline.a");
-    replace(&static_library, &read(&archive)?, 0o644)?;
-    let preload = lib.join(PRELOAD);
-    replace(&preload, &read(&interposer)?, 0o755)?;
-    let package = pkgconfig.join("carryline.pc");
+    put(&static_library, &read(archive)?, 0o644)?;
+    let package = lib.join("pkgconfig/carryline.pc");
     let template = capi.join("carryline.pc.in");
     let text = fs::read_to_string(&template).map_err(|error| naming(&template, &error))?;
-    let text = text.replace("@PREFIX@", &prefix).replace("@VERSION@", env!("CARGO_PKG_VERSION"));
-    replace(&package, text.as_bytes(), 0o644)?;
+    let text = text
+        .replace("@PREFIX@", &layout.prefix)
+        .replace("@LIBRARIES@", &layout.libraries)
+        .replace("@VERSION@", env!("CARGO_PKG_VERSION"));
+    put(&package, text.as_bytes(), 0o644)?;
+    Ok(vec![header, object, link, static_library, package])
+}
 
-    Ok(Installed { files: vec![header, object, link, static_library, preload, package] })
+/// Builds the C library: the shared one, and the archive.
+fn c_library(workspace: &Path, toolchain: Toolchain) -> io::Result<(PathBuf, PathBuf)> {
+    let built = library(workspace, "carryline-capi", "carryline_c", toolchain)?;
+    Ok((with_extension(&built, "so")?, with_extension(&built, "a")?))
+}
+
+fn interposer(workspace: &Path, toolchain: Toolchain) -> io::Result<PathBuf> {
+    with_extension(&library(workspace, "carryline-preload", "carryline_preload", toolchain)?, "so")
+}
+
+/// Builds the interposer with the profile `capi`, as it is installed: its path, wherever cargo is set up to put it.
+///
+/// # Errors
+/// A system other than Linux, or a build that fails; cargo has said why on standard error.
+pub fn preload() -> io::Result<PathBuf> {
+    interposer(&workspace()?, Toolchain::Native)
+}
+
+/// What a command that must succeed prints.
+fn run(command: &mut Command) -> io::Result<Vec<u8>> {
+    let output = command.output()?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(io::Error::other(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))),
+    }
+}
+
+/// Refuses a folder that cannot be written, before time is spent on building.
+fn writable(folder: &Path) -> io::Result<()> {
+    let refused = |error: io::Error| naming(folder, &error);
+    fs::create_dir_all(folder).map_err(refused)?;
+    tempfile::tempfile_in(folder).map(drop).map_err(refused)
 }
 
 pub(crate) fn naming(path: &Path, error: &io::Error) -> io::Error {
@@ -104,48 +217,6 @@ fn under(destdir: Option<&Path>, prefix: &Path) -> PathBuf {
     }
 }
 
-/// Builds the interposer with the profile `capi`, as it is installed: its path, wherever cargo is set up to put it.
-///
-/// # Errors
-/// A system other than Linux, or a build that fails; cargo has said why on standard error.
-pub fn preload() -> io::Result<PathBuf> {
-    if !cfg!(target_os = "linux") {
-        return Err(io::Error::other("the interposer is for Linux only"));
-    }
-    with_extension(&build(&workspace()?, "carryline-preload", "carryline_preload")?, "so")
-}
-
-/// Builds the library `target` of a package: the files that cargo has made of it.
-fn build(workspace: &Path, package: &str, target: &str) -> io::Result<Vec<PathBuf>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let output = Command::new(cargo)
-        .args(["build", "--package", package, "--lib", "--profile", "capi", "--no-default-features"])
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(workspace)
-        .stderr(Stdio::inherit())
-        .output()?;
-    if !output.status.success() {
-        return Err(io::Error::other(format!("building {package} failed: {}", output.status)));
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    Ok(messages.lines().flat_map(|message| library_files(message, target)).collect())
-}
-
-fn with_extension(files: &[PathBuf], extension: &str) -> io::Result<PathBuf> {
-    let found = files.iter().find(|file| file.extension().is_some_and(|found| found == extension));
-    found.cloned().ok_or_else(|| io::Error::other(format!("cargo has built no .{extension} of the library")))
-}
-
-/// The files that one of cargo's messages names as the library `target`.
-fn library_files(message: &str, target: &str) -> Vec<PathBuf> {
-    let Ok(message) = serde_json::from_str::<Value>(message) else { return Vec::new() };
-    if message["reason"] != "compiler-artifact" || message["target"]["name"] != target {
-        return Vec::new();
-    }
-    let files = message["filenames"].as_array().into_iter().flatten();
-    files.filter_map(Value::as_str).map(PathBuf::from).collect()
-}
-
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path).map_err(|error| naming(path, &error))
 }
@@ -161,6 +232,14 @@ fn replace_by(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Re
         let _ = fs::remove_file(&beside);
         naming(path, &error)
     })
+}
+
+/// [`replace`], in a folder that is made if it does not exist.
+pub(crate) fn put(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| naming(folder, &error))?;
+    }
+    replace(path, content, mode)
 }
 
 #[cfg(unix)]

@@ -1,20 +1,30 @@
-//! Jobs around the workspace that cargo has no command for: [`install`], the C library and the interposer in the layout
-//! that C programs expect, [`vendor_c`], the C library as sources for programs built without Rust, [`python`], the Python
-//! package, [`adopt`], our sum in other crates, [`benchmarks`], the goals of the library held against measurements,
+//! Jobs around the workspace that cargo has no command for: [`install`], the command, the C library and the interposer where
+//! people and C programs expect them, [`package`], the same for those who do not build, [`vendor_c`], the C library as sources for programs built without Rust, [`python`], the Python
+//! package, [`adopt`], our sum in other crates, [`site`], the documents as a site, [`picture`], what a
+//! terminal showed as an image, [`benchmarks`], the goals of the library held against measurements,
 //! [`profiles`], the safe decisions for CPUs that nobody measured, and [`deep`], the checks that take too long for `cargo test`.
 
 mod adopt;
 mod benchmarks;
+mod build;
 mod deep;
 mod install;
+#[cfg(target_os = "linux")]
+mod package;
+mod picture;
 mod python;
+mod site;
 mod vendor_c;
 
 pub use adopt::{Adopted, Comparison, adopt, adoptable};
 pub use benchmarks::{benchmarks, profiles};
 pub use deep::{Deep, deep};
-pub use install::{Install, Installed, install, preload};
+pub use install::{Install, Installed, how_to_use, install, install_library, preload};
+#[cfg(target_os = "linux")]
+pub use package::package;
+pub use picture::picture;
 pub use python::{Python, PythonDone, python};
+pub use site::site;
 pub use vendor_c::{VendorC, Vendored, vendor_c};
 
 use std::ffi::OsString;
@@ -23,24 +33,41 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
 
+/// Builds packages.
+///
+/// # Errors
+/// Always: they are made on Linux.
+#[cfg(not(target_os = "linux"))]
+pub fn package(_: &std::path::Path) -> io::Result<Vec<PathBuf>> {
+    Err(io::Error::other("packages are made on Linux only"))
+}
+
 /// What the command says when it is asked.
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
+       cargo xtask package DIR
        cargo xtask vendor-c DIR [--prefix P]
        cargo xtask python wheel DIR | test
        cargo xtask adopt smoltcp|etherparse|pnet_packet
+       cargo xtask site DIR
+       cargo xtask picture FILE.svg < CAPTURE
        cargo xtask benchmarks run|show|write|goals ...
        cargo xtask profiles
        cargo xtask deep [--seconds N]
 
-install builds carryline's C library and its interposer for release and installs them (Linux):
+install builds everything for release and installs it (Linux):
+  DIR/bin/carryline, with manual pages in DIR/share/man and completions for bash, zsh and fish
+  DIR/lib/carryline/libcarryline-preload.so, the interposer, where `carryline real` finds it
   DIR/include/carryline.h
   DIR/lib/libcarryline.so.0, libcarryline.so (a link to it), libcarryline.a
-  DIR/lib/libcarryline-preload.so, for LD_PRELOAD
   DIR/lib/pkgconfig/carryline.pc
 
-  --prefix DIR    where the library will be used from; an absolute path
-  --destdir DIR   put the files under this folder, for packages: DESTDIR/PREFIX/include ...
+  --prefix DIR    where it will be used from; an absolute path
+  --destdir DIR   put the files under this folder, for packages: DESTDIR/PREFIX/bin ...
+
+package builds three packages for Debian (carryline, libcarryline0, libcarryline-dev), a tarball that
+runs on any Linux with glibc 2.17 or newer, and SHA256SUMS. It needs cargo-zigbuild, which links for
+an old glibc: `pip install cargo-zigbuild` installs it and Zig.
 
 vendor-c writes the C library for programs that are built without Rust, as files to take along:
 carryline.h and, for each architecture, carryline-ARCHITECTURE.S, which gcc and clang assemble.
@@ -52,6 +79,11 @@ environment and runs its tests there. What a machine lacks for that is named, an
 
 adopt puts carryline's sum into a copy of that crate, runs the crate's own tests with its sum and
 with carryline's, and times both. It fails where a test passes no longer.
+
+site makes a site of the documents with mdBook (`cargo install mdbook`).
+
+picture makes an image of what a terminal showed, light and dark: the bytes that
+`script -qc COMMAND /dev/null` writes.
 
 benchmarks measures what the goals of this machine's tier need, judges them, and writes the
 machine's results and docs/benchmarks.md: `cargo xtask benchmarks --help` says more.
@@ -69,14 +101,20 @@ deep runs what takes too long for `cargo test`: fuzzing, and the tests marked as
 pub enum Job {
     /// Print [`HELP`].
     Help,
-    /// Install the C library.
+    /// Install everything.
     Install(Install),
+    /// Build packages into this folder.
+    Package(PathBuf),
     /// Write the C library as assembly sources.
     VendorC(VendorC),
     /// The Python package.
     Python(Python),
     /// Put our sum into another crate.
     Adopt(&'static Adopted),
+    /// Make the site in this folder.
+    Site(PathBuf),
+    /// Draw what standard input says into this file.
+    Picture(PathBuf),
     /// Hand these arguments to the program that knows the library's goals.
     Benchmarks(Vec<String>),
     /// Compute the profile for CPUs that nobody measured.
@@ -118,21 +156,43 @@ impl std::error::Error for UsageError {}
 pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageError> {
     let mut arguments = arguments.into_iter();
     match arguments.next().as_deref() {
-        Some("install") => {}
-        Some("benchmarks") => return Ok(Job::Benchmarks(arguments.collect())),
-        Some("profiles") => {
-            return arguments.next().map_or(Ok(Job::Profiles), |word| {
-                Err(UsageError(format!("`{word}` is not an argument of profiles")))
-            });
-        }
-        Some("deep") => return parse_deep(arguments),
-        Some("python") => return parse_python(arguments),
-        Some("adopt") => return parse_adopt(arguments),
-        Some("vendor-c") => return parse_vendor_c(arguments),
-        Some("help" | "--help" | "-h") => return Ok(Job::Help),
-        Some(other) => return Err(UsageError(format!("`{other}` is not a command of xtask"))),
-        None => return Err(UsageError("no job given".to_owned())),
+        Some("install") => parse_install(arguments),
+        Some("package") => one_path("package", "a folder", arguments, Job::Package),
+        Some("site") => one_path("site", "a folder", arguments, Job::Site),
+        Some("picture") => one_path("picture", "a file", arguments, Job::Picture),
+        Some("benchmarks") => Ok(Job::Benchmarks(arguments.collect())),
+        Some("profiles") => arguments.next().map_or(Ok(Job::Profiles), |word| {
+            Err(UsageError(format!("`{word}` is not an argument of profiles")))
+        }),
+        Some("deep") => parse_deep(arguments),
+        Some("python") => parse_python(arguments),
+        Some("adopt") => parse_adopt(arguments),
+        Some("vendor-c") => parse_vendor_c(arguments),
+        Some("help" | "--help" | "-h") => Ok(Job::Help),
+        Some(other) => Err(UsageError(format!("`{other}` is not a command of xtask"))),
+        None => Err(UsageError("no job given".to_owned())),
     }
+}
+
+/// The one path that a job takes.
+fn one_path(
+    job: &str,
+    what: &str,
+    mut arguments: impl Iterator<Item = String>,
+    make: fn(PathBuf) -> Job,
+) -> Result<Job, UsageError> {
+    let path = arguments.next().ok_or_else(|| UsageError(format!("{job} needs {what}")))?;
+    if path == "--help" || path == "-h" {
+        return Ok(Job::Help);
+    }
+    match arguments.next() {
+        _ if path.starts_with('-') => Err(UsageError(format!("`{path}` is not an argument of {job}"))),
+        Some(other) => Err(UsageError(format!("`{other}` is not an argument of {job}"))),
+        None => Ok(make(PathBuf::from(path))),
+    }
+}
+
+fn parse_install(mut arguments: impl Iterator<Item = String>) -> Result<Job, UsageError> {
     let (mut prefix, mut destdir) = (None, None);
     while let Some(argument) = arguments.next() {
         let (name, value) = match argument.split_once('=') {

@@ -16,7 +16,15 @@ fn main() -> ExitCode {
             print!("{HELP}");
             ExitCode::SUCCESS
         }
-        Ok(Job::Install(job)) => done(xtask::install(&job), |installed| list(&installed.files)),
+        Ok(Job::Install(job)) => done(xtask::install(&job), |installed| {
+            eprintln!("{}", xtask::how_to_use(&job));
+            list(&installed.files)
+        }),
+        Ok(Job::Package(folder)) => done(xtask::package(&folder), |files| list(&files)),
+        Ok(Job::Site(folder)) => done(xtask::site(&folder), |index| say(&index.display())),
+        Ok(Job::Picture(file)) => {
+            done(xtask::picture(std::io::stdin().lock(), &file), |()| say(&file.display()))
+        }
         Ok(Job::VendorC(job)) => done(xtask::vendor_c(&job), |vendored| {
             for remark in &vendored.left_out {
                 eprintln!("note: {remark}");

@@ -3,6 +3,7 @@
 mod audit;
 mod audit_capture;
 mod compare;
+mod completion;
 mod critical;
 mod export;
 mod gate;
@@ -19,6 +20,7 @@ use carryline_report::units::Unit;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::Compare;
+pub use completion::completing;
 pub use critical::{Critical, Drawing, Moves};
 pub use export::Export;
 pub use gate::Gate;
@@ -149,8 +151,8 @@ pub enum Command {
     Selftest(Selftest),
     /// Print a completion script for a shell
     Completions(Completions),
-    /// Print the manual page
-    Man,
+    /// Print the manual page, or write one for each command
+    Man(Man),
     /// (internal) answer the requests of an audit
     #[command(hide = true)]
     Adapter(Adapter),
@@ -382,11 +384,25 @@ pub struct Selftest {
 Examples:
   carryline completions bash > ~/.local/share/bash-completion/completions/carryline
   carryline completions zsh > ~/.zfunc/_carryline
-  carryline completions fish > ~/.config/fish/completions/carryline.fish")]
+  carryline completions fish > ~/.config/fish/completions/carryline.fish
+
+The script asks the carryline on PATH what fits: commands, options, variants, sizes, stored runs.")]
 pub struct Completions {
     /// The shell.
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  carryline man | man -l -
+  carryline man > carryline.1
+  carryline man --pages .")]
+pub struct Man {
+    /// Write a page for every command into this folder, carryline-run.1 and so on, instead of printing one for all.
+    #[arg(long, value_name = "FOLDER")]
+    pub pages: Option<PathBuf>,
 }
 
 /// Arguments that are stored with a run and printed as text, file names included.

@@ -30,7 +30,7 @@ pub struct Real {
     /// Compare exit statuses only, for commands that print times.
     #[arg(long)]
     pub ignore_output: bool,
-    /// Path of the interposer [default: next to this program or in ../lib].
+    /// Path of the interposer [default: next to this program or in ../lib/carryline].
     #[arg(long, value_name = "PATH")]
     pub preload: Option<PathBuf>,
     /// The program and its arguments.

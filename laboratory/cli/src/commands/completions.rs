@@ -1,23 +1,58 @@
-//! `carryline completions SHELL` and `carryline man`.
+//! `carryline completions SHELL` and `carryline man`; and the answers to what a completion script asks.
 
-use crate::cli::{Cli, Completions};
-use carryline_engine::failure::Failure;
-use clap::CommandFactory;
+use crate::cli::{Cli, Completions, Man, completing};
+use crate::output;
+use carryline_engine::failure::{Failure, usage};
+use clap::{Command, CommandFactory};
+use clap_complete::CompleteEnv;
+use clap_complete::env::Shells;
 use std::io::Write;
+use std::path::Path;
+
+/// The variable by which a completion script says that it is asking, and for which shell.
+const VARIABLE: &str = "CARRYLINE_COMPLETE";
+
+/// Zsh loads the file as the body of a function at the first request: it must answer that one too.
+const FIRST_OF_ZSH: &str =
+    "if [ \"$funcstack[1]\" = \"_carryline\" ]; then\n    _clap_dynamic_completer_carryline \"$@\"\nfi\n";
+
+/// Takes the place of what clap registers for bash.
+const COLONS_IN_BASH: &str = include_str!("completions/colons.bash");
+
+/// Answers a completion script and ends the process, if one is asking.
+pub fn answer() {
+    CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
+}
 
 /// Prints the completion script.
 pub fn completions(args: &Completions) -> Result<u8, Failure> {
+    let name = args.shell.to_string();
+    let shell = Shells::builtins();
+    let shell = shell.completer(&name).ok_or_else(|| usage(format!("there is no script for {name}")))?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "carryline", &mut script);
+    shell.write_registration(VARIABLE, "carryline", "carryline", "carryline", &mut script)?;
+    match name.as_str() {
+        "bash" => script.extend_from_slice(COLONS_IN_BASH.as_bytes()),
+        "zsh" => script.extend_from_slice(FIRST_OF_ZSH.as_bytes()),
+        _ => {}
+    }
     std::io::stdout().write_all(&script)?;
     Ok(0)
 }
 
-/// Prints the manual page, with a section for every command.
-pub fn man() -> Result<u8, Failure> {
-    let mut page = Vec::new();
-    let mut command = Cli::command();
+/// Prints the manual page, with a section for every command; or writes a page for each.
+pub fn man(args: &Man) -> Result<u8, Failure> {
+    // `help` would have a page that says nothing.
+    let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
+    if let Some(folder) = &args.pages {
+        let refused = |error| usage(format!("--pages {}: {error}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(refused)?;
+        let mut written = String::new();
+        pages(&command, folder, &mut written).map_err(refused)?;
+        return output::print(&written).map(|()| 0);
+    }
+    let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         let man = clap_mangen::Man::new(sub.clone());
@@ -26,6 +61,13 @@ pub fn man() -> Result<u8, Failure> {
         man.render_description_section(&mut page)?;
         man.render_options_section(&mut page)?;
     }
-    std::io::stdout().write_all(&page)?;
+    output::print(&String::from_utf8_lossy(&page))?;
     Ok(0)
+}
+
+/// Writes the page of a command and of those below it, and lists them.
+fn pages(command: &Command, folder: &Path, written: &mut String) -> std::io::Result<()> {
+    let page = clap_mangen::Man::new(command.clone()).generate_to(folder)?;
+    written.push_str(&format!("{}\n", page.display()));
+    command.get_subcommands().filter(|sub| !sub.is_hide_set()).try_for_each(|sub| pages(sub, folder, written))
 }

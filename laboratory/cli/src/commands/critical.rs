@@ -105,7 +105,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
 }
 
 /// The word for a table that is measured on this machine.
-const MEASURED: &str = "measured";
+pub const MEASURED: &str = "measured";
 
 /// The table of the microarchitecture requested, or the one for this machine; with whether it is what was requested, or the
 /// machine's own, and not only the nearest.

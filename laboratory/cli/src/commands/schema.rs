@@ -32,9 +32,13 @@ const SCHEMAS: &[(&str, &str, &str)] = &[
     ("verify", "verify", include_str!("../../../../docs/schema/verify.json")),
 ];
 
+/// The schemas' names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SCHEMAS.iter().map(|(name, ..)| *name)
+}
+
 /// Prints a schema, or lists all.
 pub fn run(args: &Schema, common: &Common) -> Result<u8, Failure> {
-    let names = || SCHEMAS.iter().map(|(name, ..)| *name);
     if let Some(wanted) = &args.name {
         let Some((_, _, text)) = SCHEMAS.iter().find(|(name, ..)| name == wanted) else {
             let near = did_you_mean(&nearest(wanted, names()));

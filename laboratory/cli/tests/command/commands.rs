@@ -1,6 +1,6 @@
 //! The commands on right input: what they print, keep and return.
 
-use crate::support::{Place, short};
+use crate::support::{Place, short, texts};
 use serde_json::Value;
 
 fn cells(run: &Value) -> &Vec<Value> {
@@ -315,8 +315,28 @@ fn lists_have_the_promised_fields() {
     assert!(word["remedy"].is_string());
     let (page, _) = place.expect(&["man"], 0);
     assert!(page.contains(".TH carryline"));
-    let (script, _) = place.expect(&["completions", "bash"], 0);
-    assert!(script.contains("_carryline"));
+    place.expect(&["man", "--pages", "pages"], 0);
+    for name in ["carryline.1", "carryline-run.1", "carryline-audit-capture.1"] {
+        assert!(place.file("pages").join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn a_completion_script_asks_the_command() {
+    let place = Place::new();
+    place.expect(
+        &["measure", "--variants", "zero/sse2", "--budget", "300ms", "--replicates", "1", "--label", "mine"],
+        0,
+    );
+    for (shell, calls) in [("zsh", "_carryline"), ("fish", "complete"), ("bash", "-F _carryline carryline")] {
+        let (script, _) = place.expect(&["completions", shell], 0);
+        assert!(script.contains("CARRYLINE_COMPLETE") && script.contains(calls), "{script}");
+    }
+    // As the script for bash asks for the last of three words.
+    let mut asked = place.command(&["--", "carryline", "history", "--show", ""]);
+    let output =
+        asked.env("CARRYLINE_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "3").output().expect("an answer");
+    assert_eq!(texts(&output).0, "1", "the stored run");
 }
 
 #[test]

@@ -1,8 +1,10 @@
-//! Every example in the help texts and in the README runs as it stands, but for a smaller budget.
+//! Every example in the help texts, in the README and in the pages of docs runs as it stands, but for a smaller budget.
 
 use crate::reproduce::ALL;
 use crate::support::{Place, RIGHT_SUM, capture, shorten_verification, texts};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,26 +15,39 @@ fn examples_in(help: &str) -> Vec<String> {
     lines.map(|line| line.split("   ").next().unwrap_or(line).to_owned()).collect()
 }
 
-/// The commands that the README shows in its shell blocks, continued lines joined and comments cut off.
-fn examples_in_readme() -> Vec<String> {
-    let readme = include_str!("../../../../README.md");
-    let mut commands = Vec::new();
-    for block in readme.split("```sh\n").skip(1) {
-        let block = block.split("```").next().unwrap_or_default().replace("\\\n", " ");
-        for line in block.lines() {
-            let command = line.split(" #").next().unwrap_or_default().trim();
-            let command = command.strip_prefix("cargo run --release --").unwrap_or(command).trim();
-            match command.strip_prefix("cargo ") {
-                // Without arguments it is the tour; the tests themselves are running already.
-                Some("run --release") => commands.push("carryline".to_owned()),
-                Some(_) => {}
-                None if command.is_empty() => {}
-                None if command.starts_with("carryline") => commands.push(command.to_owned()),
-                None => commands.push(format!("carryline {command}")),
+/// Pages whose commands are not run here: verification's own tests build and verify the plug-ins; the others need sources of
+/// other projects.
+const ELSEWHERE: [&str; 2] = ["plugins.md", "other-libraries.md"];
+
+/// The README and the pages of docs.
+fn pages() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let of_docs =
+        std::fs::read_dir(root.join("docs")).expect("docs").map(|entry| entry.expect("an entry").path());
+    let is_page = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        name.ends_with(".md") && !ELSEWHERE.contains(&name)
+    };
+    let paths = of_docs.filter(is_page).chain([root.join("README.md")]);
+    paths.map(|path| std::fs::read_to_string(path).expect("a page")).collect()
+}
+
+/// The commands of ours that a page shows in its shell blocks, continued lines joined and comments cut off.
+fn examples_in_page(page: &str) -> Vec<String> {
+    let blocks = page.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
+    let lines =
+        blocks.flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>());
+    let ours = lines.filter_map(|line| {
+        let command = line.split(" #").next().unwrap_or_default().trim();
+        match command.strip_prefix("cargo run --release") {
+            // Without arguments it is the tour.
+            Some(arguments) => {
+                Some(format!("carryline{}", arguments.strip_prefix(" --").unwrap_or(arguments)))
             }
+            None => command.starts_with("carryline").then(|| command.to_owned()),
         }
-    }
-    commands
+    });
+    ours.collect()
 }
 
 /// Options that make an example quick without changing what it shows; with `few`, of few variants.
@@ -79,7 +94,9 @@ fn without_limit(command: &str) -> String {
 /// Runs commands in a place that has what they name, several at a time: nothing here depends on what they measure.
 fn run_all(commands: &[String], few: bool) {
     let place = Place::new();
-    place.write("traffic.pcap", &capture());
+    for name in ["traffic.pcap", "monday.pcap", "tuesday.pcap"] {
+        place.write(name, &capture());
+    }
     let unmeasured = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library/carryline/profiles/unmeasured.toml");
     place.write("tuning.toml", &std::fs::read(unmeasured).expect("a profile"));
     place.write("main.c", b"int main(void) { return 0; }\n");
@@ -176,6 +193,7 @@ fn examples_in_helps() -> Vec<String> {
         "explain",
         "selftest",
         "completions",
+        "man",
     ] {
         let words: Vec<&str> = sub.split(' ').chain(["--help"]).collect();
         let (help, _) = place.expect(&words, 0);
@@ -188,11 +206,11 @@ fn examples_in_helps() -> Vec<String> {
 
 /// Every command that is documented, once. What takes longest, the tour and verification of everything, comes first.
 fn documented() -> Vec<String> {
-    let readme = examples_in_readme();
-    assert!(readme.len() >= 12, "{readme:?}");
-    assert!(readme.contains(&"carryline".to_owned()), "the tour: {readme:?}");
+    let pages: Vec<String> = pages().iter().flat_map(|page| examples_in_page(page)).collect();
+    assert!(pages.len() >= 30, "{pages:?}");
+    assert!(pages.contains(&"carryline".to_owned()), "the tour: {pages:?}");
     let mut commands: Vec<String> =
-        readme.into_iter().chain(examples_in_helps()).collect::<BTreeSet<_>>().into_iter().collect();
+        pages.into_iter().chain(examples_in_helps()).collect::<BTreeSet<_>>().into_iter().collect();
     commands.sort_by_key(|command| !["carryline", "carryline verify"].contains(&command.as_str()));
     commands
 }

@@ -274,8 +274,8 @@ fn without_an_interposer_the_remedy_is_named() {
         "{err}"
     );
     // Where it is installed, it is found.
-    std::fs::create_dir(place.file("lib")).expect("a folder");
-    std::fs::copy(interposer(), place.file("lib/libcarryline-preload.so")).expect("a copy");
+    std::fs::create_dir_all(place.file("lib/carryline")).expect("a folder");
+    std::fs::copy(interposer(), place.file("lib/carryline/libcarryline-preload.so")).expect("a copy");
     let (status, (out, err)) = real(&place);
     assert_eq!(status, Some(0), "{out}{err}");
 }

@@ -24,7 +24,7 @@ mod served;
 
 pub use agreement::{Difference, Disagreement};
 pub use figures::{Figure, Metric};
-pub use preload::{Form, Interposer};
+pub use preload::{FAMILIES, Form, Interposer};
 pub use served::{Row, Served, Which};
 
 use super::progress::Progress;

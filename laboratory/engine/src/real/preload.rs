@@ -213,14 +213,14 @@ fn find(given: Option<&Path>) -> Result<PathBuf, Failure> {
             let folder = program.parent().unwrap_or(Path::new("."));
             let places = [
                 folder.join(INSTALLED),
-                folder.join("../lib").join(INSTALLED),
+                folder.join("../lib/carryline").join(INSTALLED),
                 folder.join(BUILT),
                 folder.join("../capi").join(BUILT),
             ];
             let found = places.into_iter().find(|file| file.is_file());
             let Some(found) = found else {
                 return Err(usage(format!(
-                    "{INSTALLED} is neither next to the program ({}) nor in ../lib; 'cargo build -p carryline-preload' \
+                    "{INSTALLED} is neither next to the program ({}) nor in ../lib/carryline; 'cargo build -p carryline-preload' \
                      or 'cargo xtask install --prefix DIR' builds it, --preload PATH names it",
                     folder.display()
                 )));

@@ -99,7 +99,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     // Without the interposer there is nothing to compare, and no need to look for a job.
     if Interposer::new(None, &[], &[]).is_err() {
         return Err(context.impossible(
-            "no usable interposer, libcarryline-preload.so, is next to this program or in ../lib ('cargo build -p \
+            "no usable interposer, libcarryline-preload.so, is next to this program or in ../lib/carryline ('cargo build -p \
              carryline-preload' builds it; 'carryline real -- true' says more)",
         ));
     }
