@@ -143,7 +143,7 @@ pub enum Command {
     Export(Export),
     /// Print the JSON Schema of a command's JSON
     Schema(Schema),
-    /// Explain a warning code or a term
+    /// Explain a warning code, a term, or the document that a claim comes from
     Explain(Explain),
     /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected
     Selftest(Selftest),
@@ -351,10 +351,10 @@ pub struct Rerun {
 #[command(after_help = "\
 Examples:
   carryline explain W01
-  carryline explain cold:clflush
-  carryline explain 'noise floor'")]
+  carryline explain 'noise floor'
+  carryline explain evans-2003")]
 pub struct Explain {
-    /// A warning code or a term; without one, all are listed.
+    /// A warning code, a term or a document; without one, all are listed.
     #[arg(value_name = "CODE|WORD")]
     pub word: Vec<String>,
 }

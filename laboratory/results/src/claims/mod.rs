@@ -8,25 +8,27 @@
 //! | verdict | when |
 //! | --- | --- |
 //! | `holds` | the whole interval, widened by the floor, is within the rule |
-//! | `fails` | the whole interval is outside |
+//! | `does not hold here` | the whole interval is outside |
+//! | `fails` | the same, of a claim that would have to hold on any machine ([`Claim::of_any_machine`]) |
 //! | `reversed` | it is outside, and on the other side of equality |
 //! | `undecided` | it is neither, or the difference is within the floor |
 //! | `cannot be measured here` | a figure is missing, with the reason |
 //!
 //! ```
 //! use carryline_results::claims::{Claim, Figure, Figures, Rule, Unit, Verdict};
+//! use carryline_results::sources::EVANS_2003;
 //!
-//! static CLAIM: Claim = Claim {
-//!     id: "unrolling-helps",
-//!     text: "unrolling to 64 bytes beats the plain loop by half",
-//!     published: "9.80 against 3.01 GB/s",
-//!     rule: Rule::at_least("movl", "unroll 64", 1.5),
-//! };
+//! static CLAIM: Claim = Claim::new(
+//!     "unrolling-helps",
+//!     "unrolling to 64 bytes beats the plain loop by half",
+//!     "9.80 against 3.01 GB/s",
+//!     Rule::at_least("movl", "unroll 64", 1.5),
+//! );
 //! let mut figures = Figures::default();
 //! let times = |ticks: f64| vec![vec![ticks; 8]; 5];
 //! figures.add("movl", Figure::sampled(Unit::Ticks, times(200.0), Some("zero 4096"), 0.01, 1));
 //! figures.add("unroll 64", Figure::sampled(Unit::Ticks, times(100.0), Some("zero 4096"), 0.01, 1));
-//! let judged = CLAIM.judge(&figures, "evans-2003", 1);
+//! let judged = CLAIM.judge(&figures, &EVANS_2003, 1);
 //! assert_eq!(judged.verdict, Verdict::Holds);
 //! ```
 
@@ -40,6 +42,7 @@ pub use figures::{Figure, Figures};
 pub use rule::{Rule, Verdict};
 pub use unit::Unit;
 
+use crate::sources::Source;
 use carryline_statistics::Ratio;
 use serde::{Deserialize, Serialize};
 
@@ -54,19 +57,37 @@ pub struct Claim {
     pub published: &'static str,
     /// When it holds.
     pub rule: Rule,
+    /// The document that claims it, where it is not the experiment's.
+    pub source: Option<&'static Source>,
+    /// The verdict where it does not hold: whether that is the claim's fault or the machine's.
+    pub otherwise: Verdict,
 }
 
 impl Claim {
-    /// A claim of that name, in the source's words, with its number, and the rule that judges it.
+    /// A claim about the author's machine, of the experiment's source: its name, what is claimed, the published figure,
+    /// and the rule that judges it.
     #[must_use]
     pub const fn new(id: &'static str, text: &'static str, published: &'static str, rule: Rule) -> Claim {
-        Claim { id, text, published, rule }
+        Claim { id, text, published, rule, source: None, otherwise: Verdict::DoesNotHoldHere }
     }
 
-    /// Judges the claim by what was measured. `seed` decides the resampling of paired ratios.
+    /// The claim as another document's than the experiment's.
     #[must_use]
-    pub fn judge(&self, figures: &Figures, source: &str, seed: u64) -> ClaimResult {
-        let judged = self.rule.judge(figures, seed);
+    pub const fn by(self, source: &'static Source) -> Claim {
+        Claim { source: Some(source), ..self }
+    }
+
+    /// The claim as one that no machine can change, such as that a sum is right: where it does not hold, it fails.
+    #[must_use]
+    pub const fn of_any_machine(self) -> Claim {
+        Claim { otherwise: Verdict::Fails, ..self }
+    }
+
+    /// Judges the claim by what was measured. `source` is the experiment's document; `seed` decides the resampling of
+    /// paired ratios.
+    #[must_use]
+    pub fn judge(&self, figures: &Figures, source: &Source, seed: u64) -> ClaimResult {
+        let judged = self.rule.judge(figures, self.otherwise, seed);
         let mut named: Vec<NamedFigure> = Vec::new();
         for name in self.rule.names() {
             if let Some(figure) = figures.get(name)
@@ -78,7 +99,7 @@ impl Claim {
         ClaimResult {
             id: self.id.to_owned(),
             text: self.text.to_owned(),
-            source: source.to_owned(),
+            source: self.source.unwrap_or(source).id.to_owned(),
             published: self.published.to_owned(),
             measured: judged.measured,
             figures: named,
@@ -127,7 +148,7 @@ pub struct ClaimResult {
     pub id: String,
     /// What is claimed.
     pub text: String,
-    /// Who claimed it: `vandeven-2021`.
+    /// The document that claims it: a [`Source::id`].
     pub source: String,
     /// The figure that was published.
     pub published: String,
@@ -150,7 +171,7 @@ pub struct ClaimResult {
 pub struct ExperimentResult {
     /// Its name on the command line.
     pub id: String,
-    /// The document that it comes from.
+    /// The documents that it comes from: [`Source::id`]s, separated by commas.
     pub source: String,
     /// What it is about.
     pub title: String,

@@ -51,6 +51,12 @@ pub enum Unit {
     /// Page faults.
     #[serde(rename = "faults")]
     Faults,
+    /// Switches between tasks.
+    #[serde(rename = "switches")]
+    Switches,
+    /// Chains at drawn alignments.
+    #[serde(rename = "draws")]
+    Draws,
     /// Hundredths.
     #[serde(rename = "%")]
     Percent,
@@ -58,7 +64,7 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 16] = [
+    pub const ALL: [Unit; 18] = [
         Unit::None,
         Unit::Ticks,
         Unit::CyclesEst,
@@ -74,6 +80,8 @@ impl Unit {
         Unit::Bytes,
         Unit::Kb,
         Unit::Faults,
+        Unit::Switches,
+        Unit::Draws,
         Unit::Percent,
     ];
 
@@ -96,6 +104,8 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Kb => "KB",
             Unit::Faults => "faults",
+            Unit::Switches => "switches",
+            Unit::Draws => "draws",
             Unit::Percent => "%",
         }
     }
