@@ -119,6 +119,11 @@ fn machine(run: &RunResult) -> String {
     if !cpu.masked_features.is_empty() {
         parts.push(format!("without {}", cpu.masked_features.join(", ")));
     }
+    if let Some(tuning) = &here.tuning {
+        parts.extend(tuning.forced.as_ref().map(|kernel| format!("CARRYLINE_FORCE={kernel}")));
+        // Each CPU has its own built-in profile: it need not be named.
+        parts.extend((!tuning.profile.ends_with("built in")).then(|| format!("profile {}", tuning.profile)));
+    }
     safe(&parts.join(", "))
 }
 
