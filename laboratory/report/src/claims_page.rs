@@ -139,8 +139,7 @@ mod tests {
     fn the_page_names_the_machine_and_every_rule() {
         let run = RunResult { experiments: vec![experiment()], ..crate::fixture::empty() };
         let page = claims_page(&run);
-        for part in
-            [
+        for part in [
             "Machine: not known",
             "slow \\| fast",
             "'slow' over 'fast' is at least 2",
@@ -148,8 +147,7 @@ mod tests {
             "Bruce Evans, 2003",
             "| [torvalds-2000](#torvalds-2000) | it is seen |",
             "On this machine: 1 claim: holds 1.",
-        ]
-        {
+        ] {
             assert!(page.contains(part), "no {part} in\n{page}");
         }
         let here = serde_json::to_value(Environment::here()).expect("serialised");

@@ -4,9 +4,7 @@ use crate::roles::Roles;
 use carryline_conditions::sizes::{Draw, Sizes};
 use carryline_conditions::{Cache, Condition, Dependence, Offsets};
 use carryline_machine::environment::Level;
-use carryline_results::claims::{
-    Claim, Datum, ExperimentResult, Figure, Figures, Rule, TableResult, Unit,
-};
+use carryline_results::claims::{Claim, Datum, ExperimentResult, Figure, Figures, Rule, TableResult, Unit};
 use carryline_results::sources::{EVANS_2003, TORVALDS_2000};
 use carryline_results::{Cell, Limit, NoiseFloor, Observed, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};

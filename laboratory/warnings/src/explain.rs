@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(nearest("pseudoheader"), ["pseudo-header"]);
         assert!(nearest("W3").contains(&"W03"));
         assert!(nearest("chaned").contains(&"chained"));
-        assert_eq!(nearest("evans-2004"), ["evans-2003"]);
+        assert_eq!(nearest("evans-2004").first(), Some(&"evans-2003"));
         assert_eq!(nearest("evans"), ["evans-2003", "evans-2018"]);
         assert!(nearest("qqqqqqqqqq").is_empty());
         assert!(known().len() > 60 && known().contains(&"W01"));

@@ -44,8 +44,9 @@ Examples:
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
 input, 3 a routine is wrong, and was found wrong again, or a checksum in a capture is wrong, 4
-slower than the base, 5 cannot tell, or a routine did not return in time, 6 what was to be compared is
-unlike, 130 interrupted. Results go to standard output, progress and warnings to standard error.")]
+slower than the base, 5 cannot tell, or a routine did not return in time, 6 what was to be
+compared is unlike, 130 interrupted. Results go to standard output, progress and warnings to
+standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -121,6 +122,7 @@ pub enum Command {
     /// Repeat the source documents' experiments, with a verdict on each claim
     Reproduce(Reproduce),
     /// Run a program with and without its memory functions replaced, and compare
+    ///
     /// The interposer (libcarryline-preload.so) replaces memcpy, memmove, memset and related functions in the program
     /// and in its child processes. Each round runs the command three times in random order: without, with, and
     /// without again, which shows how much identical runs differ. Standard input is empty; standard output and the

@@ -40,7 +40,8 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
     match common.format {
         Format::Json => {
             let Explanation { word, also, text, remedy, source } = found;
-            let object = json!({ "word": word, "also": also, "text": text, "remedy": remedy, "source": source });
+            let object =
+                json!({ "word": word, "also": also, "text": text, "remedy": remedy, "source": source });
             output::print_json("explain", &object, common)?;
         }
         Format::Table => {

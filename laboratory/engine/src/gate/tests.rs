@@ -40,6 +40,59 @@ fn five_percent_is_found_and_nothing_is_not_where_processes_take_turns() {
     }
 }
 
+/// A gate from its first look to its answer: the replicates that a look would see, until one of them tells.
+fn looked_at(cells: usize, factor: f64, limit: f64, seed: u64) -> Answer {
+    let gated = (0..cells).map(|cell| (format!("checksum {cell}"), "mine".to_owned())).collect();
+    let (base, new) = (rows(cells, 2 * seed, 1.0), rows(cells, 2 * seed + 1, factor));
+    let first = |rows: &[Row], count: usize| -> Vec<Row> {
+        let cut = |row: &Row| match &row.evidence {
+            Evidence::Samples(samples) => {
+                Row { evidence: Evidence::Samples(samples[..count].to_vec()), ..row.clone() }
+            }
+            _ => row.clone(),
+        };
+        rows.iter().map(cut).collect()
+    };
+    for (look, replicates) in (1..).zip([4, 6, 9, 13, 19, 26]) {
+        let (base, new) = (first(&base, replicates), first(&new, replicates));
+        let found = answer(&judge(&base, &new, Pairing::Replicates, &gated, limit, look).0);
+        if found != Answer::Undecided {
+            return found;
+        }
+    }
+    Answer::Undecided
+}
+
+/// Of that many gates, how many fail although every cell is exactly as slow as allowed (the worst case), and how many hold
+/// although one is as slow as just not allowed.
+fn wrong_answers(gates: u64, cells: usize, limit: f64) -> (usize, usize) {
+    let count = |factor: f64, wrong: Answer| {
+        (0..gates).filter(|seed| looked_at(cells, factor, limit, *seed) == wrong).count()
+    };
+    (count(1.0 + limit, Answer::Regressed), count(1.0 + limit, Answer::Held))
+}
+
+#[test]
+fn looking_several_times_costs_no_more_false_alarms_than_it_says() {
+    let (alarms, missed) = wrong_answers(40, 2, 0.03);
+    // 5 % of 40 are 2; more than 6 would be a chance of 1 in 200.
+    assert!(alarms <= 6 && missed <= 6, "{alarms} false alarms and {missed} misses in 40 gates");
+}
+
+mod deep {
+    #[test]
+    #[ignore = "deep: thousands of gates, each looked at several times"]
+    fn the_rates_of_wrong_answers_over_many_gates() {
+        const GATES: u64 = 2000;
+        for cells in [1, 4, 16] {
+            let (alarms, missed) = super::wrong_answers(GATES, cells, 0.03);
+            eprintln!("{cells} cells, {GATES} gates: {alarms} false alarms, {missed} misses");
+            let most = (GATES as f64 * super::ERROR) as usize;
+            assert!(alarms <= most && missed <= most, "{cells} cells: {alarms} and {missed} of {GATES}");
+        }
+    }
+}
+
 #[test]
 fn at_the_limit_it_cannot_be_told() {
     let undecided =

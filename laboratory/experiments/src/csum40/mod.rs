@@ -78,9 +78,10 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         ("listing's share of wrong sums", facts.as_ref().map(|facts| facts.wrong_two_streams)),
     ] {
         let reason = || inlined.reason.clone().unwrap_or_else(|| "nobody counted".to_owned());
-        outcome
-            .figures
-            .add_or_reason(name, share.and_then(|share| Figure::exact(Unit::Percent, share * 100.0)).ok_or_else(reason));
+        outcome.figures.add_or_reason(
+            name,
+            share.and_then(|share| Figure::exact(Unit::Percent, share * 100.0)).ok_or_else(reason),
+        );
     }
     outcome.tables.push(story(&outcome.figures));
     outcome.tables.push(modes(&outcome.figures));

@@ -49,8 +49,18 @@ const PUBLISHED: [Published; 7] = [
     Published { metric: Metric::SystemS, unit: Unit::S, before: 218.88, after: 205.30 },
     Published { metric: Metric::MinorFaults, unit: Unit::Faults, before: 13_039_568.0, after: 13_039_590.0 },
     Published { metric: Metric::MajorFaults, unit: Unit::Faults, before: 11_639.0, after: 11_645.0 },
-    Published { metric: Metric::VoluntarySwitches, unit: Unit::Switches, before: 207_588.0, after: 208_376.0 },
-    Published { metric: Metric::InvoluntarySwitches, unit: Unit::Switches, before: 518_358.0, after: 512_820.0 },
+    Published {
+        metric: Metric::VoluntarySwitches,
+        unit: Unit::Switches,
+        before: 207_588.0,
+        after: 208_376.0,
+    },
+    Published {
+        metric: Metric::InvoluntarySwitches,
+        unit: Unit::Switches,
+        before: 518_358.0,
+        after: 512_820.0,
+    },
 ];
 /// Seconds of the kernel thread that zeroes free pages, before and after.
 const PAGEZERO_S: (f64, f64) = (57.0, 28.0);

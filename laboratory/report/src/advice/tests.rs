@@ -1,6 +1,6 @@
 use super::*;
-use carryline_machine::environment::Tuning;
 use crate::fixture::{self, cell, rank};
+use carryline_machine::environment::Tuning;
 
 fn text(run: &RunResult, width: u16) -> String {
     let text = advice(run, &fixture::roles()).to_text(Style { colour: false, width: Some(width) });

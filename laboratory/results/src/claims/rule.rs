@@ -248,11 +248,7 @@ fn ratio(
     }
 }
 
-fn value(
-    (name, figure): (&str, &Figure),
-    bounds: (Option<f64>, Option<f64>),
-    otherwise: Verdict,
-) -> Judged {
+fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>), otherwise: Verdict) -> Judged {
     let estimate = figure.estimate();
     let verdict = place(estimate.low, estimate.high, figure.floor(), bounds, otherwise);
     Judged {
@@ -281,9 +277,8 @@ fn all(judged: Vec<Judged>, otherwise: Verdict) -> Judged {
     } else {
         Verdict::Holds
     };
-    let decides = |one: &&Judged| {
-        one.verdict == verdict || (verdict == otherwise && one.verdict == Verdict::Reversed)
-    };
+    let decides =
+        |one: &&Judged| one.verdict == verdict || (verdict == otherwise && one.verdict == Verdict::Reversed);
     let decisive = judged.iter().filter(decides).count();
     let cited = judged.iter().find(decides).map_or("", |one| one.why.as_str());
     let first = if decisive > 1 { ", the first" } else { "" };
@@ -398,7 +393,10 @@ mod tests {
             (&[HOLDS, UNDECIDED, MISSING], Verdict::Undecided),
             (&[HOLDS, MISSING], Verdict::CannotBeMeasured),
         ] {
-            let all = all(rules.iter().map(|rule| rule.judge(&figures, Verdict::DoesNotHoldHere, 1)).collect(), Verdict::DoesNotHoldHere);
+            let all = all(
+                rules.iter().map(|rule| rule.judge(&figures, Verdict::DoesNotHoldHere, 1)).collect(),
+                Verdict::DoesNotHoldHere,
+            );
             assert_eq!(all.verdict, wanted, "{}", all.why);
         }
     }

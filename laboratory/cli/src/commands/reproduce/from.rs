@@ -89,12 +89,7 @@ fn file(path: &Path) -> Result<RunResult, Failure> {
 }
 
 /// Two runs of one machine as one, without their cells.
-fn together(
-    before: RunResult,
-    run: RunResult,
-    first: &str,
-    second: &str,
-) -> Result<RunResult, Failure> {
+fn together(before: RunResult, run: RunResult, first: &str, second: &str) -> Result<RunResult, Failure> {
     let read = |value: &Value| serde_json::from_value::<Environment>(value.clone());
     if let (Ok(one), Ok(other)) = (read(&before.environment), read(&run.environment)) {
         let differences = one.differences(&other);
@@ -109,7 +104,11 @@ fn together(
     experiments.retain(|known| run.experiments.iter().all(|new| new.id != known.id));
     experiments.extend(run.experiments);
     let mut warnings = before.warnings;
-    warnings.extend(run.warnings.into_iter().filter(|warning| !warnings.contains(warning)).collect::<Vec<_>>());
+    for warning in run.warnings {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
     let noise_floor = match (before.noise_floor, run.noise_floor) {
         (Some(mut floor), Some(other)) => {
             floor.relative = floor.relative.max(other.relative);
