@@ -7,10 +7,12 @@ use crate::thresholds::{self, Needs, Schedule, id_in};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_results::gather::Situation;
 use carryline_sampler::least_bytes;
+use carryline_verification::Depth;
 use std::time::{Duration, Instant};
 
-/// What verification of one subject takes of a CPU, roughly.
-const PROOF: Duration = Duration::from_millis(850);
+/// What verification of one subject takes of a CPU, roughly: in full, and by a sample of the inputs.
+const PROOF: Duration = Duration::from_millis(1000);
+const SAMPLE: Duration = Duration::from_millis(120);
 /// Buffers so large that filling them takes noticeable time.
 const LARGE: u64 = 64 << 20;
 /// By how much a budget may be exceeded without a word.
@@ -18,9 +20,13 @@ const TOLERANCE: f64 = 1.33;
 
 /// What verification of that many subjects takes, roughly, with all CPUs at work.
 #[must_use]
-pub fn verification(subjects: usize) -> Duration {
+pub fn verification(subjects: usize, depth: Depth) -> Duration {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    PROOF * subjects as u32 / cpus.clamp(1, subjects.max(1)) as u32
+    let each = match depth {
+        Depth::Full => PROOF,
+        Depth::Replicate => SAMPLE,
+    };
+    each * subjects as u32 / cpus.clamp(1, subjects.max(1)) as u32
 }
 
 /// What a worker process spends before it measures, roughly.
@@ -86,7 +92,7 @@ impl Speed {
 
 impl Forecast {
     /// For a plan on this machine; `speed` is asked where buffers are large.
-    pub fn of(plan: &Plan, here: &Here, speed: impl FnOnce() -> Option<Speed>) -> Forecast {
+    pub fn of(plan: &Plan, here: &Here, depth: Depth, speed: impl FnOnce() -> Option<Speed>) -> Forecast {
         let subjects = plan.subjects();
         let runs = |id: &_| prove::unsupported(id).is_none();
         let proved = subjects.iter().filter(|id| runs(id)).count();
@@ -102,7 +108,7 @@ impl Forecast {
             let seconds = filled_bytes as f64 / speed.filling + passed / speed.passing;
             each += Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4096);
         }
-        Forecast { proof: verification(proved), processes, kinds, each, filled_bytes }
+        Forecast { proof: verification(proved, depth), processes, kinds, each, filled_bytes }
     }
 
     /// All of it.
@@ -167,14 +173,14 @@ mod tests {
             seed: 1,
             patience: Duration::from_secs(10),
         };
-        Forecast::of(&plan, &here, || Some(Speed { filling: 1e9, passing: 10e9 }))
+        Forecast::of(&plan, &here, Depth::Full, || Some(Speed { filling: 1e9, passing: 10e9 }))
     }
 
     #[test]
     fn large_buffers_and_many_processes_take_their_time() {
         let small = forecast(4096, 5);
         assert_eq!(small.processes, 5);
-        assert_eq!(small.total(), verification(1) + overhead(1) * 5);
+        assert_eq!(small.total(), verification(1, Depth::Full) + overhead(1) * 5);
         assert_eq!(small.against(Duration::from_secs(3)), None);
         // 8 GiB filled once and processed eight times by each member.
         let large = forecast(8 << 30, 5);

@@ -13,7 +13,7 @@ use carryline_sampler::object_loops::{Compared, LoopsJob};
 use carryline_variants::Family;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
-use carryline_verification::{Counterexample, ProofSummary};
+use carryline_verification::{Counterexample, Depth, ProofSummary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -98,7 +98,7 @@ pub struct LoadJob {
     pub plugin: String,
 }
 
-/// A full verification.
+/// A verification by itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProveJob {
     /// Plug-ins to load first, as on the command line, with their subject ids.
@@ -107,6 +107,8 @@ pub struct ProveJob {
     pub subject: SubjectId,
     /// Decides the random part of verification.
     pub seed: u64,
+    /// How thorough it is.
+    pub depth: Depth,
 }
 
 /// One call, followed.

@@ -1,4 +1,4 @@
-//! The full verification of many subjects, a worker process each, as many at a time as there are CPUs.
+//! The verification of many subjects, a worker process each, as many at a time as there are CPUs.
 //!
 //! A worker that dies says nothing yet: its subject is verified once more from the same seed, in another process. A subject
 //! whose second worker dies too is blamed; one death is not enough, and a routine whose worker was lost to a lack of memory
@@ -13,7 +13,7 @@ use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
 use carryline_verification::status::Now;
 use carryline_verification::subject::SubjectId;
-use carryline_verification::{self as verify, Counterexample, Ending, Kind, ProofSummary};
+use carryline_verification::{self as verify, Counterexample, Depth, Ending, Kind, ProofSummary};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -43,12 +43,23 @@ pub struct Proof {
     pub verdict: Verdict,
 }
 
-/// Verifies every subject; interrupted, it returns those that were done.
+/// Verifies every subject in full; interrupted, it returns those that were done.
 pub fn all(
     supervisor: &Supervisor,
     plugins: &[(String, SubjectId)],
     subjects: &[SubjectId],
     seed: u64,
+    progress: &Progress,
+) -> Result<Vec<Proof>, SuperviseError> {
+    to_depth(supervisor, plugins, subjects, (seed, Depth::Full), progress)
+}
+
+/// Verifies every subject that thoroughly; interrupted, it returns those that were done.
+pub fn to_depth(
+    supervisor: &Supervisor,
+    plugins: &[(String, SubjectId)],
+    subjects: &[SubjectId],
+    inputs: (u64, Depth),
     progress: &Progress,
 ) -> Result<Vec<Proof>, SuperviseError> {
     progress.verification_begins();
@@ -60,7 +71,7 @@ pub fn all(
         }
         let so_far = done.load(Ordering::Relaxed);
         progress.say(format!("verifying {subject} ({so_far} of {runs} done)"));
-        let verdict = one(supervisor, plugins, subject, seed, progress)?;
+        let verdict = one(supervisor, plugins, subject, inputs, progress)?;
         // What cannot run here takes no time.
         if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, Verdict::Unsupported(_))) {
             progress.verified(done.fetch_add(1, Ordering::Relaxed) + 1, runs);
@@ -77,13 +88,13 @@ fn one(
     supervisor: &Supervisor,
     plugins: &[(String, SubjectId)],
     subject: &SubjectId,
-    seed: u64,
+    (seed, depth): (u64, Depth),
     progress: &Progress,
 ) -> Result<Option<Verdict>, SuperviseError> {
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
     }
-    let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed };
+    let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed, depth };
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
     let attempt = || -> Result<(End, Option<Verdict>), SuperviseError> {
         let mut verdict = None;

@@ -207,7 +207,7 @@ fn prove(job: &ProveJob, answers: &Answers<'_, ProveJob>, status: &StatusPage) {
         Ok(subject) => subject,
         Err(reason) => return answers.send(ProveAnswer::Unproved { reason }),
     };
-    answers.send(match verify::prove(&subject, Depth::Full, job.seed, status, 0) {
+    answers.send(match verify::prove(&subject, job.depth, job.seed, status, 0) {
         Ok((_, summary)) => ProveAnswer::Proved(summary),
         Err(Failure::Wrong(counterexample)) => ProveAnswer::Disproved(counterexample),
         Err(failure) => ProveAnswer::Unproved { reason: failure.to_string() },

@@ -177,6 +177,9 @@ mod tests {
     #[test]
     fn published_stands_beside_measured_and_every_claim_has_its_verdict() {
         let text = experiments_text(&[experiment()], Style::default());
+        let (text, documents) = text.split_once("\nDocuments\n").expect("documents");
+        assert!(documents.starts_with("torvalds-2000: Linus Torvalds, 2000"), "{documents}");
+        assert!(documents.ends_with("'carryline explain torvalds-2000' says what became of it.\n"));
         insta::assert_snapshot!(text, @r"
         times: Two times (evans-2003)
 
@@ -192,13 +195,13 @@ mod tests {
         A note.
 
         Claims
-           source           claim            published        here                 verdict
-        ──────────────────────────────────────────────────────────────────────────────────────────────────
-        1  evans-2003       slow | fast      3x               3.00 (3.00 to 3.00)  holds
-        2  evans-2003       it is seen       -                -                    cannot be measured here
+           source           claim            published        here                  verdict
+        ───────────────────────────────────────────────────────────────────────────────────────────────────
+        1  evans-2003       slow | fast      3x               3.00x (3.00 to 3.00)  holds
+        2  torvalds-2000    it is seen       -                -                     cannot be measured here
 
         Why
-        1. 'slow' 300 ticks over 'fast' 100 ticks is 3.00 (3.00 to 3.00), noise floor 0.0 %: holds.
+        1. 'slow' 300 ticks over 'fast' 100 ticks is 3.00x (3.00 to 3.00), noise floor 0.0 %: holds.
         2. 'absent' is missing: one CPU alone.
 
         2 claims: holds 1, cannot be measured here 1

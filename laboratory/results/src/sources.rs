@@ -186,7 +186,8 @@ mod tests {
             let surname = authors.split(',').next().unwrap_or_default().replace(" and others", "");
             let letters = |text: &str| text.to_lowercase().replace([' ', '.'], "");
             assert!(letters(&surname).ends_with(&letters(name)), "{id}: {authors}");
-            for text in [title, venue, found] {
+            assert!(!title.is_empty());
+            for text in [venue, found] {
                 assert!(!text.is_empty() && !text.contains("  ") && !text.ends_with('.'), "{id}: {text}");
             }
             for text in [about, since] {

@@ -32,7 +32,7 @@ pub use watch::Watch;
 
 /// Finds the fastest way to zero, copy or checksum memory on this machine: verified, measured, ranked.
 ///
-/// Without a command: a tour of about half a minute.
+/// Without a command: a tour of about twenty seconds.
 #[derive(Parser, Debug)]
 #[command(name = "carryline", version, max_term_width = 100)]
 #[command(args_override_self = true)]
