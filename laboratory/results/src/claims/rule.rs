@@ -295,9 +295,11 @@ fn with_interval(figure: &Figure) -> String {
     let estimate = figure.estimate();
     let unit = if figure.unit() == Unit::None { String::new() } else { format!(" {}", figure.unit()) };
     if estimate.low == estimate.high {
-        let counted = estimate.median.fract() == 0.0;
-        let shown = if counted { format!("{:.0}", estimate.median) } else { short(estimate.median) };
-        return format!("{shown}{unit}");
+        return match estimate.median {
+            1.0 if figure.unit() != Unit::None => format!("1 {}", figure.unit().singular()),
+            count if count.fract() == 0.0 => format!("{count:.0}{unit}"),
+            value => format!("{}{unit}", short(value)),
+        };
     }
     format!("{}{unit} ({} to {})", short(estimate.median), short(estimate.low), short(estimate.high))
 }
@@ -409,6 +411,15 @@ mod tests {
             assert!(judged.why.contains(part), "no {part} in: {}", judged.why);
         }
         assert_eq!(Rule::at_least("slow", "fast", 2.0).words(), "'slow' over 'fast' is at least 2");
+    }
+
+    #[test]
+    fn what_was_counted_is_a_whole_number_with_its_unit() {
+        let shown = |unit, value| with_interval(&Figure::exact(unit, value).expect("a number"));
+        assert_eq!(shown(Unit::Faults, 1.0), "1 fault");
+        assert_eq!(shown(Unit::Draws, 0.0), "0 draws");
+        assert_eq!(shown(Unit::Percent, 49.74), "49.7 %");
+        assert_eq!(shown(Unit::None, 1.0), "1");
     }
 
     #[test]

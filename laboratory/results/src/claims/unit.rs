@@ -85,6 +85,17 @@ impl Unit {
         Unit::Percent,
     ];
 
+    /// The word behind a count of one.
+    #[must_use]
+    pub const fn singular(self) -> &'static str {
+        match self {
+            Unit::Faults => "fault",
+            Unit::Switches => "switch",
+            Unit::Draws => "draw",
+            other => other.word(),
+        }
+    }
+
     /// The word in tables and stored results; empty where there is no unit.
     #[must_use]
     pub const fn word(self) -> &'static str {
