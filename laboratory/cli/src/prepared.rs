@@ -14,6 +14,7 @@ use carryline_engine::thresholds::{Needs, Schedule};
 use carryline_report::units::Unit;
 use carryline_results::Warning;
 use carryline_results::gather::Situation;
+use carryline_verification::Depth;
 use carryline_verification::subject::SubjectId;
 use serde::Serialize;
 use std::time::Duration;
@@ -106,7 +107,7 @@ impl Prepared {
         }
         let speed = std::cell::OnceCell::new();
         let speed = || *speed.get_or_init(Speed::here);
-        let mut forecast = Forecast::of(&plan, here, speed);
+        let mut forecast = Forecast::of(&plan, here, Depth::Full, speed);
         let fewer = forecast.replicates_within(plan.budget, plan.replicates);
         if effort.replicates.is_none() && fewer < plan.replicates {
             output::note(
@@ -118,7 +119,7 @@ impl Prepared {
                 common,
             );
             plan.replicates = fewer;
-            forecast = Forecast::of(&plan, here, speed);
+            forecast = Forecast::of(&plan, here, Depth::Full, speed);
         }
         let plan = &plan;
         if let Some(sentence) = forecast.against(plan.budget) {
@@ -132,6 +133,7 @@ impl Prepared {
             here,
             supervisor: &self.supervisor,
             selection: &self.selection,
+            depth: Depth::Full,
             cpu: self.cpu,
             save: !effort.no_save,
             db: common.db.as_deref(),

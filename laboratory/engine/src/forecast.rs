@@ -7,10 +7,12 @@ use crate::thresholds::{self, Needs, Schedule, id_in};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_results::gather::Situation;
 use carryline_sampler::least_bytes;
+use carryline_verification::Depth;
 use std::time::{Duration, Instant};
 
-/// The approximate CPU time to verify one subject.
-const PROOF: Duration = Duration::from_millis(850);
+/// The approximate CPU time to verify one subject: in full, and by a sample of the inputs.
+const PROOF: Duration = Duration::from_millis(1000);
+const SAMPLE: Duration = Duration::from_millis(120);
 /// From this size, the time to fill buffers is noticeable.
 const LARGE: u64 = 64 << 20;
 /// How far a budget may be exceeded without a message.
@@ -18,9 +20,13 @@ const TOLERANCE: f64 = 1.33;
 
 /// The approximate time to verify that many subjects on all CPUs.
 #[must_use]
-pub fn verification(subjects: usize) -> Duration {
+pub fn verification(subjects: usize, depth: Depth) -> Duration {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    PROOF * subjects as u32 / cpus.clamp(1, subjects.max(1)) as u32
+    let each = match depth {
+        Depth::Full => PROOF,
+        Depth::Replicate => SAMPLE,
+    };
+    each * subjects as u32 / cpus.clamp(1, subjects.max(1)) as u32
 }
 
 /// The approximate time before a worker process starts to measure.
@@ -87,7 +93,7 @@ impl Speed {
 
 impl Forecast {
     /// The forecast for a plan on this machine; `speed` is called only if buffers are large.
-    pub fn of(plan: &Plan, here: &Here, speed: impl FnOnce() -> Option<Speed>) -> Forecast {
+    pub fn of(plan: &Plan, here: &Here, depth: Depth, speed: impl FnOnce() -> Option<Speed>) -> Forecast {
         let subjects = plan.subjects();
         let runs = |id: &_| prove::unsupported(id).is_none();
         let proved = subjects.iter().filter(|id| runs(id)).count();
@@ -103,7 +109,7 @@ impl Forecast {
             let seconds = filled_bytes as f64 / speed.filling + processed / speed.passing;
             each += Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4096);
         }
-        Forecast { proof: verification(proved), processes, kinds, each, filled_bytes }
+        Forecast { proof: verification(proved, depth), processes, kinds, each, filled_bytes }
     }
 
     /// The total time.
@@ -168,14 +174,14 @@ mod tests {
             seed: 1,
             patience: Duration::from_secs(10),
         };
-        Forecast::of(&plan, &here, || Some(Speed { filling: 1e9, passing: 10e9 }))
+        Forecast::of(&plan, &here, Depth::Full, || Some(Speed { filling: 1e9, passing: 10e9 }))
     }
 
     #[test]
     fn large_buffers_and_many_processes_take_longer() {
         let small = forecast(4096, 5);
         assert_eq!(small.processes, 5);
-        assert_eq!(small.total(), verification(1) + overhead(1) * 5);
+        assert_eq!(small.total(), verification(1, Depth::Full) + overhead(1) * 5);
         assert_eq!(small.against(Duration::from_secs(3)), None);
         // 8 GiB filled once and processed eight times by each member.
         let large = forecast(8 << 30, 5);

@@ -16,6 +16,7 @@ use carryline_results::round::RoundRecord;
 use carryline_results::{RunResult, SCHEMA_VERSION, Warning, limits};
 use carryline_statistics as statistics;
 use carryline_store::{RunHeader, RunId, Store, StoreError};
+use carryline_verification::Depth;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,8 @@ pub struct RunContext<'a> {
     pub supervisor: &'a Supervisor,
     /// The selected subjects.
     pub selection: &'a Selection,
+    /// How thoroughly they are verified before the first worker measures; each worker takes a sample again.
+    pub depth: Depth,
     /// The logical CPU to measure on.
     pub cpu: Option<usize>,
     /// Whether to store the results.
@@ -100,7 +103,7 @@ pub fn execute(plan: &Plan, context: &RunContext<'_>) -> Result<Finished, Failur
         true => Some(open_store(context.db).map_err(|error| crate::failure::usage(error.to_string()))?),
         false => None,
     };
-    let forecast = Forecast::of(plan, context.here, Speed::here);
+    let forecast = Forecast::of(plan, context.here, context.depth, Speed::here);
     let progress = Progress::with_verification(
         plan.budget.max(forecast.total()),
         plan.budget,
@@ -109,7 +112,8 @@ pub fn execute(plan: &Plan, context: &RunContext<'_>) -> Result<Finished, Failur
     );
     let environment = serde_json::to_value(&context.here.environment)?;
 
-    let proofs = prove::all(context.supervisor, &plan.plugins, &plan.subjects(), plan.seed, &progress)?;
+    let inputs = (plan.seed, context.depth);
+    let proofs = prove::to_depth(context.supervisor, &plan.plugins, &plan.subjects(), inputs, &progress)?;
     let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(plan)?);
     let outcome = measure::run(
         plan,

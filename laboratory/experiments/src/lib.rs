@@ -26,20 +26,21 @@
 //! use carryline_experiments::{Basis, Context, Experiment, In, Outcome};
 //! use carryline_engine::failure::Failure;
 //! use carryline_results::claims::{Claim, Datum, Rule, TableResult};
+//! use carryline_results::sources::EVANS_2003;
 //! use carryline_conditions::Condition;
 //! use carryline_variants::Family;
 //!
 //! pub static EXPERIMENT: Experiment = Experiment {
 //!     id: "zero-twice",
-//!     source: "evans-2003",
+//!     source: &EVANS_2003,
 //!     title: "Zeroing twice as much",
 //!     weight: 0.5, // half of the usual time
-//!     claims: &[Claim {
-//!         id: "twice-as-long",
-//!         text: "4 KB take at least 1.5 times as long as 2 KB",
-//!         published: "-",
-//!         rule: Rule::at_least("4 KB", "2 KB", 1.5),
-//!     }],
+//!     claims: &[Claim::new(
+//!         "twice-as-long",
+//!         "4 KB take at least 1.5 times as long as 2 KB",
+//!         "no figure",
+//!         Rule::at_least("4 KB", "2 KB", 1.5),
+//!     )],
 //!     probe: None,
 //!     run,
 //! };
@@ -79,6 +80,7 @@ mod testing;
 use carryline_engine::failure::Failure;
 use carryline_engine::probe::Probe;
 use carryline_results::claims::{Claim, Figures, TableResult};
+use carryline_results::sources::Source;
 pub use context::{Basis, Context, In, Measured};
 pub use probed::Probed;
 
@@ -134,8 +136,8 @@ pub fn probes() -> Vec<&'static Probe> {
 pub struct Experiment {
     /// Its name on the command line: its file's name with hyphens.
     pub id: &'static str,
-    /// The documents it comes from: `evans-2003`.
-    pub source: &'static str,
+    /// The document it comes from; a claim may name another.
+    pub source: &'static Source,
     /// What it is about, in a few words.
     pub title: &'static str,
     /// Its part of the time, relative to the others'; 1 is the usual.
@@ -146,6 +148,27 @@ pub struct Experiment {
     pub probe: Option<&'static Probe>,
     /// Measures it.
     pub run: fn(&Context<'_>) -> Result<Outcome, Failure>,
+}
+
+impl Experiment {
+    /// The documents that it and its claims come from, the main one first.
+    #[must_use]
+    pub fn sources(&self) -> Vec<&'static Source> {
+        let mut sources = vec![self.source];
+        for source in self.claims.iter().filter_map(|claim| claim.source) {
+            if !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
+        sources
+    }
+
+    /// Their names, separated by commas.
+    #[must_use]
+    pub fn source_ids(&self) -> String {
+        let ids: Vec<&str> = self.sources().iter().map(|source| source.id).collect();
+        ids.join(", ")
+    }
 }
 
 /// What an experiment found, before it is judged.
@@ -171,6 +194,7 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carryline_results::sources::SOURCES;
     use std::collections::BTreeSet;
 
     #[test]
@@ -207,9 +231,8 @@ mod tests {
                 );
             }
             assert!(!experiment.title.is_empty() && experiment.weight > 0.0, "{}", experiment.id);
-            for source in experiment.source.split(", ") {
-                let year = source.rsplit('-').next().and_then(|year| year.parse::<u32>().ok());
-                assert!(year.is_some_and(|year| (1990..2030).contains(&year)), "{}: {source}", experiment.id);
+            for source in experiment.sources() {
+                assert!(SOURCES.contains(&source), "{}: {} is on no list", experiment.id, source.id);
             }
         }
     }

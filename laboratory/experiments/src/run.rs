@@ -134,7 +134,7 @@ fn judge(experiment: &Experiment, found: Result<Outcome, Failure>, seed: u64) ->
     let claims = claims.iter().map(|claim| claim.judge(&outcome.figures, experiment.source, seed)).collect();
     ExperimentResult {
         id: experiment.id.to_owned(),
-        source: experiment.source.to_owned(),
+        source: experiment.source_ids(),
         title: experiment.title.to_owned(),
         tables: outcome.tables,
         plots: outcome.plots,

@@ -101,8 +101,10 @@ pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
     }
 }
 
-/// The machine in words: `AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36`.
-fn machine(run: &RunResult) -> String {
+/// The machine in words, and what variables told the library there: `AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM),
+/// glibc 2.36`.
+#[must_use]
+pub fn machine(run: &RunResult) -> String {
     let Ok(here) = serde_json::from_value::<Environment>(run.environment.clone()) else {
         return "a machine that another version of this program described".to_owned();
     };
@@ -118,6 +120,11 @@ fn machine(run: &RunResult) -> String {
     parts.push(here.system.libc);
     if !cpu.masked_features.is_empty() {
         parts.push(format!("without {}", cpu.masked_features.join(", ")));
+    }
+    if let Some(tuning) = &here.tuning {
+        parts.extend(tuning.forced.as_ref().map(|kernel| format!("CARRYLINE_FORCE={kernel}")));
+        // Each CPU has its own built-in profile: it need not be named.
+        parts.extend((!tuning.profile.ends_with("built in")).then(|| format!("profile {}", tuning.profile)));
     }
     safe(&parts.join(", "))
 }

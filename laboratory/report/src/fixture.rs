@@ -4,6 +4,8 @@ use crate::roles::Roles;
 use carryline_conditions::sizes::{Draw, Sizes};
 use carryline_conditions::{Cache, Condition, Dependence, Offsets};
 use carryline_machine::environment::Level;
+use carryline_results::claims::{Claim, Datum, ExperimentResult, Figure, Figures, Rule, TableResult, Unit};
+use carryline_results::sources::{EVANS_2003, TORVALDS_2000};
 use carryline_results::{Cell, Limit, NoiseFloor, Observed, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 use carryline_variants::Family;
@@ -214,5 +216,32 @@ pub(crate) fn empty() -> RunResult {
         cells: vec![],
         experiments: vec![],
         complete: true,
+    }
+}
+
+static CLAIMS: [Claim; 2] = [
+    Claim::new("a", "slow | fast", "3x", Rule::at_least("slow", "fast", 2.0)),
+    Claim::new("b", "it is seen", "-", Rule::value_at_least("absent", 1.0)).by(&TORVALDS_2000),
+];
+
+/// An experiment with a claim that holds and one whose figure is missing.
+pub(crate) fn experiment() -> ExperimentResult {
+    let mut figures = Figures::default();
+    figures.add("slow", Figure::exact(Unit::Ticks, 300.0));
+    figures.add("fast", Figure::exact(Unit::Ticks, 100.0));
+    figures.missing("absent", "one CPU alone");
+    let mut table =
+        TableResult::new("Times", &[("variant", ""), ("size", "bytes"), ("time measured here", "ticks")]);
+    table.push(vec!["x".into(), 4096.0.into(), figures.get("slow").into()]);
+    table.push(vec!["y".into(), Datum::None, Datum::None]);
+    ExperimentResult {
+        id: "times".into(),
+        source: "evans-2003".into(),
+        title: "Two times".into(),
+        tables: vec![table],
+        plots: vec![],
+        notes: vec!["A note.".into()],
+        figures: vec![],
+        claims: CLAIMS.iter().map(|claim| claim.judge(&figures, &EVANS_2003, 1)).collect(),
     }
 }

@@ -7,11 +7,13 @@
 //! no value.
 
 use crate::labels;
+use crate::ranking::group_letters;
 use carryline_conditions::Condition;
 use carryline_results::claims::ExperimentResult;
 use carryline_results::{Cell, CycleBasis, Limit, Observed, RunResult, SCHEMA_VERSION, Status, Warning};
 use carryline_statistics::{Estimate, Ratio};
 use carryline_variants::Family;
+use carryline_warnings::trust::trust;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -89,10 +91,18 @@ struct Run<'a> {
     ticks_per_cycle: Option<f64>,
     ticks_per_ns: Option<f64>,
     noise_floor: Option<NoiseFloor<'a>>,
+    trust: Trust,
     limits: &'a [Limit],
     warnings: &'a [Warning],
     cells: Vec<PublicCell<'a>>,
     experiments: &'a [ExperimentResult],
+}
+
+/// How far to trust the comparisons, as the first screen of a run says it.
+#[derive(Serialize)]
+struct Trust {
+    grade: String,
+    reason: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -160,6 +170,7 @@ struct PublicCell<'a> {
     ratio_to_baseline: Option<Ratio>,
     baseline: Option<&'a str>,
     rank: Option<u32>,
+    group: Option<String>,
     ties_with: &'a [String],
 }
 
@@ -182,7 +193,8 @@ fn public_condition(condition: &Condition) -> PublicCondition<'_> {
     }
 }
 
-fn cell(cell: &Cell) -> PublicCell<'_> {
+/// A cell with the letters of its groups, if it has some.
+fn cell(cell: &Cell, group: Option<String>) -> PublicCell<'_> {
     PublicCell {
         situation: &cell.situation,
         variant: &cell.variant,
@@ -205,6 +217,7 @@ fn cell(cell: &Cell) -> PublicCell<'_> {
         ratio_to_baseline: cell.ratio_to_baseline,
         baseline: cell.baseline.as_deref(),
         rank: cell.rank,
+        group,
         ties_with: &cell.ties_with,
     }
 }
@@ -217,6 +230,12 @@ pub fn stored<'a>(about: &'a About, run: &'a RunResult) -> impl Serialize + use<
         pairs: floor.pairs,
         by_situation: floor.by_situation.iter().map(|(name, relative)| (name.as_str(), *relative)).collect(),
     });
+    let carryline_warnings::trust::Trust { grade, reason } = trust(run);
+    let mut letters = group_letters(run);
+    let mut public = |known: &'a Cell| {
+        let group = letters.remove(&(known.situation.as_str(), known.family, known.variant.as_str()));
+        cell(known, group)
+    };
     Run {
         content_hash: about.content_hash.as_deref(),
         label: about.label.as_deref(),
@@ -229,9 +248,10 @@ pub fn stored<'a>(about: &'a About, run: &'a RunResult) -> impl Serialize + use<
         ticks_per_cycle: run.ticks_per_cycle,
         ticks_per_ns: run.ticks_per_ns,
         noise_floor,
+        trust: Trust { grade: grade.to_string(), reason },
         limits: &run.limits,
         warnings: &run.warnings,
-        cells: run.cells.iter().map(cell).collect(),
+        cells: run.cells.iter().map(&mut public).collect(),
         experiments: &run.experiments,
     }
 }
@@ -256,10 +276,10 @@ mod tests {
     fn exactly_the_published_fields() {
         let run = value(&fixture::run());
         let top = "cells command_line complete content_hash date environment experiments label limits made_by noise_floor run_id \
-                   schema schema_version seed started ticks_per_cycle ticks_per_ns warnings";
+                   schema schema_version seed started ticks_per_cycle ticks_per_ns trust warnings";
         assert_eq!(keys(&run).join(" "), top);
         let cell = "baseline basis bytes_per_call bytes_per_cycle condition cycles_per_call detail family gross \
-                    gross_ticks_per_call limit_share net_cycles_per_call net_ticks_per_call observed rank ratio_to_baseline situation status ticks_per_call ties_with \
+                    gross_ticks_per_call group limit_share net_cycles_per_call net_ticks_per_call observed rank ratio_to_baseline situation status ticks_per_call ties_with \
                     variant within_null_call";
         let cells = run["cells"].as_array().expect("an array");
         assert_eq!(cells.len(), fixture::run().cells.len());
@@ -282,6 +302,11 @@ mod tests {
             (&json!("avx512"), &json!("ok"), &json!(1))
         );
         assert_eq!(first["ties_with"], json!(["carryline"]));
+        // Rows that share a letter are tied; without a rank there is none.
+        assert_eq!(first["group"], json!("a"));
+        assert_eq!(run["cells"][4]["group"], Value::Null);
+        let trust = json!({"grade": "fair", "reason": "too few rounds in one place"});
+        assert_eq!(run["trust"], trust);
         let condition = json!({"size": 40, "offsets": "0", "cache": "hot", "dependence": "independent",
                                "pages": "4k", "segments": [], "then": "nothing", "beside": "nothing"});
         assert_eq!(first["condition"], condition);

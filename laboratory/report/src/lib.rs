@@ -32,6 +32,7 @@
 
 pub mod advice;
 pub mod charts;
+pub mod claims_page;
 pub mod comparison;
 pub mod curve;
 pub mod experiments;

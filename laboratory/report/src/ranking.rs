@@ -15,6 +15,7 @@ use carryline_conditions::Dependence;
 use carryline_results::{Cell, RunResult, Status};
 use carryline_statistics::letter_groups;
 use carryline_variants::{Family, Role, find};
+use std::collections::HashMap;
 use std::fmt;
 
 pub use text::{Rows, blocks, legend};
@@ -123,6 +124,25 @@ pub struct Ranking {
 /// # Errors
 /// When cells of one situation differ in their condition: they do not belong in one table.
 pub fn rankings(run: &RunResult, unit: Unit, roles: &Roles) -> Result<Vec<Ranking>, RankingError> {
+    by_situation(run).iter().map(|cells| ranking(run, unit, roles, cells)).collect()
+}
+
+/// The letters that rankings show, by situation, family and variant; ranked cells alone have some.
+#[must_use]
+pub fn group_letters(run: &RunResult) -> HashMap<(&str, Family, &str), String> {
+    let lettered = by_situation(run).into_iter().flat_map(|cells| {
+        let measured = in_order(&cells);
+        let letters = letters(&measured);
+        measured.into_iter().zip(letters)
+    });
+    let named = lettered.filter(|(_, letters)| !letters.is_empty());
+    named
+        .map(|(cell, letters)| ((cell.situation.as_str(), cell.family, cell.variant.as_str()), letters))
+        .collect()
+}
+
+/// The cells of each situation, in the order in which the situations first appear.
+fn by_situation(run: &RunResult) -> Vec<Vec<&Cell>> {
     let mut groups: Vec<Vec<&Cell>> = vec![];
     for cell in &run.cells {
         let same = |group: &&mut Vec<&Cell>| {
@@ -135,7 +155,18 @@ pub fn rankings(run: &RunResult, unit: Unit, roles: &Roles) -> Result<Vec<Rankin
             None => groups.push(vec![cell]),
         }
     }
-    groups.iter().map(|cells| ranking(run, unit, roles, cells)).collect()
+    groups
+}
+
+/// What was measured, the fastest first.
+fn in_order<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
+    let mut measured: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.status == Status::Ok).collect();
+    measured.sort_by(|a, b| time(a).total_cmp(&time(b)).then_with(|| a.variant.cmp(&b.variant)));
+    measured
+}
+
+fn time(cell: &Cell) -> f64 {
+    cell.gross.map_or(f64::INFINITY, |gross| gross.median)
 }
 
 /// Of the cells of one situation, at least one.
@@ -143,9 +174,7 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
     check_unmixed(cells)?;
     let scale = Scale::of(run, unit, cells.iter().copied());
     let shown = cells.iter().find(|cell| cell.observed.is_some()).unwrap_or(&cells[0]);
-    let mut measured: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.status == Status::Ok).collect();
-    let time = |cell: &Cell| cell.gross.map_or(f64::INFINITY, |gross| gross.median);
-    measured.sort_by(|a, b| time(a).total_cmp(&time(b)).then_with(|| a.variant.cmp(&b.variant)));
+    let measured = in_order(cells);
     let baseline = figure::baseline(measured.iter().copied(), roles);
     let baseline_time =
         measured.iter().find(|cell| Some(cell.variant.as_str()) == baseline).map(|cell| time(cell));

@@ -7,6 +7,7 @@ pub mod content_hash;
 pub mod gather;
 pub mod limits;
 pub mod round;
+pub mod sources;
 
 use crate::claims::ExperimentResult;
 use carryline_conditions::Condition;

@@ -1,15 +1,16 @@
-//! `carryline explain WORD`: the meaning of a warning or a term.
+//! `carryline explain WORD`: the meaning of a warning or a term, or the document that a claim comes from.
 
 mod words;
 
 use crate::Code;
 use carryline_machine::nearest;
+use carryline_results::sources::{self, SOURCES, Source};
 use std::fmt;
 
-/// The explanation of a warning or term.
+/// The explanation of a warning, a term or a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The canonical spelling of a term, or the code and name of a warning.
+    /// The canonical spelling of a term, the code and name of a warning, or the id of a document.
     pub word: String,
     /// Synonyms.
     pub also: &'static [&'static str],
@@ -17,6 +18,8 @@ pub struct Explanation {
     pub text: String,
     /// What to do about it; warnings only.
     pub remedy: Option<&'static str>,
+    /// The document, if it is one.
+    pub source: Option<&'static Source>,
 }
 
 impl fmt::Display for Explanation {
@@ -46,13 +49,14 @@ impl Word {
     }
 }
 
-/// Explains a term or a warning, given by its code or name; `None` if it is unknown. Case is ignored, and
-/// spaces, hyphens and underscores are equivalent.
+/// Explains a term, a warning by its code or name, or a document by its id; `None` if it is unknown. Case is
+/// ignored, and spaces, hyphens and underscores are equivalent.
 ///
 /// ```
 /// use carryline_warnings::explain::explain;
 /// assert!(explain("end-around carry").unwrap().text.contains("one's"));
 /// assert!(explain("W03").unwrap().remedy.is_some());
+/// assert!(explain("evans-2003").unwrap().text.contains("AthlonXP"));
 /// assert!(explain("flux capacitor").is_none());
 /// ```
 #[must_use]
@@ -66,21 +70,38 @@ pub fn explain(word: &str) -> Option<Explanation> {
             also: entry.also,
             text: entry.text.to_owned(),
             remedy: None,
+            source: None,
         });
+    }
+    if let Some(source) = sources::find(word) {
+        return Some(of_source(source));
     }
     warning.map(|entry| Explanation {
         word: format!("{}: {}", entry.code, entry.name),
         also: &[],
         text: entry.explanation.to_owned(),
         remedy: Some(entry.remedy),
+        source: None,
     })
 }
 
-/// All terms in reading order, then all warning codes.
+fn of_source(source: &'static Source) -> Explanation {
+    let Source { id, about, since, .. } = source;
+    Explanation {
+        word: (*id).to_owned(),
+        also: &[],
+        text: format!("{}\n\n{about}\n\nWhat became of it: {since}", source.citation()),
+        remedy: None,
+        source: Some(source),
+    }
+}
+
+/// All terms in reading order, then all warning codes, then all documents.
 #[must_use]
 pub fn known() -> Vec<&'static str> {
     let words = words::all().map(|entry| entry.word);
-    words.chain(Code::all().iter().map(|entry| entry.code)).collect()
+    let codes = Code::all().iter().map(|entry| entry.code);
+    words.chain(codes).chain(SOURCES.iter().map(|source| source.id)).collect()
 }
 
 /// The known words most similar to an unknown one.
@@ -88,7 +109,8 @@ pub fn known() -> Vec<&'static str> {
 pub fn nearest(word: &str) -> Vec<&'static str> {
     let names = words::all().flat_map(Word::names);
     let warnings = Code::all().iter().flat_map(|entry| [entry.code, entry.name]);
-    nearest::nearest(word.trim(), names.chain(warnings))
+    let sources = SOURCES.iter().map(|source| source.id);
+    nearest::nearest(word.trim(), names.chain(warnings).chain(sources))
 }
 
 fn plain(word: &str) -> String {
@@ -111,6 +133,14 @@ mod tests {
             assert!((2..=12).contains(&sentences), "{}: {sentences} sentences", entry.word);
             assert!((120..900).contains(&entry.text.len()), "{}: {} bytes", entry.word, entry.text.len());
             assert!(entry.text.ends_with('.') && !entry.text.contains("  "), "{}", entry.word);
+        }
+        for source in SOURCES {
+            assert!(seen.insert(plain(source.id)), "{} is there twice", source.id);
+            let found = explain(source.id).expect(source.id);
+            assert_eq!((found.word.as_str(), found.source), (source.id, Some(*source)));
+            for part in [source.authors, source.title, source.found, source.since] {
+                assert!(found.text.contains(part), "{}: no {part}", source.id);
+            }
         }
         for entry in Code::all() {
             let found = explain(entry.code).expect(entry.code);
@@ -140,6 +170,8 @@ mod tests {
         assert_eq!(nearest("pseudoheader"), ["pseudo-header"]);
         assert!(nearest("W3").contains(&"W03"));
         assert!(nearest("chaned").contains(&"chained"));
+        assert_eq!(nearest("evans-2004").first(), Some(&"evans-2003"));
+        assert_eq!(nearest("evans"), ["evans-2003", "evans-2018"]);
         assert!(nearest("qqqqqqqqqq").is_empty());
         assert!(known().len() > 60 && known().contains(&"W01"));
     }

@@ -34,7 +34,7 @@ pub use watch::Watch;
 
 /// Finds the fastest way to zero, copy or checksum memory on this machine: verified, measured, ranked.
 ///
-/// Without a command: a tour of about half a minute.
+/// Without a command: a tour of about twenty seconds.
 #[derive(Parser, Debug)]
 #[command(name = "carryline", version, max_term_width = 100)]
 #[command(args_override_self = true)]
@@ -46,8 +46,9 @@ Examples:
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
 input, 3 a routine is wrong, and was found wrong again, or a checksum in a capture is wrong, 4
-slower than the base, 5 cannot tell, or a routine did not return in time, 6 what was to be compared is
-unlike, 130 interrupted. Results go to standard output, progress and warnings to standard error.")]
+slower than the base, 5 cannot tell, or a routine did not return in time, 6 what was to be
+compared is unlike, 130 interrupted. Results go to standard output, progress and warnings to
+standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -123,6 +124,7 @@ pub enum Command {
     /// Repeat the source documents' experiments, with a verdict on each claim
     Reproduce(Reproduce),
     /// Run a program with and without its memory functions replaced, and compare
+    ///
     /// The interposer (libcarryline-preload.so) replaces memcpy, memmove, memset and related functions in the program
     /// and in its child processes. Each round runs the command three times in random order: without, with, and
     /// without again, which shows how much identical runs differ. Standard input is empty; standard output and the
@@ -145,7 +147,7 @@ pub enum Command {
     Export(Export),
     /// Print the JSON Schema of a command's JSON
     Schema(Schema),
-    /// Explain a warning code or a term
+    /// Explain a warning code, a term, or the document that a claim comes from
     Explain(Explain),
     /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected
     Selftest(Selftest),
@@ -353,10 +355,10 @@ pub struct Rerun {
 #[command(after_help = "\
 Examples:
   carryline explain W01
-  carryline explain cold:clflush
-  carryline explain 'noise floor'")]
+  carryline explain 'noise floor'
+  carryline explain evans-2003")]
 pub struct Explain {
-    /// A warning code or a term; without one, all are listed.
+    /// A warning code, a term or a document; without one, all are listed.
     #[arg(value_name = "CODE|WORD")]
     pub word: Vec<String>,
 }

@@ -5,15 +5,16 @@ use clap::Args;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Verdicts are computed from measured intervals and the claim's rule: holds, fails, reversed,
-undecided, cannot be measured here.
+Verdicts are computed from measured intervals and the claim's rule: holds, does not hold here,
+reversed (here), fails (on any machine), undecided, cannot be measured here.
 
 Examples:
   carryline reproduce --list
   carryline reproduce csum40 --quick
   carryline reproduce chains --chain 1,3,1,3
   carryline reproduce chains --quick -- 8 1 3 1 3
-  carryline reproduce all --quick --format json")]
+  carryline reproduce all --quick --format json
+  carryline reproduce --from 3,4 --markdown")]
 pub struct Reproduce {
     /// Experiments, by id [default: all].
     #[arg(value_name = "ID")]
@@ -30,9 +31,9 @@ pub struct Reproduce {
     /// Lengths of a chain of buffers for 'chains', instead of the nine chains of 1996.
     #[arg(long, value_name = "LENGTHS")]
     pub chain: Option<String>,
-    /// Print a stored run again.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["ids", "quick", "budget", "chain", "list"])]
-    pub from: Option<i64>,
+    /// Print stored runs of one machine again, together: their numbers, content hashes, or files of their JSON.
+    #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["ids", "quick", "budget", "chain", "list"])]
+    pub from: Vec<String>,
     /// Print the machine, claims and tables as Markdown.
     #[arg(long)]
     pub markdown: bool,

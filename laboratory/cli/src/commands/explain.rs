@@ -15,7 +15,7 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
         return match common.format {
             Format::Json => output::print_json("explain", &json!({ "words": words }), common),
             Format::Table => output::print(&format!(
-                "Terms that 'carryline explain WORD' explains:\n{}\n",
+                "Terms, warnings and documents that 'carryline explain WORD' explains:\n{}\n",
                 carryline_report::text::wrap(&words.join(", "), output::style().width.or(Some(100)), 2)
             )),
         }
@@ -39,8 +39,9 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
     };
     match common.format {
         Format::Json => {
-            let Explanation { word, also, text, remedy } = found;
-            let object = json!({ "word": word, "also": also, "text": text, "remedy": remedy });
+            let Explanation { word, also, text, remedy, source } = found;
+            let object =
+                json!({ "word": word, "also": also, "text": text, "remedy": remedy, "source": source });
             output::print_json("explain", &object, common)?;
         }
         Format::Table => {

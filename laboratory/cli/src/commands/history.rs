@@ -6,8 +6,11 @@ use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::kept::{self, Stored};
 use carryline_engine::session::open_kept;
+use carryline_report::advice::machine;
+use carryline_report::experiments::experiments_text;
 use carryline_report::json;
 use carryline_report::listing::{RunLine, RunList};
+use carryline_report::text::wrap;
 use carryline_store::{RunStatus, RunSummary, Store};
 
 /// Lists runs, or shows one.
@@ -62,10 +65,9 @@ fn show(word: &str, args: &History, common: &Common) -> Result<u8, Failure> {
     match common.format {
         Format::Json => output::print_json("run", &json::stored(&stored.about(), result), common)?,
         Format::Table if !result.experiments.is_empty() => {
-            output::print(&carryline_report::experiments::experiments_text(
-                &result.experiments,
-                output::style(),
-            ))?;
+            let style = output::style();
+            let machine = wrap(&format!("{}, run {}", machine(result), stored.id), style.width, 2);
+            output::print(&format!("{machine}\n\n{}", experiments_text(&result.experiments, style)))?;
         }
         Format::Table => output::print(&answer(result, args.unit, args.detail)?)?,
     }

@@ -1,5 +1,7 @@
 //! `carryline reproduce`: the source documents' experiments, each with its verdicts.
 
+mod from;
+
 use super::measure::read_segments;
 use crate::cli::{Common, Format, Reproduce};
 use crate::output;
@@ -9,10 +11,11 @@ use carryline_engine::{interrupt, session};
 use carryline_experiments::run::{Found, Wanted};
 use carryline_experiments::{self as experiments, EXPERIMENTS, Experiment, run as reproduce};
 use carryline_machine::nearest::{did_you_mean, nearest};
-use carryline_report::experiments::{claims_page, experiments_text};
+use carryline_report::claims_page::claims_page;
+use carryline_report::experiments::experiments_text;
 use carryline_report::table::{Emphasis, Kind, Table};
 use carryline_results::RunResult;
-use carryline_store::RunId;
+use carryline_results::sources::{SOURCES, Source};
 use std::time::Duration;
 
 /// Time for an experiment of weight 1 unless told otherwise; for a quick one.
@@ -29,16 +32,8 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
     if args.list {
         return list(common);
     }
-    if let Some(id) = args.from {
-        let store = session::open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
-        let store = store.ok_or_else(|| usage(format!("there is no run {id}: no run is stored")))?;
-        let result = store.load_run(RunId(id)).map_err(|error| usage(error.to_string()))?;
-        if result.experiments.is_empty() {
-            return Err(usage(format!(
-                "run {id} has no experiments; 'carryline history' lists the runs, and those of 'reproduce' have some"
-            )));
-        }
-        return print(&result, args, common).map(|()| 0);
+    if !args.from.is_empty() {
+        return print(&from::runs(&args.from, common)?, args, common).map(|()| 0);
     }
     let experiments = selected(&args.ids)?;
     let chain = chain(args)?;
@@ -93,9 +88,10 @@ fn print(result: &RunResult, args: &Reproduce, common: &Common) -> Result<(), Fa
 /// What experiments there are.
 fn list(common: &Common) -> Result<u8, Failure> {
     if common.format == Format::Json {
-        let line = |e: &&Experiment| serde_json::json!({"id": e.id, "source": e.source, "title": e.title, "claims": e.claims.len()});
+        let line = |e: &&Experiment| serde_json::json!({"id": e.id, "source": e.source_ids(), "title": e.title, "claims": e.claims.len()});
         let lines: Vec<_> = EXPERIMENTS.iter().map(line).collect();
-        output::print_json("experiments", &serde_json::json!({ "experiments": lines }), common)?;
+        let list = serde_json::json!({ "experiments": lines, "sources": documents() });
+        output::print_json("experiments", &list, common)?;
         return Ok(0);
     }
     let mut table = Table::new([
@@ -106,11 +102,24 @@ fn list(common: &Common) -> Result<u8, Failure> {
     ]);
     for experiment in EXPERIMENTS {
         let claims = experiment.claims.len().to_string();
-        let row = vec![experiment.id.into(), experiment.source.into(), claims, experiment.title.into()];
+        let row = vec![experiment.id.into(), experiment.source_ids(), claims, experiment.title.into()];
         table.push(row, Emphasis::None);
     }
-    output::print(&table.render(output::style()))?;
+    let mut text = table.render(output::style());
+    text.push_str("\nDocuments ('carryline explain ID' says more of each)\n");
+    for source in documents() {
+        let line = format!("{}: {}", source.id, source.citation());
+        text.push_str(&carryline_report::text::wrap(&line, output::style().width, 4));
+        text.push('\n');
+    }
+    output::print(&text)?;
     Ok(0)
+}
+
+/// The documents that experiments and claims come from.
+fn documents() -> Vec<&'static Source> {
+    let used = |source: &&Source| EXPERIMENTS.iter().any(|experiment| experiment.sources().contains(source));
+    SOURCES.iter().copied().filter(used).collect()
 }
 
 /// The experiments of these names; all of them for `all` and for none.

@@ -12,7 +12,7 @@ use carryline_report::listing::{self, Coverage, NotTried, ProofLine, ProofList};
 use carryline_variants::Family;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::tally::{self, CANNOT_SEE, Tried};
-use carryline_verification::{Counterexample, ProofSummary};
+use carryline_verification::{Counterexample, Depth, ProofSummary};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     subjects.extend(plugins.iter().map(|(_, id)| id.clone()));
 
     let runs = subjects.iter().filter(|subject| prove::unsupported(subject).is_none()).count();
-    let expected = forecast::verification(runs);
+    let expected = forecast::verification(runs, Depth::Full);
     let progress = Progress::with_verification(expected, Duration::ZERO, Duration::ZERO, common.quiet);
     let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();

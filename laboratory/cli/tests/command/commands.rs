@@ -275,6 +275,28 @@ fn a_weaker_cpu_has_fewer_variants_and_no_crash() {
 }
 
 #[test]
+fn what_variables_tell_the_library_is_recorded_with_the_machine() {
+    let place = Place::new();
+    let machine = |variables: &[(&str, &str)]| -> Value {
+        let output = place
+            .command(&["machine", "--format", "json"])
+            .envs(variables.iter().copied())
+            .output()
+            .expect("the command starts");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let tuning = &machine(&[])["environment"]["tuning"];
+    assert!(tuning.is_object() && tuning["forced"].is_null(), "{tuning}");
+    let told = machine(&[("CARRYLINE_FORCE", "portable"), ("CARRYLINE_TUNING", "builtin:unmeasured")]);
+    let tuning = &told["environment"]["tuning"];
+    assert_eq!(tuning["forced"], "portable");
+    assert!(
+        tuning["profile"].as_str().is_some_and(|text| text.ends_with("from CARRYLINE_TUNING")),
+        "{tuning}"
+    );
+}
+
+#[test]
 fn one_cpu_and_a_small_budget_are_warned_of_and_do_not_stop_it() {
     use std::os::unix::process::CommandExt;
     let place = Place::new();

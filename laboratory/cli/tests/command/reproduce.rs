@@ -1,14 +1,16 @@
 //! The source documents' experiments from the command line: their shape, their verdicts, their bad input, and what becomes of a
 //! measurement that the machine or the code does not survive. No test looks at a time.
 
-use crate::support::Place;
+use crate::support::{Place, assert_described};
 use carryline_engine::protocol::{ProbeAnswer, ProbeJob};
 use carryline_engine::supervise::{End, Supervisor};
 use carryline_machine::environment::CacheSizes;
 use serde_json::Value;
+use std::path::Path;
 use std::time::Duration;
 
-const VERDICTS: [&str; 5] = ["holds", "fails", "reversed", "undecided", "cannot be measured here"];
+const VERDICTS: [&str; 6] =
+    ["holds", "does not hold here", "reversed", "fails", "undecided", "cannot be measured here"];
 
 fn ids(place: &Place) -> Vec<String> {
     let list = place.json(&["reproduce", "--list"]);
@@ -63,6 +65,39 @@ fn every_experiment_has_the_published_shape_and_every_claim_a_computed_verdict()
     assert!(shown.contains("Claims") && shown.contains("csum40"), "{shown}");
     let (page, _) = place.expect(&["reproduce", "--from", &kept, "--markdown"], 0);
     assert!(page.starts_with("# ") && page.contains("Machine: ") && page.contains("| verdict |"), "{page}");
+    // A file of its JSON gives the same page; beside the run itself it gives its experiments once.
+    let file = place.write("run.json", out.as_bytes());
+    let file = file.to_str().expect("UTF-8");
+    assert_eq!(place.expect(&["reproduce", "--from", file, "--markdown"], 0).0, page);
+    let both = place.json(&["reproduce", "--from", &format!("{kept},{file}")]);
+    assert_eq!(both["experiments"], run["experiments"]);
+}
+
+#[test]
+fn the_document_of_claims_is_what_its_command_prints() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let stored = docs.join("claims.json");
+    let place = Place::new();
+    let (page, _) = place.expect(&["reproduce", "--from", stored.to_str().expect("UTF-8"), "--markdown"], 0);
+    let written = std::fs::read_to_string(docs.join("claims.md")).expect("the document");
+    let differs = written.lines().zip(page.lines()).find(|(written, printed)| written != printed);
+    assert!(
+        written == page,
+        "carryline reproduce --from docs/claims.json --markdown > docs/claims.md writes it anew: {differs:?}"
+    );
+    let stored: Value =
+        serde_json::from_str(&std::fs::read_to_string(&stored).expect("the run")).expect("JSON");
+    assert_described(&stored);
+    // Every claim of today is in it, under the document that it names today.
+    let experiments = stored["experiments"].as_array().expect("experiments");
+    for experiment in carryline_experiments::EXPERIMENTS {
+        let kept = experiments.iter().find(|kept| kept["id"] == experiment.id);
+        let kept = kept.unwrap_or_else(|| panic!("{} is not in the document", experiment.id));
+        for known in experiment.claims {
+            let source = known.source.unwrap_or(experiment.source);
+            assert_eq!(claim(kept, known.id)["source"], source.id, "{}: {}", experiment.id, known.id);
+        }
+    }
 }
 
 #[test]

@@ -40,6 +40,57 @@ fn paired_processes_detect_five_percent_and_nothing_else() {
     }
 }
 
+/// A gate from its first look to its answer: the replicates that a look would see, until one of them tells.
+fn looked_at(cells: usize, factor: f64, limit: f64, seed: u64) -> Answer {
+    let gated = (0..cells).map(|cell| (format!("checksum {cell}"), "mine".to_owned())).collect();
+    let (base, new) = (rows(cells, 2 * seed, 1.0), rows(cells, 2 * seed + 1, factor));
+    let first = |rows: &[Row], count: usize| -> Vec<Row> {
+        let cut = |row: &Row| match &row.evidence {
+            Evidence::Samples(samples) => {
+                Row { evidence: Evidence::Samples(samples[..count].to_vec()), ..row.clone() }
+            }
+            _ => row.clone(),
+        };
+        rows.iter().map(cut).collect()
+    };
+    for (look, replicates) in (1..).zip([4, 6, 9, 13, 19, 26]) {
+        let (base, new) = (first(&base, replicates), first(&new, replicates));
+        let found = answer(&judge(&base, &new, Pairing::Replicates, &gated, limit, look).0);
+        if found != Answer::Undecided {
+            return found;
+        }
+    }
+    Answer::Undecided
+}
+
+/// Of that many gates whose every cell is exactly as slow as allowed, the worst case, how many fail and how many hold.
+fn wrong_answers(gates: u64, cells: usize, limit: f64) -> (usize, usize) {
+    let answers: Vec<Answer> = (0..gates).map(|seed| looked_at(cells, 1.0 + limit, limit, seed)).collect();
+    let count = |wrong: Answer| answers.iter().filter(|answer| **answer == wrong).count();
+    (count(Answer::Regressed), count(Answer::Held))
+}
+
+#[test]
+fn looking_several_times_costs_no_more_false_alarms_than_it_says() {
+    let (alarms, missed) = wrong_answers(40, 2, 0.03);
+    // 5 % of 40 are 2; more than 6 would be a chance of 1 in 200.
+    assert!(alarms <= 6 && missed <= 6, "{alarms} false alarms and {missed} misses in 40 gates");
+}
+
+mod deep {
+    #[test]
+    #[ignore = "deep: thousands of gates, each looked at several times"]
+    fn the_rates_of_wrong_answers_over_many_gates() {
+        const GATES: u64 = 1000;
+        for cells in [1, 4, 16] {
+            let (alarms, missed) = super::wrong_answers(GATES, cells, 0.03);
+            eprintln!("{cells} cells, {GATES} gates: {alarms} false alarms, {missed} misses");
+            let most = (GATES as f64 * super::ERROR) as usize;
+            assert!(alarms <= most && missed <= most, "{cells} cells: {alarms} and {missed} of {GATES}");
+        }
+    }
+}
+
 #[test]
 fn a_difference_at_the_limit_is_undecided() {
     let undecided =

@@ -8,7 +8,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "reads-reach-half",
         "reads of memory reach half of its bandwidth",
-        "1/2",
+        "1/2 of the bandwidth",
         Rule::between("read", MOST, 0.4, 0.6),
     ),
     Claim::new(
@@ -44,7 +44,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "reads-beat-cached-writes",
         "reads move 1.5 times as much as cached writes",
-        "1/2 against 1/3",
+        "1/2 against 1/3 of the bandwidth",
         Rule::between("read", "cached write", 1.3, 1.7),
     ),
 ];

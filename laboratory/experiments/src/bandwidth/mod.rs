@@ -10,13 +10,14 @@ mod probe;
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
+use carryline_results::sources::EVANS_2003;
 use claims::CLAIMS;
 use probe::{PASSES, on_the_bus};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "bandwidth",
-    source: "evans-2003",
+    source: &EVANS_2003,
     title: "Share of the memory bandwidth that reads and writes reach",
     weight: 0.6,
     claims: CLAIMS,

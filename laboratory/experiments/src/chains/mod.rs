@@ -13,6 +13,7 @@ use carryline_engine::failure::Failure;
 use carryline_engine::probe::Unusable;
 use carryline_report::units::number;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
+use carryline_results::sources::HANNUM_1996;
 use carryline_variants::Family;
 use claims::CLAIMS;
 use probe::{Draw, Parameters};
@@ -20,7 +21,7 @@ use probe::{Draw, Parameters};
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "chains",
-    source: "hannum-1996",
+    source: &HANNUM_1996,
     title: "The checksum of chains of buffers at random alignments",
     weight: 1.0,
     claims: CLAIMS,
@@ -176,7 +177,7 @@ impl Found {
             outcome.plots.push(self.printed(name));
         }
         let disagree = self.draws.iter().filter(|draw| !draw.agree).count();
-        let counted = (!self.draws.is_empty()).then(|| Figure::exact(Unit::None, disagree as f64)).flatten();
+        let counted = (!self.draws.is_empty()).then(|| Figure::exact(Unit::Draws, disagree as f64)).flatten();
         let reason = || self.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
         outcome.figures.add_or_reason("draws that disagree", counted.ok_or_else(reason));
         for Unusable { series, reason } in &self.special.unusable {

@@ -13,6 +13,7 @@ use carryline_conditions::{Condition, Dependence, Offsets};
 use carryline_engine::failure::Failure;
 use carryline_engine::prove::{Proof, Verdict};
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
+use carryline_results::sources::VANDEVEN_2021;
 use carryline_variants::Family;
 use claims::CLAIMS;
 use probe::{ADDRESSES, Facts, KERNELS, MODES, TRIALS, VARIANTS};
@@ -20,7 +21,7 @@ use probe::{ADDRESSES, Facts, KERNELS, MODES, TRIALS, VARIANTS};
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "csum40",
-    source: "vandeven-2021",
+    source: &VANDEVEN_2021,
     title: "Eight steps of csum_partial over 40 bytes",
     weight: 1.0,
     claims: CLAIMS,
@@ -77,9 +78,10 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         ("listing's share of wrong sums", facts.as_ref().map(|facts| facts.wrong_two_streams)),
     ] {
         let reason = || inlined.reason.clone().unwrap_or_else(|| "nobody counted".to_owned());
-        outcome
-            .figures
-            .add_or_reason(name, share.and_then(|share| Figure::exact(Unit::None, share)).ok_or_else(reason));
+        outcome.figures.add_or_reason(
+            name,
+            share.and_then(|share| Figure::exact(Unit::Percent, share * 100.0)).ok_or_else(reason),
+        );
     }
     outcome.tables.push(story(&outcome.figures));
     outcome.tables.push(modes(&outcome.figures));
@@ -212,7 +214,7 @@ fn known_bad(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure
         format!(
             "Correctness of the sums, which the article did not check: over {TRIALS} random messages and seeds"
         ),
-        &[("variant", ""), ("wrong", "share"), ("verification", ""), ("smallest input found", "")],
+        &[("variant", ""), ("wrong", "%"), ("verification", ""), ("smallest input found", "")],
     );
     for (proof, share) in context
         .prove(Family::Checksum, &["odd_address_baseline", "two_streams_article"])?

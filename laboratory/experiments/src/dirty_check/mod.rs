@@ -11,6 +11,7 @@ use super::string_startup::plot;
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
+use carryline_results::sources::EVANS_2003;
 use carryline_statistics as statistics;
 use claims::CLAIMS;
 use probe::{BLOCKS, DIRTY, STATES, VARIANTS, name};
@@ -18,7 +19,7 @@ use probe::{BLOCKS, DIRTY, STATES, VARIANTS, name};
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "dirty-check",
-    source: "evans-2003",
+    source: &EVANS_2003,
     title: "Zeroing only what is not already zero",
     weight: 0.5,
     claims: CLAIMS,

@@ -10,13 +10,14 @@ mod probe;
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Figure, TableResult, Unit};
+use carryline_results::sources::TORVALDS_2000;
 use claims::CLAIMS;
 use probe::{Facts, PAGES, SERIES};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "first-touch",
-    source: "torvalds-2000",
+    source: &TORVALDS_2000,
     title: "The first touch of a page: entry and clearing",
     weight: 0.5,
     claims: CLAIMS,

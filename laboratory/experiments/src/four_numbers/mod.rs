@@ -11,6 +11,7 @@ use super::{Basis, Context, Experiment, In, Outcome, Probed};
 use carryline_conditions::{Condition, Dependence};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figures, TableResult};
+use carryline_results::sources::TORVALDS_2000;
 use carryline_variants::Family;
 use claims::CLAIMS;
 use probe::{CLOCK, Facts, STATES, ZEROED_BYTES, name, name_at, orders};
@@ -18,7 +19,7 @@ use probe::{CLOCK, Facts, STATES, ZEROED_BYTES, name, name_at, orders};
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "four-numbers",
-    source: "torvalds-2000",
+    source: &TORVALDS_2000,
     title: "The four numbers, and the effect of their order",
     weight: 0.7,
     claims: CLAIMS,

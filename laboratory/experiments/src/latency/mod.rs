@@ -12,6 +12,7 @@ use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_machine::environment::CacheSizes;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult};
+use carryline_results::sources::EVANS_2018;
 use claims::CLAIMS;
 use probe::{PAGES, Parameters, edges, ladder, name, orderly};
 use std::time::Duration;
@@ -19,7 +20,7 @@ use std::time::Duration;
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "latency",
-    source: "evans-2018",
+    source: &EVANS_2018,
     title: "The latency ladder and the caches in it",
     weight: 0.8,
     claims: CLAIMS,

@@ -10,6 +10,7 @@ use super::chains::{checksum, measure};
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
+use carryline_results::sources::HANNUM_1996;
 use carryline_statistics::below;
 use claims::CLAIMS;
 use rand_core::SeedableRng;
@@ -18,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "lockert",
-    source: "hannum-1996",
+    source: &HANNUM_1996,
     title: "20,000 sums of short chains, the C version against two in assembly",
     weight: 0.3,
     claims: CLAIMS,
@@ -111,7 +112,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         }
         disagree += f64::from(u8::from(draw.is_some_and(|draw| !draw.agree)));
     }
-    let counted = if found.draws.is_empty() { None } else { Figure::exact(Unit::None, disagree) };
+    let counted = if found.draws.is_empty() { None } else { Figure::exact(Unit::Draws, disagree) };
     let reason = || found.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
     outcome.figures.add_or_reason("rows that disagree", counted.ok_or_else(reason));
     outcome.tables.push(table);

@@ -11,13 +11,14 @@ use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_machine::process;
 use carryline_results::claims::{TableResult, Unit};
+use carryline_results::sources::TORVALDS_2000;
 use claims::CLAIMS;
 use probe::{Facts, MODES, Parameters, VICTIMS, name, name_of_rate};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "neighbour",
-    source: "torvalds-2000",
+    source: &TORVALDS_2000,
     title: "A core that zeroes pages, and its effect on another",
     weight: 0.8,
     claims: CLAIMS,

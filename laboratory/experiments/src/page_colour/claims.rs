@@ -14,7 +14,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "real-work-gains-nothing",
         "in real work page colouring gains nothing",
-        "0 %",
+        "0 % of real time",
         Rule::between(REAL_WORK, "real work as it is", 0.99, 1.01),
     ),
 ];

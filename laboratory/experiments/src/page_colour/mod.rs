@@ -12,13 +12,14 @@ use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_machine::environment::CacheKind;
 use carryline_results::claims::{Datum, TableResult, Unit};
+use carryline_results::sources::EVANS_2003;
 use claims::CLAIMS;
 use probe::{Facts, Parameters, READS, WRITES};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "page-colour",
-    source: "evans-2003",
+    source: &EVANS_2003,
     title: "Physical pages in order and at random, and huge ones",
     weight: 0.5,
     claims: CLAIMS,

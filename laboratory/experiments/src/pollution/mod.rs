@@ -9,6 +9,7 @@ use super::{Basis, Context, Experiment, In, Outcome};
 use carryline_conditions::{Condition, Then};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, TableResult};
+use carryline_results::sources::TORVALDS_2000;
 use carryline_variants::Family;
 use claims::CLAIMS;
 use probe::{Facts, METHODS, Parameters, VICTIMS, moved_bytes, name, set_bytes};
@@ -16,7 +17,7 @@ use probe::{Facts, METHODS, Parameters, VICTIMS, moved_bytes, name, set_bytes};
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "pollution",
-    source: "torvalds-2000, evans-2003",
+    source: &TORVALDS_2000,
     title: "What remains in the caches after clearing or copying a large buffer",
     weight: 0.8,
     claims: CLAIMS,

@@ -9,13 +9,14 @@ mod probe;
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit, crossing, differences};
+use carryline_results::sources::TORVALDS_2000;
 use claims::CLAIMS;
 use probe::{BLOCK_BYTES, DISTANCES, Facts, METHODS, name};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "prezero",
-    source: "torvalds-2000",
+    source: &TORVALDS_2000,
     title: "Clearing pages ahead of their use, or on demand",
     weight: 0.8,
     claims: CLAIMS,

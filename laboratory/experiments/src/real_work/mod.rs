@@ -15,6 +15,7 @@ use carryline_engine::failure::Failure;
 use carryline_engine::real::{self, Interposer, Job, Metric, RealWork};
 use carryline_report::units::{byte_size_rough, number};
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
+use carryline_results::sources::EVANS_2003;
 use claims::CLAIMS;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ use std::time::{Duration, Instant};
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "real-work",
-    source: "evans-2003",
+    source: &EVANS_2003,
     title: "The effect of faster zeroing on a whole job",
     weight: 1.0,
     claims: CLAIMS,
@@ -46,10 +47,20 @@ const PUBLISHED: [Published; 7] = [
     Published { metric: Metric::RealS, unit: Unit::S, before: 1943.14, after: 1929.02 },
     Published { metric: Metric::UserS, unit: Unit::S, before: 1575.25, after: 1576.67 },
     Published { metric: Metric::SystemS, unit: Unit::S, before: 218.88, after: 205.30 },
-    Published { metric: Metric::MinorFaults, unit: Unit::None, before: 13_039_568.0, after: 13_039_590.0 },
-    Published { metric: Metric::MajorFaults, unit: Unit::None, before: 11_639.0, after: 11_645.0 },
-    Published { metric: Metric::VoluntarySwitches, unit: Unit::None, before: 207_588.0, after: 208_376.0 },
-    Published { metric: Metric::InvoluntarySwitches, unit: Unit::None, before: 518_358.0, after: 512_820.0 },
+    Published { metric: Metric::MinorFaults, unit: Unit::Faults, before: 13_039_568.0, after: 13_039_590.0 },
+    Published { metric: Metric::MajorFaults, unit: Unit::Faults, before: 11_639.0, after: 11_645.0 },
+    Published {
+        metric: Metric::VoluntarySwitches,
+        unit: Unit::Switches,
+        before: 207_588.0,
+        after: 208_376.0,
+    },
+    Published {
+        metric: Metric::InvoluntarySwitches,
+        unit: Unit::Switches,
+        before: 518_358.0,
+        after: 512_820.0,
+    },
 ];
 /// Seconds of the kernel thread that zeroes free pages, before and after.
 const PAGEZERO_S: (f64, f64) = (57.0, 28.0);

@@ -12,6 +12,7 @@ use super::{Basis, Context, Experiment, In, Measured, Outcome, Probed};
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit, crossing, differences};
+use carryline_results::sources::TORVALDS_2000;
 use carryline_variants::Family;
 use claims::CLAIMS;
 use probe::{Facts, INSTRUCTIONS, PARTS, PIPE, STATES, saving, setting, switch};
@@ -19,7 +20,7 @@ use probe::{Facts, INSTRUCTIONS, PARTS, PIPE, STATES, saving, setting, switch};
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "simd-switch",
-    source: "torvalds-2000",
+    source: &TORVALDS_2000,
     title: "Task switches with vector registers in use",
     weight: 0.8,
     claims: CLAIMS,

@@ -9,13 +9,14 @@ pub(crate) mod probe;
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
+use carryline_results::sources::EVANS_2018;
 use claims::CLAIMS;
 use probe::{BYTES, MODES, MOST_BYTES, WAYS, name};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "small-copy",
-    source: "evans-2018",
+    source: &EVANS_2018,
     title: "48 bytes by string instruction, by registers, by a call",
     weight: 0.4,
     claims: CLAIMS,

@@ -1,6 +1,7 @@
 //! What is claimed.
 
 use carryline_results::claims::{Claim, Rule};
+use carryline_results::sources::TORVALDS_2000;
 
 /// The claims.
 pub(super) const CLAIMS: &[Claim] = &[
@@ -49,5 +50,6 @@ pub(super) const CLAIMS: &[Claim] = &[
         "4 KB by rep stosb take as long as by rep stosl, within 5 %",
         "863 against 847 cycles",
         Rule::between("stosb, aligned, 4096", "stosl, aligned, 4096", 0.95, 1.05),
-    ),
+    )
+    .by(&TORVALDS_2000),
 ];

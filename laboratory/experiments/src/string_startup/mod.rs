@@ -11,6 +11,7 @@ use carryline_engine::failure::Failure;
 use carryline_report::curve::{Curve, Glyphs, Series};
 use carryline_report::table::Style;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
+use carryline_results::sources::EVANS_2018;
 use carryline_statistics::{self as statistics, Line};
 use claims::CLAIMS;
 use probe::{ALIGNMENTS, FIT_FROM, INSTRUCTIONS, PAIR, SIZES, name};
@@ -18,7 +19,7 @@ use probe::{ALIGNMENTS, FIT_FROM, INSTRUCTIONS, PAIR, SIZES, name};
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "string-startup",
-    source: "evans-2018, torvalds-2000",
+    source: &EVANS_2018,
     title: "Start-up and rate of the string instructions",
     weight: 0.6,
     claims: CLAIMS,

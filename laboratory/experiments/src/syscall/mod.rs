@@ -10,13 +10,14 @@ mod probe;
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
+use carryline_results::sources::EVANS_2018;
 use claims::CLAIMS;
 use probe::{CALLS, Facts};
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "syscall",
-    source: "evans-2018",
+    source: &EVANS_2018,
     title: "getppid per second, and the cost of a copy of 48 bytes before it",
     weight: 0.3,
     claims: CLAIMS,

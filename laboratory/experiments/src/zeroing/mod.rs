@@ -9,13 +9,14 @@ use super::{Basis, Context, Experiment, In, Measured, Outcome};
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
+use carryline_results::sources::EVANS_2003;
 use carryline_variants::Family;
 use claims::CLAIMS;
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
     id: "zeroing",
-    source: "evans-2003",
+    source: &EVANS_2003,
     title: "Sixteen ways to zero memory",
     weight: 1.5,
     claims: CLAIMS,

@@ -1,6 +1,6 @@
 //! What an environment means for figures: what cannot be measured in it, and how two of them differ.
 
-use super::{Environment, Frequency};
+use super::{Environment, Frequency, Tuning};
 use std::fmt::{Debug, Write};
 
 pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
@@ -87,7 +87,7 @@ pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String
     found.field("CPU stepping", &a.stepping, &b.stepping);
     found.field("microcode", &a.microcode, &b.microcode);
     found.field("features", &a.features, &b.features);
-    found.field("masked features", &a.masked_features, &b.masked_features);
+    found.field("masked features (CARRYLINE_MASK)", &a.masked_features, &b.masked_features);
     found.field("logical CPUs", &a.logical_cpus, &b.logical_cpus);
     found.field("allowed CPUs", &a.allowed_cpus.len(), &b.allowed_cpus.len());
     found.field("more than one thread per core", &a.smt, &b.smt);
@@ -120,6 +120,8 @@ pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String
     if let (Some(a), Some(b)) = (&here.tuning, &other.tuning) {
         found.field("tuning profile", &a.profile, &b.profile);
         found.field("tuning decisions", &a.decisions, &b.decisions);
+        let forced = |tuning: &Tuning| tuning.forced.clone().unwrap_or_else(|| "none".to_owned());
+        found.field("forced kernel (CARRYLINE_FORCE)", &forced(a), &forced(b));
     }
     let (a, b) = (&here.build, &other.build);
     found.field("carryline", &a.version, &b.version);
@@ -186,6 +188,24 @@ mod tests {
             differences.iter().any(|d| d.starts_with("build profile: ") && d.ends_with(" against tuned"))
         );
         assert_eq!(other.differences(&here).len(), 4);
+    }
+
+    #[test]
+    fn what_a_user_set_for_the_library_makes_runs_unlike() {
+        let mut here = Environment::here();
+        here.cpu.masked_features = Vec::new();
+        let mut other = here.clone();
+        other.cpu.masked_features = vec!["avx512f".to_owned()];
+        if let (Some(a), Some(b)) = (&mut here.tuning, &mut other.tuning) {
+            a.forced = None;
+            b.forced = Some("avx2".to_owned());
+            b.profile = "mine, from CARRYLINE_TUNING".to_owned();
+        }
+        let found = here.differences(&other);
+        for word in ["CARRYLINE_MASK", "CARRYLINE_FORCE): none against avx2", "CARRYLINE_TUNING"] {
+            assert!(found.iter().any(|found| found.contains(word)), "{word} in {found:?}");
+        }
+        assert_eq!(found.len(), 3, "{found:?}");
     }
 
     #[test]

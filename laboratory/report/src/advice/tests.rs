@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::{self, cell, rank};
+use carryline_machine::environment::Tuning;
 
 fn text(run: &RunResult, width: u16) -> String {
     let text = advice(run, &fixture::roles()).to_text(Style { colour: false, width: Some(width) });
@@ -18,6 +19,7 @@ fn run() -> RunResult {
     (here.cpu.logical_cpus, here.cpu.masked_features) = (2, vec![]);
     here.cpu.hypervisor = Some("KVM".to_owned());
     here.system.libc = "glibc 2.36".to_owned();
+    here.tuning = None;
     run.environment = serde_json::to_value(here).expect("an object");
     run
 }
@@ -40,6 +42,23 @@ fn the_answer_comes_first_and_is_the_same_at_80_and_100_columns() {
     copy: use avx512
       nothing measured is faster
     ");
+}
+
+#[test]
+fn what_the_library_was_told_by_variables_stands_beside_the_machine() {
+    let mut run = run();
+    let mut here: Environment = serde_json::from_value(run.environment).expect("an environment");
+    here.cpu.masked_features = vec!["avx512f".to_owned()];
+    here.tuning = Some(Tuning {
+        profile: "mine, from CARRYLINE_TUNING".to_owned(),
+        decisions: Default::default(),
+        forced: Some("avx2".to_owned()),
+    });
+    run.environment = serde_json::to_value(here).expect("an object");
+    let machine = advice(&run, &fixture::roles()).machine;
+    for part in ["without avx512f", "CARRYLINE_FORCE=avx2", "profile mine, from CARRYLINE_TUNING"] {
+        assert!(machine.contains(part), "no {part} in {machine}");
+    }
 }
 
 #[test]

@@ -41,6 +41,8 @@ fn in_words(here: &Environment) -> Vec<(&'static str, String)> {
     if let Some(tunables) = system.rep_thresholds.as_ref().and_then(|seen| seen.glibc_tunables.clone()) {
         rows.push(("GLIBC_TUNABLES", tunables));
     }
+    let forced = here.tuning.as_ref().and_then(|tuning| tuning.forced.clone());
+    rows.extend(forced.map(|kernel| ("forced kernel", format!("{kernel} (CARRYLINE_FORCE)"))));
     rows.push(("load average", system.load_average.map_or_else(unknown, number)));
     rows.extend(system.cpu_quota.map(|quota| ("CPU quota", format!("{} CPUs", number(quota)))));
     rows.extend(system.no_pinning.as_ref().map(|why| ("pinning", format!("impossible: {why}"))));

@@ -7,25 +7,27 @@
 //! | verdict | when |
 //! | --- | --- |
 //! | `holds` | the whole interval, widened by the noise floor, satisfies the rule |
-//! | `fails` | the whole interval violates it |
-//! | `reversed` | the same, and the interval is on the other side of equality |
-//! | `undecided` | neither, or the difference is within the noise floor |
+//! | `does not hold here` | the whole interval violates it |
+//! | `fails` | the same, for a claim that does not depend on the machine ([`Claim::of_any_machine`]) |
+//! | `reversed` | the interval violates the rule and is on the other side of equality |
+//! | `undecided` | none of these, or the difference is within the noise floor |
 //! | `cannot be measured here` | a figure is missing, with the reason |
 //!
 //! ```
 //! use carryline_results::claims::{Claim, Figure, Figures, Rule, Unit, Verdict};
+//! use carryline_results::sources::EVANS_2003;
 //!
-//! static CLAIM: Claim = Claim {
-//!     id: "unrolling-helps",
-//!     text: "unrolling to 64 bytes beats the plain loop by half",
-//!     published: "9.80 against 3.01 GB/s",
-//!     rule: Rule::at_least("movl", "unroll 64", 1.5),
-//! };
+//! static CLAIM: Claim = Claim::new(
+//!     "unrolling-helps",
+//!     "unrolling to 64 bytes beats the plain loop by half",
+//!     "9.80 against 3.01 GB/s",
+//!     Rule::at_least("movl", "unroll 64", 1.5),
+//! );
 //! let mut figures = Figures::default();
 //! let times = |ticks: f64| vec![vec![ticks; 8]; 5];
 //! figures.add("movl", Figure::sampled(Unit::Ticks, times(200.0), Some("zero 4096"), 0.01, 1));
 //! figures.add("unroll 64", Figure::sampled(Unit::Ticks, times(100.0), Some("zero 4096"), 0.01, 1));
-//! let judged = CLAIM.judge(&figures, "evans-2003", 1);
+//! let judged = CLAIM.judge(&figures, &EVANS_2003, 1);
 //! assert_eq!(judged.verdict, Verdict::Holds);
 //! ```
 
@@ -39,6 +41,7 @@ pub use figures::{Figure, Figures};
 pub use rule::{Rule, Verdict};
 pub use unit::Unit;
 
+use crate::sources::Source;
 use carryline_statistics::Ratio;
 use serde::{Deserialize, Serialize};
 
@@ -53,19 +56,37 @@ pub struct Claim {
     pub published: &'static str,
     /// The rule that judges it.
     pub rule: Rule,
+    /// The document that makes the claim, if it is not the experiment's.
+    pub source: Option<&'static Source>,
+    /// The verdict if it does not hold: `fails`, or `does not hold here` if it depends on the machine.
+    pub otherwise: Verdict,
 }
 
 impl Claim {
-    /// A claim in the source's words, with the published figure and the rule that judges it.
+    /// A claim from the experiment's source about the author's machine: its name, the claim in the source's words,
+    /// the published figure, and the rule that judges it.
     #[must_use]
     pub const fn new(id: &'static str, text: &'static str, published: &'static str, rule: Rule) -> Claim {
-        Claim { id, text, published, rule }
+        Claim { id, text, published, rule, source: None, otherwise: Verdict::DoesNotHoldHere }
     }
 
-    /// Judges the claim by the measured figures. `seed` is that of the bootstrap for paired ratios.
+    /// The same claim from a document other than the experiment's.
     #[must_use]
-    pub fn judge(&self, figures: &Figures, source: &str, seed: u64) -> ClaimResult {
-        let judged = self.rule.judge(figures, seed);
+    pub const fn by(self, source: &'static Source) -> Claim {
+        Claim { source: Some(source), ..self }
+    }
+
+    /// The same claim as one that does not depend on the machine, such as that a sum is right: its verdict is `fails`.
+    #[must_use]
+    pub const fn of_any_machine(self) -> Claim {
+        Claim { otherwise: Verdict::Fails, ..self }
+    }
+
+    /// Judges the claim by the measured figures. `source` is the experiment's document; `seed` is that of the
+    /// bootstrap for paired ratios.
+    #[must_use]
+    pub fn judge(&self, figures: &Figures, source: &Source, seed: u64) -> ClaimResult {
+        let judged = self.rule.judge(figures, self.otherwise, seed);
         let mut named: Vec<NamedFigure> = Vec::new();
         for name in self.rule.names() {
             if let Some(figure) = figures.get(name)
@@ -77,7 +98,7 @@ impl Claim {
         ClaimResult {
             id: self.id.to_owned(),
             text: self.text.to_owned(),
-            source: source.to_owned(),
+            source: self.source.unwrap_or(source).id.to_owned(),
             published: self.published.to_owned(),
             measured: judged.measured,
             figures: named,
@@ -126,7 +147,7 @@ pub struct ClaimResult {
     pub id: String,
     /// What is claimed.
     pub text: String,
-    /// The source of the claim: `vandeven-2021`.
+    /// The document that claims it: a [`Source::id`].
     pub source: String,
     /// The published figure.
     pub published: String,
@@ -149,7 +170,7 @@ pub struct ClaimResult {
 pub struct ExperimentResult {
     /// Its name on the command line.
     pub id: String,
-    /// The document from which it comes.
+    /// The documents that it comes from: [`Source::id`]s, separated by commas.
     pub source: String,
     /// The title.
     pub title: String,

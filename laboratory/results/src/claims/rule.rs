@@ -39,9 +39,12 @@ pub enum Verdict {
     /// As claimed.
     #[serde(rename = "holds")]
     Holds,
-    /// Not as claimed.
+    /// Not as claimed, whatever the machine: the author erred.
     #[serde(rename = "fails")]
     Fails,
+    /// Not as claimed on this machine, which differs from the author's.
+    #[serde(rename = "does not hold here")]
+    DoesNotHoldHere,
     /// The opposite of the claim.
     #[serde(rename = "reversed")]
     Reversed,
@@ -55,8 +58,14 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of summaries.
-    pub const ALL: [Verdict; 5] =
-        [Verdict::Holds, Verdict::Fails, Verdict::Reversed, Verdict::Undecided, Verdict::CannotBeMeasured];
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Holds,
+        Verdict::DoesNotHoldHere,
+        Verdict::Reversed,
+        Verdict::Fails,
+        Verdict::Undecided,
+        Verdict::CannotBeMeasured,
+    ];
 }
 
 impl fmt::Display for Verdict {
@@ -64,6 +73,7 @@ impl fmt::Display for Verdict {
         f.pad(match self {
             Verdict::Holds => "holds",
             Verdict::Fails => "fails",
+            Verdict::DoesNotHoldHere => "does not hold here",
             Verdict::Reversed => "reversed",
             Verdict::Undecided => "undecided",
             Verdict::CannotBeMeasured => "cannot be measured here",
@@ -135,20 +145,23 @@ impl Rule {
         }
     }
 
-    pub(super) fn judge(&self, figures: &Figures, seed: u64) -> Judged {
+    /// `otherwise` is the verdict where the rule does not hold.
+    pub(super) fn judge(&self, figures: &Figures, otherwise: Verdict, seed: u64) -> Judged {
         match self {
             Rule::Ratio { left, right, at_least, at_most } => {
                 match (figures.look(left), figures.look(right)) {
-                    (Ok(a), Ok(b)) => ratio((left, a), (right, b), (*at_least, *at_most), seed),
+                    (Ok(a), Ok(b)) => ratio((left, a), (right, b), (*at_least, *at_most), otherwise, seed),
                     (Err(reason), _) => missing(left, &reason),
                     (_, Err(reason)) => missing(right, &reason),
                 }
             }
             Rule::Value { figure, at_least, at_most } => match figures.look(figure) {
-                Ok(found) => value((figure, found), (*at_least, *at_most)),
+                Ok(found) => value((figure, found), (*at_least, *at_most), otherwise),
                 Err(reason) => missing(figure, &reason),
             },
-            Rule::All(rules) => all(rules.iter().map(|rule| rule.judge(figures, seed)).collect()),
+            Rule::All(rules) => {
+                all(rules.iter().map(|rule| rule.judge(figures, otherwise, seed)).collect(), otherwise)
+            }
         }
     }
 }
@@ -172,13 +185,19 @@ fn missing(name: &str, reason: &str) -> Judged {
 }
 
 /// The verdict on an interval, widened by the noise floor.
-fn verdict_on(low: f64, high: f64, floor: f64, (at_least, at_most): (Option<f64>, Option<f64>)) -> Verdict {
+fn verdict_on(
+    low: f64,
+    high: f64,
+    floor: f64,
+    (at_least, at_most): (Option<f64>, Option<f64>),
+    otherwise: Verdict,
+) -> Verdict {
     let (low, high) = (widen_down(low, floor), widen_up(high, floor));
     let above = at_most.is_some_and(|most| low > most);
     let below = at_least.is_some_and(|least| high < least);
     let within = at_least.is_none_or(|least| low >= least) && at_most.is_none_or(|most| high <= most);
     match (above || below, within) {
-        (true, _) => Verdict::Fails,
+        (true, _) => otherwise,
         (false, true) => Verdict::Holds,
         (false, false) => Verdict::Undecided,
     }
@@ -196,6 +215,7 @@ fn ratio(
     (left, a): (&str, &Figure),
     (right, b): (&str, &Figure),
     bounds: (Option<f64>, Option<f64>),
+    otherwise: Verdict,
     seed: u64,
 ) -> Judged {
     let floor = a.floor().max(b.floor());
@@ -207,19 +227,19 @@ fn ratio(
             why: format!("'{right}' is not above zero ({}), so there is no ratio", with_interval(b)),
         };
     };
-    let mut verdict = verdict_on(low, high, floor, bounds);
+    let mut verdict = verdict_on(low, high, floor, bounds, otherwise);
     let other_side = bounds.0.is_some_and(|least| least >= 1.0) && widen_up(high, floor) < 1.0
         || bounds.1.is_some_and(|most| most <= 1.0) && widen_down(low, floor) > 1.0;
-    if verdict == Verdict::Fails && other_side {
+    if verdict == otherwise && other_side {
         verdict = Verdict::Reversed;
     }
     let (low, high) = (short(low), if high.is_finite() { short(high) } else { "any".to_owned() });
     Judged {
         verdict,
-        measured: format!("{} ({low} to {high})", short(median)),
+        measured: format!("{}x ({low} to {high})", short(median)),
         floor: Some(floor),
         why: format!(
-            "'{left}' {} over '{right}' {} is {} ({low} to {high}), noise floor {}: {verdict}",
+            "'{left}' {} over '{right}' {} is {}x ({low} to {high}), noise floor {}: {verdict}",
             with_interval(a),
             with_interval(b),
             short(median),
@@ -228,9 +248,9 @@ fn ratio(
     }
 }
 
-fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>)) -> Judged {
+fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>), otherwise: Verdict) -> Judged {
     let estimate = figure.estimate();
-    let verdict = verdict_on(estimate.low, estimate.high, figure.floor(), bounds);
+    let verdict = verdict_on(estimate.low, estimate.high, figure.floor(), bounds, otherwise);
     Judged {
         verdict,
         measured: with_interval(figure),
@@ -243,13 +263,13 @@ fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>)) ->
     }
 }
 
-/// All rules must hold. A failed rule decides before an undecided one, and that before one with a missing
+/// All rules must hold. A violated rule decides before an undecided one, and that before one with a missing
 /// figure; the first rule that decides is cited.
-fn all(judged: Vec<Judged>) -> Judged {
+fn all(judged: Vec<Judged>, otherwise: Verdict) -> Judged {
     let any = |verdict| judged.iter().any(|one: &Judged| one.verdict == verdict);
-    let verdict = if any(Verdict::Fails) || any(Verdict::Reversed) {
+    let verdict = if any(otherwise) || any(Verdict::Reversed) {
         let every = judged.iter().all(|one| one.verdict == Verdict::Reversed);
-        if every { Verdict::Reversed } else { Verdict::Fails }
+        if every { Verdict::Reversed } else { otherwise }
     } else if any(Verdict::Undecided) {
         Verdict::Undecided
     } else if any(Verdict::CannotBeMeasured) {
@@ -257,9 +277,8 @@ fn all(judged: Vec<Judged>) -> Judged {
     } else {
         Verdict::Holds
     };
-    let decides = |one: &&Judged| {
-        one.verdict == verdict || (verdict == Verdict::Fails && one.verdict == Verdict::Reversed)
-    };
+    let decides =
+        |one: &&Judged| one.verdict == verdict || (verdict == otherwise && one.verdict == Verdict::Reversed);
     let decisive = judged.iter().filter(decides).count();
     let cited = judged.iter().find(decides).map_or("", |one| one.why.as_str());
     let first = if decisive > 1 { ", the first" } else { "" };
@@ -276,7 +295,11 @@ fn with_interval(figure: &Figure) -> String {
     let estimate = figure.estimate();
     let unit = if figure.unit() == Unit::None { String::new() } else { format!(" {}", figure.unit()) };
     if estimate.low == estimate.high {
-        return format!("{}{unit}", short(estimate.median));
+        return match estimate.median {
+            1.0 if figure.unit() != Unit::None => format!("1 {}", figure.unit().singular()),
+            count if count.fract() == 0.0 => format!("{count:.0}{unit}"),
+            value => format!("{}{unit}", short(value)),
+        };
     }
     format!("{}{unit} ({} to {})", short(estimate.median), short(estimate.low), short(estimate.high))
 }
@@ -315,7 +338,7 @@ mod tests {
     }
 
     fn verdict(rule: Rule, figures: &Figures) -> Verdict {
-        rule.judge(figures, 1).verdict
+        rule.judge(figures, Verdict::DoesNotHoldHere, 1).verdict
     }
 
     #[test]
@@ -323,7 +346,7 @@ mod tests {
         let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01), ("near", 100.5, 0.01)]);
         let at_least = |left, right, ratio| verdict(Rule::at_least(left, right, ratio), &figures);
         assert_eq!(at_least("slow", "fast", 2.0), Verdict::Holds);
-        assert_eq!(at_least("slow", "fast", 4.0), Verdict::Fails);
+        assert_eq!(at_least("slow", "fast", 4.0), Verdict::DoesNotHoldHere);
         assert_eq!(at_least("fast", "slow", 1.0), Verdict::Reversed);
         assert_eq!(at_least("slow", "fast", 3.0), Verdict::Undecided);
         // A difference of half a percent is within the noise floor of one percent, however narrow the
@@ -332,17 +355,28 @@ mod tests {
         assert_eq!(verdict(Rule::at_most("slow", "fast", 1.0), &figures), Verdict::Reversed);
         assert_eq!(verdict(Rule::between("near", "fast", 0.9, 1.1), &figures), Verdict::Holds);
         assert_eq!(verdict(Rule::value_at_least("slow", 200.0), &figures), Verdict::Holds);
-        assert_eq!(verdict(Rule::value_at_most("slow", 200.0), &figures), Verdict::Fails);
+        assert_eq!(verdict(Rule::value_at_most("slow", 200.0), &figures), Verdict::DoesNotHoldHere);
+    }
+
+    #[test]
+    fn what_no_machine_can_change_fails() {
+        let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01)]);
+        const RULE: Rule = Rule::at_least("slow", "fast", 4.0);
+        for rule in [RULE, Rule::value_at_most("slow", 200.0), Rule::All(&[RULE])] {
+            let judged = rule.judge(&figures, Verdict::Fails, 1);
+            assert_eq!(judged.verdict, Verdict::Fails);
+            assert!(judged.why.ends_with(": fails"), "{}", judged.why);
+        }
     }
 
     #[test]
     fn a_missing_figure_gives_a_verdict_with_the_reason() {
         let mut figures = figures(&[("slow", 300.0, 0.01)]);
         figures.missing("fast", "one CPU alone");
-        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, 1);
+        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, Verdict::DoesNotHoldHere, 1);
         assert_eq!(judged.verdict, Verdict::CannotBeMeasured);
         assert!(judged.why.contains("one CPU alone"), "{}", judged.why);
-        let judged = Rule::value_at_most("none", 1.0).judge(&figures, 1);
+        let judged = Rule::value_at_most("none", 1.0).judge(&figures, Verdict::DoesNotHoldHere, 1);
         assert!(judged.why.contains("'none'"), "{}", judged.why);
     }
 
@@ -356,13 +390,16 @@ mod tests {
         let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01)]);
         for (rules, wanted) in [
             (&[HOLDS, HOLDS][..], Verdict::Holds),
-            (&[HOLDS, FAILS, UNDECIDED], Verdict::Fails),
-            (&[HOLDS, REVERSED], Verdict::Fails),
+            (&[HOLDS, FAILS, UNDECIDED], Verdict::DoesNotHoldHere),
+            (&[HOLDS, REVERSED], Verdict::DoesNotHoldHere),
             (&[REVERSED, REVERSED], Verdict::Reversed),
             (&[HOLDS, UNDECIDED, MISSING], Verdict::Undecided),
             (&[HOLDS, MISSING], Verdict::CannotBeMeasured),
         ] {
-            let all = all(rules.iter().map(|rule| rule.judge(&figures, 1)).collect());
+            let all = all(
+                rules.iter().map(|rule| rule.judge(&figures, Verdict::DoesNotHoldHere, 1)).collect(),
+                Verdict::DoesNotHoldHere,
+            );
             assert_eq!(all.verdict, wanted, "{}", all.why);
         }
     }
@@ -370,11 +407,20 @@ mod tests {
     #[test]
     fn the_explanation_cites_both_figures_and_the_noise_floor() {
         let figures = figures(&[("slow", 300.0, 0.012), ("fast", 100.0, 0.01)]);
-        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, 1);
+        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, Verdict::DoesNotHoldHere, 1);
         for part in ["'slow' 300 ticks", "'fast' 100 ticks", "3.00", "1.2 %", "holds"] {
             assert!(judged.why.contains(part), "no {part} in: {}", judged.why);
         }
         assert_eq!(Rule::at_least("slow", "fast", 2.0).words(), "'slow' over 'fast' is at least 2");
+    }
+
+    #[test]
+    fn counts_are_whole_numbers_with_their_unit() {
+        let shown = |unit, value| with_interval(&Figure::exact(unit, value).expect("a number"));
+        assert_eq!(shown(Unit::Faults, 1.0), "1 fault");
+        assert_eq!(shown(Unit::Draws, 0.0), "0 draws");
+        assert_eq!(shown(Unit::Percent, 49.74), "49.7 %");
+        assert_eq!(shown(Unit::None, 1.0), "1");
     }
 
     #[test]

@@ -51,6 +51,12 @@ pub enum Unit {
     /// Page faults.
     #[serde(rename = "faults")]
     Faults,
+    /// Switches between tasks.
+    #[serde(rename = "switches")]
+    Switches,
+    /// Chains at drawn alignments.
+    #[serde(rename = "draws")]
+    Draws,
     /// Percent.
     #[serde(rename = "%")]
     Percent,
@@ -58,7 +64,7 @@ pub enum Unit {
 
 impl Unit {
     /// All units.
-    pub const ALL: [Unit; 16] = [
+    pub const ALL: [Unit; 18] = [
         Unit::None,
         Unit::Ticks,
         Unit::CyclesEst,
@@ -74,8 +80,21 @@ impl Unit {
         Unit::Bytes,
         Unit::Kb,
         Unit::Faults,
+        Unit::Switches,
+        Unit::Draws,
         Unit::Percent,
     ];
+
+    /// The word after a count of one.
+    #[must_use]
+    pub const fn singular(self) -> &'static str {
+        match self {
+            Unit::Faults => "fault",
+            Unit::Switches => "switch",
+            Unit::Draws => "draw",
+            other => other.word(),
+        }
+    }
 
     /// The word in tables and stored results; empty if there is no unit.
     #[must_use]
@@ -96,6 +115,8 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Kb => "KB",
             Unit::Faults => "faults",
+            Unit::Switches => "switches",
+            Unit::Draws => "draws",
             Unit::Percent => "%",
         }
     }

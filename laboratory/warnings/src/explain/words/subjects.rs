@@ -180,10 +180,11 @@ pub(super) const WORDS: &[Word] = &[
     ),
     word(
         "verdict",
-        &["verdicts", "holds", "reversed", "undecided"],
-        "The answer to a claim: it holds, fails, is reversed, or cannot be measured here, with the reason. A verdict \
-         cites the two figures that it compares and the noise floor; a difference within the floor is \
-         undecided. Verification has verdicts too: right, wrong, or known-bad and caught.",
+        &["verdicts", "holds", "does not hold here", "reversed", "undecided"],
+        "The answer to a claim: it holds, does not hold here, is reversed here, or cannot be measured here, with the \
+         reason. It fails only where no machine could save it, as a wrong sum. A verdict cites the two figures that it \
+         compares and the noise floor; a difference within the floor is undecided. Verification has verdicts as \
+         well: right, wrong, or known-bad and caught.",
     ),
     word(
         "one's-complement sum",
