@@ -34,6 +34,8 @@ pub struct Finished {
     pub undone: Vec<String>,
     /// True if the user stopped it.
     pub interrupted: bool,
+    /// The samples that the result was made of.
+    pub gathered: Vec<Gathered>,
 }
 
 /// How a run is made.
@@ -159,7 +161,8 @@ pub fn finish(
             Verdict::Proved(_) | Verdict::Unsupported(_) => {}
         }
     }
-    Finished { result, proofs, wrong, slow, undone, interrupted: outcome.interrupted }
+    let Outcome { gathered, interrupted, .. } = outcome;
+    Finished { result, proofs, wrong, slow, undone, interrupted, gathered }
 }
 
 /// True if a subject should be right: it is not declared known-bad, or the user requested it.

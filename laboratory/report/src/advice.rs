@@ -225,7 +225,7 @@ fn place(situation: &Situation<'_>) -> String {
 }
 
 /// A line, and how much it matters that it is there: the greater goes first where there is no room.
-type Line = (u32, String);
+pub(crate) type Line = (u32, String);
 
 impl Advice {
     /// The screen: at most [`MOST_LINES`] lines; with what may be asked for next where the run is stored.
@@ -250,11 +250,7 @@ impl Advice {
                 push(order, &sentence, 2);
             }
         }
-        if let Some((by, place)) = &self.c_library {
-            let text = format!(
-                "your libc: {} as fast with other thresholds at {place}: carryline tune --libc",
-                times(1.0 + by)
-            );
+        if let Some(text) = self.c_library_line() {
             push(2, &text, 0);
         }
         let mut out = String::new();
@@ -266,6 +262,14 @@ impl Advice {
             out.push('\n');
         }
         out
+    }
+
+    /// What another setting of the C library gains.
+    #[must_use]
+    pub fn c_library_line(&self) -> Option<String> {
+        let (by, place) = self.c_library.as_ref()?;
+        let times = times(1.0 + by);
+        Some(format!("your libc: {times} as fast with other thresholds at {place}: carryline tune --libc"))
     }
 
     /// The grade with its reason, the noise floor, and how many warnings there are.
@@ -309,7 +313,8 @@ impl Choice {
         self.baselines.contains(&self.variant) && !needs_setting
     }
 
-    fn headline(&self) -> String {
+    /// What to write: `zero: call carryline::zero (carryline)`.
+    pub(crate) fn headline(&self) -> String {
         let own = match find(self.family, &self.variant).and_then(|variant| variant.call) {
             _ if self.is_what_one_has() => "keep",
             Some(_) => "call",
@@ -333,8 +338,8 @@ impl Choice {
         }
     }
 
-    /// Where it gains, where it does not, where it loses: a line each, where possible.
-    fn sentences(&self, width: usize) -> Vec<Line> {
+    /// Where it gains, where it does not, where it loses: a line each, where possible, of that many columns.
+    pub(crate) fn sentences(&self, width: usize) -> Vec<Line> {
         let mut lines = vec![];
         let baselines = self.compared();
         let in_all = |count: usize| match (count, self.measured) {

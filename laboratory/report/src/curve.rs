@@ -1,9 +1,9 @@
-//! A curve in the terminal: a figure against size, for several variants at once.
+//! A curve: a figure against size, for several variants at once.
 //!
 //! For fixed sizes that differ in nothing else a curve says more than a table. The horizontal axis is
-//! logarithmic; so is the vertical one for times, which span decades too, while rates begin at zero. Lines are
-//! drawn with braille dots, or with points and letters where only ASCII can be printed; each variant's measured
-//! points carry its letter.
+//! logarithmic; so is the vertical one for times, which span decades too, while rates begin at zero. In the terminal lines
+//! are drawn with braille dots, or with points and letters where only ASCII can be printed; each variant's measured
+//! points carry its letter. The page draws rates against the machine's limits, both axes logarithmic.
 
 use crate::figure::Scale;
 use crate::labels;
@@ -12,7 +12,7 @@ use crate::table::{Style, bold};
 use crate::text::{safe, wrap};
 use crate::units::{Unit, byte_size, number};
 use carryline_conditions::Condition;
-use carryline_results::{Cell, RunResult, Status};
+use carryline_results::{Cell, RunResult, Status, limits};
 use carryline_variants::Family;
 
 /// What lines are drawn with.
@@ -37,6 +37,17 @@ pub struct Curve {
     pub series: Vec<Series>,
 }
 
+/// A curve of rates, and what the machine allows at each of its levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateCurve {
+    /// Whose job.
+    pub family: Family,
+    /// The rates.
+    pub curve: Curve,
+    /// The name of a level and its rate.
+    pub limits: Vec<(String, f64)>,
+}
+
 /// One variant's points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
@@ -55,6 +66,44 @@ const FEWEST_SIZES: usize = 3;
 /// are more variants than lines, this project's own and the baseline are kept, then those that win most.
 #[must_use]
 pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
+    let groups = groups(run).into_iter();
+    groups
+        .filter_map(|((family, condition), cells)| {
+            let scale = Scale::of(run, unit, cells.iter().copied());
+            let log_y = !unit.is_rate();
+            let figure = |cell: &Cell| {
+                // Gross in either case: the net of a small call may be zero, which no logarithm has.
+                let figure = if log_y { scale.beside(cell) } else { scale.headline(cell) };
+                figure.map(|figure| figure.value)
+            };
+            let unit = format!("gross {}", scale.unit_name());
+            curve(roles, family, &condition, &cells, Drawn { figure: &figure, unit, log_y })
+        })
+        .collect()
+}
+
+/// The same curves as bytes per core cycle, or per tick where the run does not know its cycles, with the limits.
+#[must_use]
+pub fn rate_curves(run: &RunResult, roles: &Roles) -> Vec<RateCurve> {
+    let of_group = |((family, condition), cells): (_, Vec<&Cell>)| {
+        let scale = Scale::of(run, Unit::BytesPerCycle, cells.iter().copied());
+        let has_cycles = scale.missing_factor().is_none();
+        let figure = |cell: &Cell| match has_cycles {
+            true => scale.headline(cell).map(|figure| figure.value),
+            false => cell.gross.map(|gross| cell.bytes_per_call / gross.median),
+        };
+        let unit = if has_cycles { scale.unit_name() } else { "B/tick" }.to_owned();
+        let curve = curve(roles, family, &condition, &cells, Drawn { figure: &figure, unit, log_y: true })?;
+        let factor = if has_cycles { run.ticks_per_cycle? } else { 1.0 };
+        let limit = |limit| Some((limits::rate(limit, family) * factor)).filter(|rate| rate.is_finite());
+        let limits = run.limits.iter().filter_map(|one| Some((one.level.to_string(), limit(one)?)));
+        Some(RateCurve { family, curve, limits: limits.collect() })
+    };
+    groups(run).into_iter().filter_map(of_group).collect()
+}
+
+/// The measured cells of fixed sizes, by family and what else they hold fixed, where there are enough sizes.
+fn groups(run: &RunResult) -> Vec<((Family, Condition), Vec<&Cell>)> {
     let sizeless = |cell: &Cell| {
         let plain = Condition::plain(1).sizes;
         (cell.family, Condition { sizes: plain, ..cell.condition.clone() })
@@ -70,27 +119,30 @@ pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
             None => groups.push((key, vec![cell])),
         }
     }
+    groups.retain(|(_, cells)| {
+        let mut sizes: Vec<u64> =
+            cells.iter().filter_map(|cell| labels::fixed_size(&cell.condition)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes.len() >= FEWEST_SIZES
+    });
     groups
-        .into_iter()
-        .filter_map(|((family, condition), cells)| {
-            let mut sizes: Vec<u64> =
-                cells.iter().filter_map(|cell| labels::fixed_size(&cell.condition)).collect();
-            sizes.sort_unstable();
-            sizes.dedup();
-            (sizes.len() >= FEWEST_SIZES).then(|| curve(run, unit, roles, family, &condition, &cells))?
-        })
-        .collect()
+}
+
+/// What a curve shows of each cell.
+struct Drawn<'a> {
+    figure: &'a dyn Fn(&Cell) -> Option<f64>,
+    unit: String,
+    log_y: bool,
 }
 
 fn curve(
-    run: &RunResult,
-    unit: Unit,
     roles: &Roles,
     family: Family,
     condition: &Condition,
     cells: &[&Cell],
+    Drawn { figure, unit, log_y }: Drawn<'_>,
 ) -> Option<Curve> {
-    let scale = Scale::of(run, unit, cells.iter().copied());
     let mut names: Vec<&str> = vec![];
     for cell in cells {
         if !names.contains(&cell.variant.as_str()) {
@@ -104,15 +156,10 @@ fn curve(
     };
     names.sort_by_key(|name| (!singled(name), std::cmp::Reverse(wins(name))));
     names.truncate(MOST_SERIES);
-    let log_y = !unit.is_rate();
     let series = names.into_iter().filter_map(|name| {
         let own = cells.iter().filter(|cell| cell.variant == name);
         let mut points: Vec<(u64, f64)> = own
-            .filter_map(|cell| {
-                // Gross in either case: the net of a small call may be zero, which no logarithm has.
-                let figure = if log_y { scale.beside(cell) } else { scale.headline(cell) };
-                Some((labels::fixed_size(&cell.condition)?, figure?.value))
-            })
+            .filter_map(|cell| Some((labels::fixed_size(&cell.condition)?, figure(cell)?)))
             .filter(|(_, value)| *value > 0.0)
             .collect();
         points.sort_by_key(|(size, _)| *size);
@@ -124,7 +171,6 @@ fn curve(
     let fixed = fixed
         .map(|(name, word)| if *name == "offset" { format!(", offset {word}") } else { format!(", {word}") });
     let title = format!("{family}, {} calls{}", condition.dependence, fixed.collect::<String>());
-    let unit = format!("gross {}", scale.unit_name());
     (!series.is_empty()).then(|| Curve { title: safe(&title), unit, log_y, series })
 }
 
@@ -137,7 +183,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    fn over(values: impl Iterator<Item = f64> + Clone, log: bool) -> Axis {
+    /// One that holds all the values; it begins at the least of them if it is logarithmic, else at zero.
+    pub(crate) fn over(values: impl Iterator<Item = f64> + Clone, log: bool) -> Axis {
         let high = values.clone().fold(f64::MIN_POSITIVE, f64::max);
         let low = if log { values.fold(high, f64::min) } else { 0.0 };
         // A single value gets room on both sides.

@@ -75,14 +75,19 @@ pub(crate) fn raise_by(limits: &mut [Limit], gathered: &Gathered, throughput: &T
     }
 }
 
-/// The least time that a call's bytes take at the limits of their level; `None` where they were not measured. Reads and
-/// writes go on side by side, so the slower of the two decides.
+/// The least time that a call's bytes take at the limits of their level; `None` where they were not measured.
 pub(crate) fn bytes_ticks(limits: &[Limit], throughput: &Throughput) -> Option<f64> {
     let limit = limits.iter().find(|limit| limit.level == throughput.level)?;
-    let Throughput { family, bytes, .. } = throughput;
-    let read = if family.reads() { bytes / limit.load } else { 0.0 };
-    let written = if family.writes() { bytes / limit.store.max(limit.nt_store) } else { 0.0 };
-    Some(read.max(written))
+    Some(throughput.bytes / rate(limit, throughput.family))
+}
+
+/// The most bytes of a call's length per tick that a family's routines can do at a level. Reads and writes go on side by
+/// side, so the slower of the two decides.
+#[must_use]
+pub fn rate(limit: &Limit, family: Family) -> f64 {
+    let read = if family.reads() { limit.load } else { f64::INFINITY };
+    let written = if family.writes() { limit.store.max(limit.nt_store) } else { f64::INFINITY };
+    read.min(written)
 }
 
 #[cfg(test)]
