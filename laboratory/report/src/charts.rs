@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn labels_of_near_limits_do_not_cover_each_other() {
-        let limits = [("L2", 99.0), ("L1", 100.0), ("memory", 1.0)].map(|(name, rate)| (name.to_owned(), rate));
+        let limits =
+            [("L2", 99.0), ("L1", 100.0), ("memory", 1.0)].map(|(name, rate)| (name.to_owned(), rate));
         let y = Axis::over([1.0, 100.0].into_iter(), true);
         let placed = labels(&limits, y);
         let names: Vec<&str> = placed.iter().map(|(name, ..)| *name).collect();

@@ -95,7 +95,7 @@ pub fn rate_curves(run: &RunResult, roles: &Roles) -> Vec<RateCurve> {
         let unit = if has_cycles { scale.unit_name() } else { "B/tick" }.to_owned();
         let curve = curve(roles, family, &condition, &cells, Drawn { figure: &figure, unit, log_y: true })?;
         let factor = if has_cycles { run.ticks_per_cycle? } else { 1.0 };
-        let limit = |limit| Some((limits::rate(limit, family) * factor)).filter(|rate| rate.is_finite());
+        let limit = |limit| Some(limits::rate(limit, family) * factor).filter(|rate| rate.is_finite());
         let limits = run.limits.iter().filter_map(|one| Some((one.level.to_string(), limit(one)?)));
         Some(RateCurve { family, curve, limits: limits.collect() })
     };

@@ -14,6 +14,7 @@ use carryline_report::roles::Roles;
 use carryline_report::units::Unit;
 use carryline_results::RunResult;
 use carryline_results::gather::Gathered;
+use carryline_store::{RunStatus, RunSummary};
 use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -108,14 +109,15 @@ pub fn of_finished(
     Ok(())
 }
 
-/// The word for the run that was made last.
+/// The number of the run that was made last, of those that have ended.
 fn latest(db: Option<&Path>) -> Result<String, Failure> {
     let store = open_kept(db).map_err(|error| usage(error.to_string()))?;
     let runs = match &store {
-        Some(store) => store.runs(1).map_err(|error| usage(error.to_string()))?,
+        Some(store) => store.runs(usize::MAX).map_err(|error| usage(error.to_string()))?,
         None => Vec::new(),
     };
-    match runs.first() {
+    let ended = |run: &&RunSummary| matches!(run.status, RunStatus::Complete | RunStatus::Interrupted);
+    match runs.iter().find(ended) {
         Some(run) => Ok(run.id.to_string()),
         None => Err(usage("no run is stored: 'carryline run --report page.html' makes one and its page")),
     }
@@ -164,7 +166,8 @@ fn write(
 ) -> Result<usize, Failure> {
     let roles = Roles::of_collection();
     let html = page(&Contents { run, unit, roles: &roles, about, gathered, codes })?;
-    std::fs::write(path, &html).map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
+    std::fs::write(path, &html)
+        .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
     Ok(html.len())
 }
 

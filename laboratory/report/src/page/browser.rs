@@ -144,7 +144,8 @@ fn wide() -> RunResult {
 const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll, pre, svg') \
     && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className).slice(0, 5)";
 /// What a reader sees of the situations, in order.
-const SEEN: &str = "[...document.querySelectorAll('.situation')].filter(e => e.checkVisibility()).map(e => e.id)";
+const SEEN: &str =
+    "[...document.querySelectorAll('.situation')].filter(e => e.checkVisibility()).map(e => e.id)";
 
 #[test]
 fn a_browser_shows_the_page_at_every_width() {
@@ -189,7 +190,8 @@ fn a_browser_shows_the_page_at_every_width() {
     assert_eq!(browser.value(maps), 1);
     browser.open(&format!("{address}#q=256+stosb"));
     assert_eq!(browser.value(SEEN), json!(["zero-262144-independent"]));
-    let rows = "[...document.querySelectorAll('#zero-262144-independent .row[id]:not([hidden])')].map(e => e.id)";
+    let rows =
+        "[...document.querySelectorAll('#zero-262144-independent .row[id]:not([hidden])')].map(e => e.id)";
     assert_eq!(browser.value(rows), json!(["zero-262144-independent--rep-stosb"]));
     // What a reader types goes into the address.
     browser.value(

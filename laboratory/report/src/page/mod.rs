@@ -106,7 +106,8 @@ fn shown<'a>(contents: &Contents<'a>) -> Result<Vec<Shown<'a>>, RankingError> {
     let rankings = crate::ranking::rankings(contents.run, contents.unit, contents.roles)?;
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let all = rankings.into_iter().map(|ranking| {
-        let is_of = |cell: &&Cell| safe(&cell.situation) == ranking.situation && cell.family == ranking.family;
+        let is_of =
+            |cell: &&Cell| safe(&cell.situation) == ranking.situation && cell.family == ranking.family;
         let named = slug(&ranking.situation);
         let numbered = (2..).map(|number| format!("{named}-{number}"));
         let anchor = std::iter::once(named.clone()).chain(numbered).find(|name| !taken.contains(name));

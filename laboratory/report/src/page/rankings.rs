@@ -134,7 +134,13 @@ fn groups(shown: &Shown<'_>) -> Markup {
     }
 }
 
-fn row(shown: &Shown<'_>, row: &Row, cells: &[String; 8], gathered: &[Gathered], codes: &Codes<'_>) -> Markup {
+fn row(
+    shown: &Shown<'_>,
+    row: &Row,
+    cells: &[String; 8],
+    gathered: &[Gathered],
+    codes: &Codes<'_>,
+) -> Markup {
     let ranking = &shown.ranking;
     let anchor = shown.row_anchor(&row.variant);
     let cell = shown.cell(&row.variant);

@@ -23,13 +23,13 @@ pub(super) fn strip(gathered: &[Gathered], situation: &str, variant: &str) -> Ma
 }
 
 fn drawing(samples: &[Vec<f64>]) -> Markup {
-    let processes: Vec<Vec<f64>> = samples.iter().map(|samples| sorted(samples)).filter(|p| !p.is_empty()).collect();
+    let processes: Vec<Vec<f64>> =
+        samples.iter().map(|samples| sorted(samples)).filter(|p| !p.is_empty()).collect();
     let boxes: Vec<[f64; 5]> = processes.iter().filter_map(|sorted| quantiles(sorted)).collect();
     let ends = |pick: fn(f64, f64) -> f64, of: &mut dyn Iterator<Item = f64>| of.reduce(pick);
-    let (Some(low), Some(high)) = (
-        ends(f64::min, &mut boxes.iter().map(|b| b[0])),
-        ends(f64::max, &mut boxes.iter().map(|b| b[4])),
-    ) else {
+    let (Some(low), Some(high)) =
+        (ends(f64::min, &mut boxes.iter().map(|b| b[0])), ends(f64::max, &mut boxes.iter().map(|b| b[4])))
+    else {
         return html! { p.dim { "Its samples are not stored." } };
     };
     let count: usize = processes.iter().map(Vec::len).sum();
@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn each_process_has_a_box_and_what_lies_outside_is_said() {
-        let process = |from: f64| (0..=100).map(|n| from + f64::from(n)).chain([f64::NAN]).collect::<Vec<_>>();
+        let process =
+            |from: f64| (0..=100).map(|n| from + f64::from(n)).chain([f64::NAN]).collect::<Vec<_>>();
         let drawn = drawing(&[process(100.0), vec![f64::NAN], process(200.0)]).into_string();
         // From 105, the 5th percentile of the first, to 295, the 95th of the second.
         assert!(drawn.contains("<span>105</span>") && drawn.contains("<span>295</span>"), "{drawn}");

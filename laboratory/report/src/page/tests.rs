@@ -94,7 +94,9 @@ fn the_page_is_whole_and_loads_nothing() {
     let html = html(&fixture::run());
     let body = body(&html);
     assert_eq!(unbalanced(&body), Vec::<String>::new());
-    for forbidden in ["<link", "<img", "<iframe", " src=", "url(", "http://", "https://", "@import", "NaN", " style="] {
+    for forbidden in
+        ["<link", "<img", "<iframe", " src=", "url(", "http://", "https://", "@import", "NaN", " style="]
+    {
         assert!(!html.contains(forbidden), "{forbidden}");
     }
     for forbidden in ["fetch(", "XMLHttpRequest", "import(", "innerHTML", "eval("] {
@@ -189,7 +191,10 @@ fn a_row_says_what_was_predicted_of_its_own_call_alone() {
     };
     // Gross 22 ticks at 0.6 ticks a cycle.
     let small = row("zero-1500-independent--carryline");
-    assert!(small.contains("Predicted: 15.0 cycles a call, bound by ports; measured 36.7 (gross, +144 %)."), "{small}");
+    assert!(
+        small.contains("Predicted: 15.0 cycles a call, bound by ports; measured 36.7 (gross, +144 %)."),
+        "{small}"
+    );
     assert!(small.contains("href=\"#c-zero-carryline-1500\""), "{small}");
     // A long call is told by a shorter one, and is not in the first cache.
     let long = row("zero-262144-independent--carryline");
