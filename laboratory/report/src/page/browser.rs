@@ -93,12 +93,10 @@ impl Browser {
     /// Opens an address anew and waits until it has been loaded.
     fn open(&mut self, address: &str) {
         self.expect("Page.navigate", json!({"url": "about:blank"}));
-        self.events.retain(|event| event["method"] != "Page.loadEventFired");
         self.expect("Page.navigate", json!({"url": address}));
-        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
-            let event = self.messages.recv_timeout(PATIENCE).expect("the page is loaded");
-            self.events.push(event);
-        }
+        self.value(
+            "new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))",
+        );
     }
 
     /// The value of an expression in the page.

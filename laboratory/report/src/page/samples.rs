@@ -10,6 +10,9 @@ use std::fmt::Write;
 /// Units of the drawing across; down, one process has [`LINE`].
 const ACROSS: f64 = 1000.0;
 const LINE: usize = 10;
+/// The longest whisker, in widths of all boxes together; these count as at least this share of the time.
+const LONGEST_WHISKER: f64 = 3.0;
+const LEAST_SPREAD: f64 = 0.01;
 /// What whiskers, boxes and their lines stand for.
 const SHARES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
@@ -35,8 +38,13 @@ fn drawing(samples: &[Vec<f64>]) -> Markup {
     let count: usize = processes.iter().map(Vec::len).sum();
     let least = processes.iter().filter_map(|p| p.first()).copied().fold(f64::INFINITY, f64::min);
     let most = processes.iter().filter_map(|p| p.last()).copied().fold(0.0, f64::max);
+    // One whisker of a disturbed process would squeeze all boxes: what is far beyond them is cut off.
+    let (first, last) =
+        boxes.iter().fold((high, low), |(first, last), found| (first.min(found[1]), last.max(found[3])));
+    let reach = last + LONGEST_WHISKER * (last - first).max(last * LEAST_SPREAD);
+    let (is_cut, high) = (high > reach, high.min(reach));
     let span = (high - low).max(f64::MIN_POSITIVE);
-    let place = |value: f64| ((value - low) / span * ACROSS).round();
+    let place = |value: f64| ((value.min(high) - low) / span * ACROSS).round();
     let (mut lines, mut middles) = (String::new(), String::new());
     for (index, found) in boxes.iter().enumerate() {
         let y = index * LINE + LINE / 2;
@@ -58,7 +66,7 @@ fn drawing(samples: &[Vec<f64>]) -> Markup {
                     (count) " samples of " (boxes.len()) @if boxes.len() == 1 { " process" } @else { " processes" }
                     ", gross ticks; all from " (number(least)) " to " (number(most))
                 }
-                " " span { (number(high)) }
+                " " span { @if is_cut { "cut at " } (number(high)) }
             }
         }
     }
@@ -89,6 +97,15 @@ mod tests {
         assert!(drawn.contains("M0 5H474M237 1v8M526 15H1000M763 11v8"), "{drawn}");
         assert!(drawn.contains("M105 2H368v6H105z"), "{drawn}");
         assert!(drawn.contains("202 samples of 2 processes, gross ticks; all from 100 to 300"), "{drawn}");
+    }
+
+    #[test]
+    fn a_whisker_far_beyond_the_boxes_is_cut_and_says_where() {
+        let disturbed = |most: f64| [vec![100.0; 9], vec![100.0, 110.0, 110.0, 110.0, most]];
+        let drawn = drawing(&disturbed(9000.0)).into_string();
+        assert!(drawn.contains("<span>cut at 140</span>") && drawn.contains("from 100 to 9 000"), "{drawn}");
+        assert!(drawn.contains("H1000M") && !drawn.contains("H1001"), "{drawn}");
+        assert!(!drawing(&disturbed(120.0)).into_string().contains("cut"));
     }
 
     #[test]
