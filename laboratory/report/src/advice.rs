@@ -104,7 +104,13 @@ pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
 /// The machine in words: `AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36`.
 fn machine(run: &RunResult) -> String {
     let Ok(here) = serde_json::from_value::<Environment>(run.environment.clone()) else {
-        return "a machine that another version of this program described".to_owned();
+        let is_redacted = run.environment["cpu"]
+            .as_object()
+            .is_some_and(|cpu| cpu.contains_key("vendor") && !cpu.contains_key("brand"));
+        return match is_redacted {
+            true => "a machine whose description was left out".to_owned(),
+            false => "a machine that another version of this program described".to_owned(),
+        };
     };
     let cpu = &here.cpu;
     let name = cpu.brand.as_deref().unwrap_or("an unnamed CPU");

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 The page is one file that works offline: the advice, a heat map, curves, and rankings whose rows open
 to their samples, their machine code and its critical chain. Code is shown where this build is the one
-that measured the run. 'run' and 'measure' write the same page with --report FILE.html.
+that measured the run. 'run' and 'measure' write the same page with --report FILE.html. What is
+filtered and sorted stands in the page's address, as in run-3.html#family=zero&cache=hot&sort=gain.
 
 Examples:
   carryline report

@@ -4,7 +4,7 @@ use super::critical::page::codes;
 use crate::cli::{Common, Effort, Format, Report};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
-use carryline_engine::kept;
+use carryline_engine::kept::{self, Stored};
 use carryline_engine::machine::Here;
 use carryline_engine::session::{Finished, command_line, open_kept};
 use carryline_machine::environment::Environment;
@@ -46,14 +46,7 @@ pub fn run(args: &Report, common: &Common) -> Result<u8, Failure> {
     let no_code = other_code(&stored.result.environment, &here.environment);
     let codes = codes_of(&stored.result, no_code.as_deref(), &here, common);
     let stored = if common.redact { stored.redacted() } else { stored };
-    let about = About {
-        started: stored.started.clone(),
-        repeat: repeat(stored.header.command.iter().cloned(), stored.header.seed),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        content_hash: Some(stored.content_hash.clone()),
-        label: stored.label(),
-    };
-    let bytes = write(&path, &stored.result, args.unit, &about, &stored.gathered(), &codes)?;
+    let bytes = write(&path, &stored.result, args.unit, &about(&stored), &stored.gathered(), &codes)?;
     let mut situations: Vec<&str> = stored.result.cells.iter().map(|cell| cell.situation.as_str()).collect();
     situations.dedup();
     let written = Written {
@@ -78,6 +71,17 @@ pub fn run(args: &Report, common: &Common) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// What a page says of a stored run beside its result.
+fn about(stored: &Stored) -> About {
+    About {
+        started: stored.started.clone(),
+        repeat: repeat(stored.header.command.iter().cloned(), stored.header.seed),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        content_hash: Some(stored.content_hash.clone()),
+        label: stored.label(),
+    }
+}
+
 /// Writes the page of a run that this process has made.
 pub fn of_finished(
     finished: &Finished,
@@ -88,12 +92,16 @@ pub fn of_finished(
 ) -> Result<(), Failure> {
     let result = &finished.result;
     let codes = codes_of(result, None, &Here::look(), common);
-    let about = About {
-        started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
-        repeat: repeat(command_line().skip(1), result.seed),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        content_hash: None,
-        label: effort.label.clone(),
+    let stored = result.run_id.and_then(|id| kept::stored(&id.to_string(), common.db.as_deref()).ok());
+    let about = match &stored {
+        Some(stored) => about(stored),
+        // It was not to be saved, or could not be.
+        None => About {
+            repeat: repeat(command_line().skip(1), result.seed),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            label: effort.label.clone(),
+            ..About::default()
+        },
     };
     match common.redact {
         false => write(path, result, unit, &about, &finished.gathered, &codes)?,
