@@ -19,9 +19,13 @@ fn a_stored_run_has_a_page_with_its_samples_and_the_code_of_this_build() {
     assert_eq!(page["file"], "run-1.html");
     let html = std::fs::read_to_string(place.file("run-1.html")).expect("a page");
     assert_eq!(page["bytes"], html.len());
-    for wanted in
-        ["trust: ", "first", "samples of 2 processes", "--label first --seed ", "id=\"checksum-1500-"]
-    {
+    for wanted in [
+        "trust: ",
+        "first",
+        "samples of 2 processes",
+        "--label first --budget 1s --replicates 2 --seed ",
+        "id=\"checksum-1500-",
+    ] {
         assert!(html.contains(wanted), "{wanted}");
     }
     assert!(html.contains("the routine is not one of this command"), "the plug-in");
