@@ -66,6 +66,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Some(Command::Critical(args)) => commands::critical::run(args, common),
         Some(Command::Inlining(args)) => commands::inlining::run(args, common),
         Some(Command::History(args)) => commands::history::run(args, common),
+        Some(Command::Report(args)) => commands::report::run(args, common),
         Some(Command::Rerun(args)) => commands::rerun::run(args, common),
         Some(Command::Compare(args)) => commands::compare::run(args, common),
         Some(Command::Gate(args)) => commands::gate::run(args, common),

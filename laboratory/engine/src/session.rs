@@ -35,6 +35,8 @@ pub struct Finished {
     pub undone: Vec<String>,
     /// True if the user interrupted it.
     pub interrupted: bool,
+    /// The samples that the result was made of.
+    pub gathered: Vec<Gathered>,
 }
 
 /// How to carry out a run.
@@ -163,7 +165,8 @@ pub fn finish(
             Verdict::Proved(_) | Verdict::Unsupported(_) => {}
         }
     }
-    Finished { result, proofs, wrong, slow, undone, interrupted: outcome.interrupted }
+    let Outcome { gathered, interrupted, .. } = outcome;
+    Finished { result, proofs, wrong, slow, undone, interrupted, gathered }
 }
 
 /// True if the subject is expected to be right: not declared known-bad, or requested by the user.

@@ -106,7 +106,13 @@ pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
 #[must_use]
 pub fn machine(run: &RunResult) -> String {
     let Ok(here) = serde_json::from_value::<Environment>(run.environment.clone()) else {
-        return "a machine that another version of this program described".to_owned();
+        let is_redacted = run.environment["cpu"]
+            .as_object()
+            .is_some_and(|cpu| cpu.contains_key("vendor") && !cpu.contains_key("brand"));
+        return match is_redacted {
+            true => "a machine whose description was left out".to_owned(),
+            false => "a machine that another version of this program described".to_owned(),
+        };
     };
     let cpu = &here.cpu;
     let name = cpu.brand.as_deref().unwrap_or("an unnamed CPU");
@@ -232,7 +238,7 @@ fn place(situation: &Situation<'_>) -> String {
 }
 
 /// A line, and how much it matters that it is there: the greater goes first where there is no room.
-type Line = (u32, String);
+pub(crate) type Line = (u32, String);
 
 impl Advice {
     /// The screen: at most [`MOST_LINES`] lines; with what may be asked for next where the run is stored.
@@ -257,11 +263,7 @@ impl Advice {
                 push(order, &sentence, 2);
             }
         }
-        if let Some((by, place)) = &self.c_library {
-            let text = format!(
-                "your libc: {} as fast with other thresholds at {place}: carryline tune --libc",
-                times(1.0 + by)
-            );
+        if let Some(text) = self.c_library_line() {
             push(2, &text, 0);
         }
         let mut out = String::new();
@@ -273,6 +275,14 @@ impl Advice {
             out.push('\n');
         }
         out
+    }
+
+    /// What another setting of the C library gains.
+    #[must_use]
+    pub fn c_library_line(&self) -> Option<String> {
+        let (by, place) = self.c_library.as_ref()?;
+        let times = times(1.0 + by);
+        Some(format!("your libc: {times} as fast with other thresholds at {place}: carryline tune --libc"))
     }
 
     /// The grade with its reason, the noise floor, and how many warnings there are.
@@ -316,7 +326,8 @@ impl Choice {
         self.baselines.contains(&self.variant) && !needs_setting
     }
 
-    fn headline(&self) -> String {
+    /// What to write: `zero: call carryline::zero (carryline)`.
+    pub(crate) fn headline(&self) -> String {
         let own = match find(self.family, &self.variant).and_then(|variant| variant.call) {
             _ if self.is_what_one_has() => "keep",
             Some(_) => "call",
@@ -340,8 +351,8 @@ impl Choice {
         }
     }
 
-    /// Where it gains, where it does not, where it loses: a line each, where possible.
-    fn sentences(&self, width: usize) -> Vec<Line> {
+    /// Where it gains, where it does not, where it loses: a line each, where possible, of that many columns.
+    pub(crate) fn sentences(&self, width: usize) -> Vec<Line> {
         let mut lines = vec![];
         let baselines = self.compared();
         let in_all = |count: usize| match (count, self.measured) {

@@ -1,9 +1,11 @@
-//! A curve in the terminal: a figure against size, for several variants at once.
+//! A curve: a figure against size, for several variants at once.
 //!
 //! For fixed sizes that differ in nothing else a curve says more than a table. The horizontal axis is
-//! logarithmic; so is the vertical one for times, which span decades too, while rates begin at zero. Lines are
-//! drawn with braille dots, or with points and letters where only ASCII can be printed; each variant's measured
-//! points carry its letter.
+//! logarithmic; so is the vertical one for times, which span decades too, while rates begin at zero. In the terminal lines
+//! are drawn with braille dots, or with points and letters where only ASCII can be printed; each variant's measured
+//! points carry its letter. The page draws rates against the machine's limits, both axes logarithmic.
+
+mod canvas;
 
 use crate::figure::Scale;
 use crate::labels;
@@ -11,8 +13,9 @@ use crate::roles::Roles;
 use crate::table::{Style, bold};
 use crate::text::{safe, wrap};
 use crate::units::{Unit, byte_size, number};
+use canvas::{Canvas, cell_at};
 use carryline_conditions::Condition;
-use carryline_results::{Cell, RunResult, Status};
+use carryline_results::{Cell, RunResult, Status, limits};
 use carryline_variants::Family;
 
 /// What lines are drawn with.
@@ -37,6 +40,17 @@ pub struct Curve {
     pub series: Vec<Series>,
 }
 
+/// A curve of rates, and what the machine allows at each of its levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateCurve {
+    /// Whose job.
+    pub family: Family,
+    /// The rates.
+    pub curve: Curve,
+    /// The name of a level and its rate.
+    pub limits: Vec<(String, f64)>,
+}
+
 /// One variant's points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
@@ -55,6 +69,44 @@ const FEWEST_SIZES: usize = 3;
 /// are more variants than lines, this project's own and the baseline are kept, then those that win most.
 #[must_use]
 pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
+    let groups = groups(run).into_iter();
+    groups
+        .filter_map(|((family, condition), cells)| {
+            let scale = Scale::of(run, unit, cells.iter().copied());
+            let log_y = !unit.is_rate();
+            let figure = |cell: &Cell| {
+                // Gross in either case: the net of a small call may be zero, which no logarithm has.
+                let figure = if log_y { scale.beside(cell) } else { scale.headline(cell) };
+                figure.map(|figure| figure.value)
+            };
+            let unit = format!("gross {}", scale.unit_name());
+            curve(roles, family, &condition, &cells, Drawn { figure: &figure, unit, log_y })
+        })
+        .collect()
+}
+
+/// The same curves as bytes per core cycle, or per tick where the run does not know its cycles, with the limits.
+#[must_use]
+pub fn rate_curves(run: &RunResult, roles: &Roles) -> Vec<RateCurve> {
+    let of_group = |((family, condition), cells): (_, Vec<&Cell>)| {
+        let scale = Scale::of(run, Unit::BytesPerCycle, cells.iter().copied());
+        let has_cycles = scale.missing_factor().is_none();
+        let figure = |cell: &Cell| match has_cycles {
+            true => scale.headline(cell).map(|figure| figure.value),
+            false => cell.gross.map(|gross| cell.bytes_per_call / gross.median),
+        };
+        let unit = if has_cycles { scale.unit_name() } else { "B/tick" }.to_owned();
+        let curve = curve(roles, family, &condition, &cells, Drawn { figure: &figure, unit, log_y: true })?;
+        let factor = if has_cycles { run.ticks_per_cycle? } else { 1.0 };
+        let limit = |limit| Some(limits::rate(limit, family) * factor).filter(|rate| rate.is_finite());
+        let limits = run.limits.iter().filter_map(|one| Some((one.level.to_string(), limit(one)?)));
+        Some(RateCurve { family, curve, limits: limits.collect() })
+    };
+    groups(run).into_iter().filter_map(of_group).collect()
+}
+
+/// The measured cells of fixed sizes, by family and what else they hold fixed, where there are enough sizes.
+fn groups(run: &RunResult) -> Vec<((Family, Condition), Vec<&Cell>)> {
     let sizeless = |cell: &Cell| {
         let plain = Condition::plain(1).sizes;
         (cell.family, Condition { sizes: plain, ..cell.condition.clone() })
@@ -70,27 +122,30 @@ pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
             None => groups.push((key, vec![cell])),
         }
     }
+    groups.retain(|(_, cells)| {
+        let mut sizes: Vec<u64> =
+            cells.iter().filter_map(|cell| labels::fixed_size(&cell.condition)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes.len() >= FEWEST_SIZES
+    });
     groups
-        .into_iter()
-        .filter_map(|((family, condition), cells)| {
-            let mut sizes: Vec<u64> =
-                cells.iter().filter_map(|cell| labels::fixed_size(&cell.condition)).collect();
-            sizes.sort_unstable();
-            sizes.dedup();
-            (sizes.len() >= FEWEST_SIZES).then(|| curve(run, unit, roles, family, &condition, &cells))?
-        })
-        .collect()
+}
+
+/// What a curve shows of each cell.
+struct Drawn<'a> {
+    figure: &'a dyn Fn(&Cell) -> Option<f64>,
+    unit: String,
+    log_y: bool,
 }
 
 fn curve(
-    run: &RunResult,
-    unit: Unit,
     roles: &Roles,
     family: Family,
     condition: &Condition,
     cells: &[&Cell],
+    Drawn { figure, unit, log_y }: Drawn<'_>,
 ) -> Option<Curve> {
-    let scale = Scale::of(run, unit, cells.iter().copied());
     let mut names: Vec<&str> = vec![];
     for cell in cells {
         if !names.contains(&cell.variant.as_str()) {
@@ -104,15 +159,10 @@ fn curve(
     };
     names.sort_by_key(|name| (!singled(name), std::cmp::Reverse(wins(name))));
     names.truncate(MOST_SERIES);
-    let log_y = !unit.is_rate();
     let series = names.into_iter().filter_map(|name| {
         let own = cells.iter().filter(|cell| cell.variant == name);
         let mut points: Vec<(u64, f64)> = own
-            .filter_map(|cell| {
-                // Gross in either case: the net of a small call may be zero, which no logarithm has.
-                let figure = if log_y { scale.beside(cell) } else { scale.headline(cell) };
-                Some((labels::fixed_size(&cell.condition)?, figure?.value))
-            })
+            .filter_map(|cell| Some((labels::fixed_size(&cell.condition)?, figure(cell)?)))
             .filter(|(_, value)| *value > 0.0)
             .collect();
         points.sort_by_key(|(size, _)| *size);
@@ -124,7 +174,6 @@ fn curve(
     let fixed = fixed
         .map(|(name, word)| if *name == "offset" { format!(", offset {word}") } else { format!(", {word}") });
     let title = format!("{family}, {} calls{}", condition.dependence, fixed.collect::<String>());
-    let unit = format!("gross {}", scale.unit_name());
     (!series.is_empty()).then(|| Curve { title: safe(&title), unit, log_y, series })
 }
 
@@ -137,7 +186,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    fn over(values: impl Iterator<Item = f64> + Clone, log: bool) -> Axis {
+    /// One that holds all the values; it begins at the least of them if it is logarithmic, else at zero.
+    pub(crate) fn over(values: impl Iterator<Item = f64> + Clone, log: bool) -> Axis {
         let high = values.clone().fold(f64::MIN_POSITIVE, f64::max);
         let low = if log { values.fold(high, f64::min) } else { 0.0 };
         // A single value gets room on both sides.
@@ -246,88 +296,6 @@ impl Curve {
 #[must_use]
 pub fn letter(index: usize) -> char {
     u32::try_from(index).ok().and_then(|index| char::from_u32('a' as u32 + index % 26)).unwrap_or('?')
-}
-
-/// The nearest of `count` places to a share of an axis.
-fn cell_at(share: f64, count: usize) -> usize {
-    (share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize
-}
-
-/// Characters made of dots, each with the series that drew on it last.
-struct Canvas {
-    width: usize,
-    height: usize,
-    glyphs: Glyphs,
-    cells: Vec<(u8, Option<char>, usize)>,
-}
-
-impl Canvas {
-    fn new(width: usize, height: usize, glyphs: Glyphs) -> Canvas {
-        Canvas { width, height, glyphs, cells: vec![(0, None, 0); width * height] }
-    }
-
-    /// Dots to a character, across and down.
-    const fn dots(&self) -> (usize, usize) {
-        match self.glyphs {
-            Glyphs::Braille => (2, 4),
-            Glyphs::Ascii => (1, 1),
-        }
-    }
-
-    fn draw(&mut self, series: &Series, index: usize, x: Axis, y: Axis) {
-        let (across, down) = self.dots();
-        let (columns, rows) = (self.width * across, self.height * down);
-        let dot = |(size, value): &(u64, f64)| {
-            (cell_at(x.place(*size as f64), columns), cell_at(1.0 - y.place(*value), rows))
-        };
-        for pair in series.points.windows(2) {
-            let ((x0, y0), (x1, y1)) = (dot(&pair[0]), dot(&pair[1]));
-            let steps = x0.abs_diff(x1).max(y0.abs_diff(y1)).max(1);
-            for step in 0..=steps {
-                let between =
-                    |from: usize, to: usize| (from * (steps - step) + to * step + steps / 2) / steps;
-                self.dot(between(x0, x1), between(y0, y1), index);
-            }
-        }
-    }
-
-    fn dot(&mut self, x: usize, y: usize, index: usize) {
-        // Braille numbers its dots down the left column, then down the right, the lowest row last.
-        const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
-        let (across, down) = self.dots();
-        if let Some(cell) = self.cells.get_mut(y / down * self.width + x / across) {
-            cell.0 |= BITS[y % down][x % across];
-            cell.2 = index;
-        }
-    }
-
-    fn mark(&mut self, series: &Series, index: usize, x: Axis, y: Axis) {
-        for (size, value) in &series.points {
-            let column = cell_at(x.place(*size as f64), self.width);
-            let row = cell_at(1.0 - y.place(*value), self.height);
-            if let Some(cell) = self.cells.get_mut(row * self.width + column) {
-                // Several variants at one place: neither letter would be right alone.
-                cell.1 = Some(if cell.1.is_none() { letter(index) } else { '*' });
-                cell.2 = index;
-            }
-        }
-    }
-
-    fn lines(&self, colour: bool) -> Vec<String> {
-        const COLOURS: [u8; MOST_SERIES] = [32, 33, 36, 35, 34, 31];
-        let glyph = |cell: &(u8, Option<char>, usize)| match (*cell, self.glyphs) {
-            ((_, Some(mark), _), _) => mark,
-            ((0, None, _), _) => ' ',
-            ((dots, None, _), Glyphs::Braille) => char::from_u32(0x2800 + u32::from(dots)).unwrap_or('.'),
-            (_, Glyphs::Ascii) => '.',
-        };
-        let paint = |cell: &(u8, Option<char>, usize)| match glyph(cell) {
-            ' ' => " ".to_owned(),
-            glyph if colour => format!("\u{1b}[{}m{glyph}\u{1b}[0m", COLOURS[cell.2 % COLOURS.len()]),
-            glyph => glyph.to_string(),
-        };
-        self.cells.chunks(self.width).map(|row| row.iter().map(paint).collect()).collect()
-    }
 }
 
 #[cfg(test)]

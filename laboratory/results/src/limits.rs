@@ -77,14 +77,19 @@ pub(crate) fn raise_by(limits: &mut [Limit], gathered: &Gathered, throughput: &T
     }
 }
 
-/// The least time for a call's bytes at the limits of their level; `None` if these were not measured. Reads
-/// and writes overlap, so the slower of the two counts.
+/// The least time for a call's bytes at the limits of their level; `None` if these were not measured.
 pub(crate) fn bytes_ticks(limits: &[Limit], throughput: &Throughput) -> Option<f64> {
     let limit = limits.iter().find(|limit| limit.level == throughput.level)?;
-    let Throughput { family, bytes, .. } = throughput;
-    let read = if family.reads() { bytes / limit.load } else { 0.0 };
-    let written = if family.writes() { bytes / limit.store.max(limit.nt_store) } else { 0.0 };
-    Some(read.max(written))
+    Some(throughput.bytes / rate(limit, throughput.family))
+}
+
+/// The most bytes of a call's length that a family's routines can process per tick at a level. Reads and writes
+/// overlap, so the slower of the two counts.
+#[must_use]
+pub fn rate(limit: &Limit, family: Family) -> f64 {
+    let read = if family.reads() { limit.load } else { f64::INFINITY };
+    let written = if family.writes() { limit.store.max(limit.nt_store) } else { f64::INFINITY };
+    read.min(written)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use carryline_report::units::Unit;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_help = "\
 Prints the longest path from each argument to the result, the loop-carried dependences and the
 throughput bound, next to the measured time of calls. Code that depends on the size is followed
@@ -105,9 +105,10 @@ pub enum Moves {
 }
 
 /// What `critical` draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Drawing {
     /// The call, or the code as a whole.
+    #[default]
     Call,
     /// An iteration of the main loop.
     Loop,

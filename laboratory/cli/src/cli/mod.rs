@@ -9,6 +9,7 @@ mod export;
 mod gate;
 mod inlining;
 mod real;
+mod report;
 mod reproduce;
 mod schema;
 mod tune;
@@ -26,6 +27,7 @@ pub use export::Export;
 pub use gate::Gate;
 pub use inlining::Inlining;
 pub use real::Real;
+pub use report::Report;
 pub use reproduce::Reproduce;
 pub use schema::Schema;
 use std::path::PathBuf;
@@ -137,6 +139,8 @@ pub enum Command {
     Inlining(Inlining),
     /// Show the stored runs
     History(History),
+    /// Write a stored run as one page for a browser: advice, heat map, curves, rankings with samples and machine code
+    Report(Report),
     /// Repeat a stored run, with its seed
     Rerun(Rerun),
     /// Compare stored runs: what became faster or slower
@@ -179,7 +183,7 @@ pub struct Effort {
     /// Show what would be measured and how long it would take, and stop.
     #[arg(long)]
     pub plan: bool,
-    /// Write a page with tables, charts and everything needed to repeat the run.
+    /// Write a page with heat map, curves, rankings, samples, machine code and everything needed to repeat the run.
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// A name for the run, which 'carryline history' shows.

@@ -8,6 +8,7 @@ mod listing;
 mod measured;
 mod opinion;
 mod own;
+pub mod page;
 mod predict;
 mod show;
 mod siblings;

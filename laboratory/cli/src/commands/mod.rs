@@ -13,6 +13,7 @@ pub mod list;
 pub mod machine;
 pub mod measure;
 pub mod real;
+pub mod report;
 pub mod reproduce;
 pub mod rerun;
 pub mod run;

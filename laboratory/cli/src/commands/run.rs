@@ -7,11 +7,10 @@ use crate::prepared::Prepared;
 use carryline_conditions::sizes::Sizes;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
-use carryline_engine::session::{Finished, command_line};
+use carryline_engine::session::Finished;
 use carryline_engine::standard;
 use carryline_report::advice::advice;
 use carryline_report::limits;
-use carryline_report::page::{About, page};
 use carryline_report::ranking::{Rows, legend, rankings};
 use carryline_report::recommend::recommend;
 use carryline_report::roles::Roles;
@@ -123,15 +122,7 @@ pub fn conclude(
         output::print(&repeated.text()?)?;
     }
     if let Some(path) = &effort.report {
-        let about = About {
-            started: humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string(),
-            repeat: format!("{} --seed {}", repeat_command(), finished.result.seed),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let html = page(&finished.result, unit, &Roles::of_collection(), &about)?;
-        std::fs::write(path, html)
-            .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
-        output::note(&format!("wrote {}", path.display()), common);
+        super::report::of_finished(finished, path, unit, effort, common)?;
     }
     if let (Some(id), false) = (finished.result.run_id, common.quiet) {
         output::note(&format!("saved as run {id}; 'carryline history --show {id}' prints it again"), common);
@@ -152,18 +143,4 @@ pub fn conclude(
         finished if !finished.undone.is_empty() => status::FAILED,
         _ => 0,
     })
-}
-
-/// The command that makes this run again, without the seed.
-fn repeat_command() -> String {
-    let mut words = vec!["carryline".to_owned()];
-    let mut arguments = command_line().skip(1);
-    while let Some(word) = arguments.next() {
-        match word.as_str() {
-            "--seed" => _ = arguments.next(),
-            seed if seed.starts_with("--seed=") => {}
-            _ => words.push(word),
-        }
-    }
-    words.join(" ")
 }

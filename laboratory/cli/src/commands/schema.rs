@@ -21,6 +21,7 @@ const SCHEMAS: &[(&str, &str, &str)] = &[
     ("machine", "machine", include_str!("../../../../docs/schema/machine.json")),
     ("plan", "run --plan, measure --plan", include_str!("../../../../docs/schema/plan.json")),
     ("real", "real", include_str!("../../../../docs/schema/real.json")),
+    ("report", "report", include_str!("../../../../docs/schema/report.json")),
     (
         "run",
         "run, measure, watch, reproduce, rerun, history --show, export --to json, and carryline alone",

@@ -14,6 +14,7 @@ mod names;
 mod one_cpu;
 mod real;
 mod real_work;
+mod report;
 mod reproduce;
 mod reproduce_evans;
 mod support;

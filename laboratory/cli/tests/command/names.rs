@@ -91,9 +91,13 @@ fn a_page_that_cannot_be_written_is_refused_before_anything_is_measured() {
 #[test]
 fn looking_for_runs_makes_no_store() {
     let place = Place::new();
-    for command in
-        [&["history"][..], &["history", "--show", "1"], &["rerun", "1"], &["reproduce", "--from", "1"]]
-    {
+    for command in [
+        &["history"][..],
+        &["history", "--show", "1"],
+        &["rerun", "1"],
+        &["report", "1"],
+        &["reproduce", "--from", "1"],
+    ] {
         let named: Vec<&str> = command.iter().copied().chain(["--db", "absent.sqlite"]).collect();
         let (_, err) = place.expect(&named, 2);
         assert!(err.contains("there is no store") && err.contains("absent.sqlite"), "{err}");

@@ -3,6 +3,7 @@
 use super::{line, number};
 use crate::arena::page_bytes;
 use crate::c_library::{self, RepThresholds};
+use object::Object;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -212,6 +213,9 @@ pub struct Build {
     pub target: String,
     /// Whether debug assertions are compiled in.
     pub debug_assertions: bool,
+    /// What the linker calls this program by its contents, in hexadecimal; `None` where it gave no such name.
+    #[serde(default)]
+    pub id: Option<String>,
 }
 
 impl Build {
@@ -223,8 +227,19 @@ impl Build {
             opt_level: env!("CARRYLINE_OPT_LEVEL").to_owned(),
             target: env!("CARRYLINE_TARGET").to_owned(),
             debug_assertions: cfg!(debug_assertions),
+            id: id_of_this_program(),
         }
     }
+}
+
+/// The build ID in this program's file: two builds of different code have different ones.
+fn id_of_this_program() -> Option<String> {
+    // A link to the file that was started, even if another has its name by now.
+    let file = std::fs::File::open("/proc/self/exe").ok()?;
+    let cache = object::ReadCache::new(file);
+    let program = object::File::parse(&cache).ok()?;
+    let id = program.build_id().ok()??;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Time that a hypervisor gave to others while a CPU of this machine had work, since the machine started. Sampled

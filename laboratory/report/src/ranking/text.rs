@@ -145,8 +145,17 @@ impl Ranking {
     }
 
     /// The figure that counts the whole call.
-    fn gross(&self, row: &Row) -> Option<Figure> {
+    pub(crate) fn gross(&self, row: &Row) -> Option<Figure> {
         if self.scale.unit.is_rate() { row.headline } else { row.beside }
+    }
+
+    /// The row's speed as a share of the greatest, from gross figures; 0 without one.
+    pub(crate) fn share_of_best(&self, row: &Row) -> f64 {
+        let all = self.rows.iter().filter_map(|row| self.gross(row)).map(|figure| figure.value);
+        self.gross(row).map_or(0.0, |figure| match self.scale.unit.is_rate() {
+            true => figure.value / all.fold(0.0, f64::max),
+            false => all.fold(f64::INFINITY, f64::min) / figure.value,
+        })
     }
 
     /// The figure without the null call.
@@ -154,7 +163,7 @@ impl Ranking {
         if self.scale.unit.is_rate() { row.beside } else { row.headline }
     }
 
-    fn is_baseline(&self, row: &Row) -> bool {
+    pub(crate) fn is_baseline(&self, row: &Row) -> bool {
         self.baseline.as_ref() == Some(&row.variant)
     }
 
@@ -198,15 +207,21 @@ impl Ranking {
     }
 
     /// How many rows are printed where a long tail is folded.
-    fn unfolded(&self) -> usize {
+    pub(crate) fn unfolded(&self) -> usize {
         let kept = |row: &Row| row.is_singled || row.rank == Some(1);
         let last = self.rows.iter().rposition(kept).map_or(0, |at| at + 1);
         let shown = last.max(NEVER_FOLDED);
         if self.rows.len().saturating_sub(shown) < LEAST_FOLDED { self.rows.len() } else { shown }
     }
 
-    /// The rows from there on in one line, each with its speed.
+    /// The rows from there on in one line.
     fn folded(&self, from: usize, style: Style) -> String {
+        let line = format!("...{}", self.slower(from));
+        emphasise(&wrap(&line, style.width, 4), Emphasis::Faint, style) + "\n"
+    }
+
+    /// The rows from there on, counted and each with its speed: `5 slower: clzero 0.31x, ...`.
+    pub(crate) fn slower(&self, from: usize) -> String {
         let rows = &self.rows[from..];
         let fastest = self.rows.first().and_then(|row| self.gross(row)).map(|figure| figure.value);
         let times_of = |row: &Row| {
@@ -219,8 +234,7 @@ impl Ranking {
         };
         let words: Vec<String> =
             rows.iter().map(|row| format!("{} {}", row.variant, times_of(row))).collect();
-        let line = format!("...{} slower: {}", rows.len(), words.join(", "));
-        emphasise(&wrap(&line, style.width, 4), Emphasis::Faint, style) + "\n"
+        format!("{} slower: {}", rows.len(), words.join(", "))
     }
 
     fn table(&self, style: Style, rows: usize) -> String {
@@ -254,12 +268,6 @@ impl Ranking {
         let headers = self.headers().into_iter().zip(kinds).zip(columns);
         let headers = headers.filter(|(_, shown)| *shown).map(|(column, _)| column);
         let mut table = Table::new(headers.chain(bar.map(|_| (String::new(), Kind::Name))));
-        let best = self.rows.iter().filter_map(|row| self.gross(row)).map(|figure| figure.value);
-        let best = if self.scale.unit.is_rate() {
-            best.fold(0.0, f64::max)
-        } else {
-            best.fold(f64::INFINITY, f64::min)
-        };
         for (row, cells) in self.rows.iter().zip(self.cells()).take(rows) {
             let emphasis = match row.rank {
                 Some(1) => Emphasis::Strong,
@@ -267,13 +275,7 @@ impl Ranking {
                 None => Emphasis::Faint,
             };
             let shown = cells.into_iter().zip(columns).filter(|(_, shown)| *shown).map(|(cell, _)| cell);
-            let drawn = bar.map(|longest| {
-                let share = self.gross(row).map_or(0.0, |figure| match self.scale.unit.is_rate() {
-                    true => figure.value / best,
-                    false => best / figure.value,
-                });
-                blocks(share, longest)
-            });
+            let drawn = bar.map(|longest| blocks(self.share_of_best(row), longest));
             table.push(shown.chain(drawn).collect(), emphasis);
         }
         let width =

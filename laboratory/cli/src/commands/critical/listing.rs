@@ -23,23 +23,48 @@ fn letters(inputs: &[InputPath]) -> Vec<(char, &InputPath)> {
     given
 }
 
-/// The listing; `full` folds nothing and hides nothing.
+/// A listing before it is arranged for a terminal or a page.
+pub struct Listing {
+    /// What the marks of its lines are; `None` where there are none.
+    pub legend: Option<String>,
+    /// The lines; those of the critical chain are strong.
+    pub lines: Vec<(String, Emphasis)>,
+    /// Lines that were left out.
+    pub left: usize,
+}
+
+/// Prints a listing; `full` folds nothing and hides nothing.
 pub fn print(out: &mut String, call: &Analysis, chained: Option<&str>, full: bool, style: Style) {
+    let listing = of(call, chained, full);
+    if let Some(legend) = listing.legend {
+        out.push_str(&wrap(&legend, style.width, 2));
+        out.push('\n');
+    }
+    for (text, emphasis) in &listing.lines {
+        out.push_str(&emphasise(text, *emphasis, style));
+        out.push('\n');
+    }
+    if listing.left > 0 {
+        out.push_str(&format!("  ... and {} more\n", listing.left));
+    }
+}
+
+/// The listing of a call.
+pub fn of(call: &Analysis, chained: Option<&str>, full: bool) -> Listing {
     let letters = letters(&call.inputs);
     let main = chained.and_then(|name| call.input(name)).filter(|input| input.path_cycles.is_some());
     let main = main.or_else(|| call.longest());
     let names: Vec<String> =
         letters.iter().map(|(letter, input)| format!("{letter} {}", input.name)).collect();
-    if !names.is_empty() {
-        let text = format!("on the longest path from: {}; * the critical chain", names.join(", "));
-        out.push_str(&wrap(&text, style.width, 2));
-        out.push('\n');
-    }
+    let legend = match names.is_empty() {
+        true => None,
+        false => Some(format!("on the longest path from: {}; * the critical chain", names.join(", "))),
+    };
     let bodies = match full {
         true => vec![Body { first: 0, length: call.order.len(), times: 1 }],
         false => fold::bodies(&call.order),
     };
-    let mut lines = Lines { out, printed: 0, left: 0, style };
+    let mut listing = Listing { legend, lines: Vec::new(), left: 0 };
     for body in bodies {
         // The turn in the middle stands for all: the first and the last differ by what they are next to.
         let shown = body.first + body.length * (body.times / 2);
@@ -61,35 +86,21 @@ pub fn print(out: &mut String, call: &Analysis, chained: Option<&str>, full: boo
             let star = if is_critical { '*' } else { ' ' };
             let offset = format!("{:#x}", call.function.offset(call.function.instructions[index].ip()));
             let text = format!("{count:<7}{star} {marks}  {offset:>8}  {}", call.function.text(index));
-            lines.print(&text, if is_critical { Emphasis::Strong } else { Emphasis::None });
+            listing.push(&text, if is_critical { Emphasis::Strong } else { Emphasis::None });
         }
         if !hidden.is_empty() {
             let text = format!("{:>width$}{}: beside it", "", hidden.join(", "), width = 19 + letters.len());
-            lines.print(&text, Emphasis::Faint);
+            listing.push(&text, Emphasis::Faint);
         }
     }
-    let left = lines.left;
-    if left > 0 {
-        out.push_str(&format!("  ... and {left} more\n"));
-    }
+    listing
 }
 
-/// What was printed, and what no longer fits.
-struct Lines<'a> {
-    out: &'a mut String,
-    printed: usize,
-    left: usize,
-    style: Style,
-}
-
-impl Lines<'_> {
-    fn print(&mut self, text: &str, emphasis: Emphasis) {
-        if self.printed == MOST_LINES {
-            self.left += 1;
-            return;
+impl Listing {
+    fn push(&mut self, text: &str, emphasis: Emphasis) {
+        match self.lines.len() {
+            MOST_LINES => self.left += 1,
+            _ => self.lines.push((text.trim_end().to_owned(), emphasis)),
         }
-        self.printed += 1;
-        self.out.push_str(&emphasise(text.trim_end(), emphasis, self.style));
-        self.out.push('\n');
     }
 }

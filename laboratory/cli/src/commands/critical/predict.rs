@@ -18,7 +18,7 @@ use carryline_verification::trace::Executed;
 use std::path::Path;
 
 /// The size of a call unless told otherwise: an IPv6 header.
-const SIZE: usize = 40;
+pub const SIZE: usize = 40;
 
 /// What is known of a routine before it is measured.
 pub struct Prediction {

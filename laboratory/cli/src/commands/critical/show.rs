@@ -82,12 +82,7 @@ pub fn render(
 fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchitecture, style: Style) {
     let prediction = shown.prediction;
     let call = &prediction.call;
-    let what = match call.scope {
-        Scope::Straight => "straight code",
-        Scope::Trace => "the instructions that one call executes",
-        Scope::Branching => "every path, each loop once",
-    };
-    out.push_str(&bold(&format!("{}: {what}", prediction.title()), style));
+    out.push_str(&bold(&format!("{}: {}", prediction.title(), extent(call)), style));
     out.push('\n');
     listing::print(out, call, prediction.signature.chained, shown.is_full, style);
     out.push('\n');
@@ -136,6 +131,15 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
     out.push('\n');
 }
 
+/// Which instructions of the routine were analysed.
+pub fn extent(call: &Analysis) -> &'static str {
+    match call.scope {
+        Scope::Straight => "straight code",
+        Scope::Trace => "the instructions that one call executes",
+        Scope::Branching => "every path, each loop once",
+    }
+}
+
 /// Paths, throughput and loops.
 fn figures(out: &mut String, prediction: &Prediction, style: Style) {
     let call = &prediction.call;
@@ -161,7 +165,7 @@ fn line(out: &mut String, text: &str, style: Style) {
 }
 
 /// What the analyses of the call and of the code have to say.
-fn notes(prediction: &Prediction) -> impl Iterator<Item = &String> {
+pub fn notes(prediction: &Prediction) -> impl Iterator<Item = &String> {
     // What a call and an indirect jump lead to is in the trace.
     let is_resolved = |note: &String| prediction.code.is_some() && note.contains("analysed");
     let code = prediction.code.iter().flat_map(|code| &code.notes).filter(move |note| !is_resolved(note));

@@ -1,0 +1,230 @@
+//! `carryline report [RUN]`, and `--report` of the commands that measure: a run as one page.
+
+use super::critical::page::codes;
+use crate::cli::{Common, Effort, Format, Report};
+use crate::output;
+use carryline_engine::failure::{Failure, usage};
+use carryline_engine::kept::{self, Stored};
+use carryline_engine::machine::Here;
+use carryline_engine::session::{Finished, command_line, open_kept};
+use carryline_machine::environment::Environment;
+use carryline_report::page::{About, Code, Contents, calls, page};
+use carryline_report::redact::redacted;
+use carryline_report::roles::Roles;
+use carryline_report::units::Unit;
+use carryline_results::RunResult;
+use carryline_results::gather::Gathered;
+use carryline_store::{RunStatus, RunSummary};
+use serde::Serialize;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// A page that was written.
+#[derive(Serialize)]
+struct Written {
+    run_id: Option<i64>,
+    content_hash: Option<String>,
+    file: PathBuf,
+    bytes: usize,
+    situations: usize,
+    rows: usize,
+    listings: usize,
+    /// Why no machine code is shown; `None` where it is.
+    no_code: Option<String>,
+}
+
+/// Writes the page of a stored run.
+pub fn run(args: &Report, common: &Common) -> Result<u8, Failure> {
+    let word = match &args.run {
+        Some(word) => word.clone(),
+        None => latest(common.db.as_deref())?,
+    };
+    let stored = kept::stored(&word, common.db.as_deref())?;
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("run-{}.html", stored.id)));
+    output::check_writable(&path)?;
+    let here = Here::look();
+    let no_code = other_code(&stored.result.environment, &here.environment);
+    let codes = codes_of(&stored.result, no_code.as_deref(), &here, common);
+    let stored = if common.redact { stored.redacted() } else { stored };
+    let bytes = write(&path, &stored.result, args.unit, &about(&stored), &stored.gathered(), &codes)?;
+    let mut situations: Vec<&str> = stored.result.cells.iter().map(|cell| cell.situation.as_str()).collect();
+    situations.dedup();
+    let written = Written {
+        run_id: stored.result.run_id,
+        content_hash: Some(stored.content_hash.clone()),
+        file: path,
+        bytes,
+        situations: situations.len(),
+        rows: stored.result.cells.len(),
+        listings: codes.iter().filter(|code| code.found.is_ok()).count(),
+        no_code,
+    };
+    match common.format {
+        Format::Json => output::print_json("report", &json!(written), common)?,
+        Format::Table => {
+            if let Some(reason) = &written.no_code {
+                output::note(&format!("the page shows no machine code: {reason}"), common);
+            }
+            output::print(&written.file.to_string_lossy())?;
+        }
+    }
+    Ok(0)
+}
+
+/// What a page says of a stored run beside its result.
+fn about(stored: &Stored) -> About {
+    About {
+        started: stored.started.clone(),
+        repeat: repeat(stored.header.command.iter().cloned(), stored.header.seed),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        content_hash: Some(stored.content_hash.clone()),
+        label: stored.label(),
+    }
+}
+
+/// Writes the page of a run that this process has made.
+pub fn of_finished(
+    finished: &Finished,
+    path: &Path,
+    unit: Unit,
+    effort: &Effort,
+    common: &Common,
+) -> Result<(), Failure> {
+    let result = &finished.result;
+    let codes = codes_of(result, None, &Here::look(), common);
+    let stored = result.run_id.and_then(|id| kept::stored(&id.to_string(), common.db.as_deref()).ok());
+    let about = match &stored {
+        Some(stored) => about(stored),
+        // It was not to be saved, or could not be.
+        None => About {
+            repeat: repeat(command_line().skip(1), result.seed),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            label: effort.label.clone(),
+            ..About::default()
+        },
+    };
+    match common.redact {
+        false => write(path, result, unit, &about, &finished.gathered, &codes)?,
+        true => {
+            let whole = redacted(json!({ "environment": result.environment, "command": about.repeat }));
+            let result =
+                RunResult { environment: whole["environment"].clone(), run_id: None, ..result.clone() };
+            let repeat = whole["command"].as_str().unwrap_or_default().to_owned();
+            write(path, &result, unit, &About { repeat, ..about }, &finished.gathered, &codes)?
+        }
+    };
+    output::note(&format!("wrote {}", path.display()), common);
+    Ok(())
+}
+
+/// The number of the run that was made last, of those that have ended.
+fn latest(db: Option<&Path>) -> Result<String, Failure> {
+    let store = open_kept(db).map_err(|error| usage(error.to_string()))?;
+    let runs = match &store {
+        Some(store) => store.runs(usize::MAX).map_err(|error| usage(error.to_string()))?,
+        None => Vec::new(),
+    };
+    let ended = |run: &&RunSummary| matches!(run.status, RunStatus::Complete | RunStatus::Interrupted);
+    match runs.iter().find(ended) {
+        Some(run) => Ok(run.id.to_string()),
+        None => Err(usage("no run is stored: 'carryline run --report page.html' makes one and its page")),
+    }
+}
+
+/// Why this process would show other code than the run measured; `None` where it is the same.
+fn other_code(run: &serde_json::Value, here: &Environment) -> Option<String> {
+    let Ok(there) = serde_json::from_value::<Environment>(run.clone()) else {
+        return Some("another version of this command measured the run".to_owned());
+    };
+    let (a, b) = (&here.cpu, &there.cpu);
+    let reason = match (&here.build.id, &there.build.id) {
+        (None, _) | (_, None) => "it is not known which build measured the run",
+        (Some(here), Some(there)) if here != there => "another build measured the run",
+        _ if (&a.brand, a.family, a.model, a.stepping) != (&b.brand, b.family, b.model, b.stepping) => {
+            "another CPU measured the run"
+        }
+        _ if a.masked_features != b.masked_features => "other CPU features were masked in the run",
+        _ if here.system.libc != there.system.libc => "the run had another C library",
+        _ if here.tuning != there.tuning => "the library went by another profile in the run",
+        _ => return None,
+    };
+    Some(reason.to_owned())
+}
+
+/// What the rows' calls execute, or for each of them why that is not shown.
+fn codes_of(result: &RunResult, no_code: Option<&str>, here: &Here, common: &Common) -> Vec<Code> {
+    let calls = calls(result, &Roles::of_collection());
+    match no_code {
+        None => codes(calls, here, common),
+        Some(reason) => {
+            let none = |call| Code { call, found: Err(format!("not shown, because {reason}")) };
+            calls.into_iter().map(none).collect()
+        }
+    }
+}
+
+/// Writes the page and says how long it is.
+fn write(
+    path: &Path,
+    run: &RunResult,
+    unit: Unit,
+    about: &About,
+    gathered: &[Gathered],
+    codes: &[Code],
+) -> Result<usize, Failure> {
+    let roles = Roles::of_collection();
+    let html = page(&Contents { run, unit, roles: &roles, about, gathered, codes })?;
+    std::fs::write(path, &html)
+        .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
+    Ok(html.len())
+}
+
+/// The command that makes a run again, from its arguments.
+fn repeat(arguments: impl Iterator<Item = String>, seed: u64) -> String {
+    let mut words = vec!["carryline".to_owned()];
+    let mut arguments = arguments;
+    while let Some(word) = arguments.next() {
+        match word.as_str() {
+            "--seed" => _ = arguments.next(),
+            given if given.starts_with("--seed=") => {}
+            _ => words.push(word),
+        }
+    }
+    words.extend(["--seed".to_owned(), seed.to_string()]);
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_that_repeats_a_run_stands_in_its_command_once() {
+        let of = |line: &str| repeat(line.split(' ').map(str::to_owned), 7);
+        assert_eq!(of("run --seed 3 --budget 5s"), "carryline run --budget 5s --seed 7");
+        assert_eq!(of("run --seed=3"), "carryline run --seed 7");
+    }
+
+    #[test]
+    fn code_is_shown_of_the_build_and_the_machine_that_measured() {
+        let mut here = Environment::here();
+        here.build.id = Some("ab".to_owned());
+        let reason = |change: &dyn Fn(&mut Environment)| {
+            let mut there = here.clone();
+            change(&mut there);
+            other_code(&json!(there), &here)
+        };
+        assert_eq!(reason(&|_| ()), None);
+        for (word, change) in [
+            ("not known", (|e| e.build.id = None) as fn(&mut Environment)),
+            ("another build", |e| e.build.id = Some("cd".to_owned())),
+            ("another CPU", |e| e.cpu.brand = Some("Imaginary 9000".to_owned())),
+            ("masked", |e| e.cpu.masked_features.push("avx2".to_owned())),
+            ("C library", |e| e.system.libc.push('x')),
+            ("profile", |e| e.tuning = None),
+        ] {
+            assert!(reason(&change).is_some_and(|reason| reason.contains(word)), "{word}");
+        }
+        assert!(other_code(&json!({}), &here).is_some_and(|reason| reason.contains("version")));
+    }
+}
