@@ -210,7 +210,8 @@ impl Table {
                 table.read(line_text).map_err(|reason| TableError { file, line: index + 1, reason })?;
             }
         }
-        let missing = Class::ALL.iter().find(|class| !table.classes.contains_key(class));
+        let missing =
+            Class::ALL.iter().find(|class| class.broader().is_none() && !table.classes.contains_key(class));
         let reason = match missing {
             _ if table.title.is_empty() => "no title".to_owned(),
             _ if table.issue_width == 0.0 => "no issue width".to_owned(),
@@ -366,7 +367,11 @@ impl Table {
     /// The work that a class is.
     #[must_use]
     pub fn work_of(&self, class: Class) -> &[Ports] {
-        self.classes.get(&class).map_or(&[], Vec::as_slice)
+        match (self.classes.get(&class), class.broader()) {
+            (Some(ports), _) => ports,
+            (None, Some(broader)) => self.work_of(broader),
+            (None, None) => &[],
+        }
     }
 
     /// The issue slots that an instruction takes: one, or as many as its operation is made of.
