@@ -99,14 +99,46 @@ pub struct Scores {
     pub cells: Vec<Score>,
 }
 
-/// Predicts and measures every cell with a build of the command.
+impl Scores {
+    /// Takes over the cells that were not measured anew from the same machine's scores among those of all.
+    pub fn keep_others(&mut self, all: Vec<Scores>) {
+        let known = all.into_iter().filter(|scores| scores.table == self.table);
+        let others: Vec<Score> = known.flat_map(|scores| scores.cells).collect();
+        let is_new =
+            |old: &Score| self.cells.iter().any(|cell| (&cell.family, cell.size) == (&old.family, old.size));
+        let kept: Vec<Score> = others.into_iter().filter(|old| !is_new(old)).collect();
+        self.cells.extend(kept);
+        let place = |cell: &Score| CELLS.iter().position(|known| *known == (cell.family.as_str(), cell.size));
+        // Stable: the order within a family and size stays.
+        self.cells.sort_by_key(place);
+    }
+}
+
+/// The families and sizes of words such as `checksum:40`; all for none.
+///
+/// # Errors
+/// A word that names none of [`CELLS`].
+pub fn cells(only: &[String]) -> anyhow::Result<Vec<(&'static str, usize)>> {
+    let word = |(family, size): &(&str, usize)| format!("{family}:{size}");
+    let find = |wanted: &String| {
+        let known: Vec<String> = CELLS.iter().map(word).collect();
+        let found = CELLS.into_iter().find(|cell| word(cell) == *wanted);
+        found.with_context(|| format!("unknown '{wanted}' (known: {})", known.join(", ")))
+    };
+    match only.is_empty() {
+        true => Ok(CELLS.to_vec()),
+        false => only.iter().map(find).collect(),
+    }
+}
+
+/// Predicts and measures the routines of these families and sizes with a build of the command.
 ///
 /// # Errors
 /// A command that cannot be started, fails, or prints something else.
-pub fn measure(program: &Path, machine: String) -> anyhow::Result<Scores> {
+pub fn measure(program: &Path, machine: String, cells: &[(&'static str, usize)]) -> anyhow::Result<Scores> {
     let mut scores = Scores { machine, table: String::new(), llvm_mca: None, cells: Vec::new() };
-    for (at, (family, size)) in CELLS.into_iter().enumerate() {
-        eprintln!("{}/{}: {family} of {size} bytes", at + 1, CELLS.len());
+    for (at, (family, size)) in cells.iter().copied().enumerate() {
+        eprintln!("{}/{}: {family} of {size} bytes", at + 1, cells.len());
         let names = names(program, family, size)?;
         let size_word = size.to_string();
         let common = ["--size", size_word.as_str(), "--quiet", "--format", "json"];
@@ -249,6 +281,39 @@ pub fn program(given: Option<&Path>, workspace: &Path) -> anyhow::Result<PathBuf
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn cells_are_named_by_family_and_size_and_what_is_not_measured_anew_stays() {
+        assert_eq!(cells(&[]).expect("all"), CELLS);
+        assert_eq!(cells(&["zero:4096".to_owned()]).expect("one"), [("zero", 4096)]);
+        let error = cells(&["zero:40".to_owned()]).expect_err("no such").to_string();
+        assert!(error.contains("'zero:40'") && error.contains("checksum:1500"), "{error}");
+        let cell = |family: &str, size: usize, measured: f64| Score {
+            family: family.to_owned(),
+            variant: "v".to_owned(),
+            size,
+            kind: Kind::Independent,
+            measured,
+            null_call: 6.0,
+            bound: None,
+            predicted: None,
+            calibrated: None,
+            llvm_mca: None,
+            binds: None,
+            not_modelled: Vec::new(),
+        };
+        let of = |table: &str, cells: Vec<Score>| Scores {
+            machine: String::new(),
+            table: table.to_owned(),
+            llvm_mca: None,
+            cells,
+        };
+        let mut new = of("zen5", vec![cell("zero", 4096, 2.0)]);
+        let old = of("zen5", vec![cell("zero", 4096, 1.0), cell("checksum", 40, 1.0)]);
+        new.keep_others(vec![old, of("zen4", vec![cell("checksum", 576, 1.0)])]);
+        let found: Vec<(&str, f64)> = new.cells.iter().map(|c| (c.family.as_str(), c.measured)).collect();
+        assert_eq!(found, [("checksum", 1.0), ("zero", 2.0)]);
+    }
 
     #[test]
     fn an_answer_becomes_two_cells_of_their_kinds() {
