@@ -444,6 +444,23 @@ mod tests {
     }
 
     #[test]
+    fn a_class_without_a_line_has_the_ports_of_the_broader_one() {
+        let ports = |name: &str, class: Class| {
+            by_name(name)
+                .expect("a table")
+                .work_of(class)
+                .iter()
+                .map(|one| one.ports.count_ones())
+                .sum::<u32>()
+        };
+        assert_eq!(ports("haswell", Class::LeaIndexed), ports("haswell", Class::Lea));
+        assert_eq!(ports("haswell", Class::FromVector), ports("haswell", Class::Cross));
+        assert_eq!((ports("zen5", Class::LeaIndexed), ports("zen5", Class::Lea)), (2, 6));
+        let without = WHOLE.replace("class vector ", "# class vector ");
+        assert!(Table::parse("t", &without).is_err(), "a broader class has none of its own to fall back to");
+    }
+
+    #[test]
     fn a_damaged_line_is_refused_with_its_number() {
         for (line, word) in [
             ("latency add * * -> * 1 nobody", "nobody"),

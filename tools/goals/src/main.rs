@@ -55,8 +55,11 @@ struct CriticalArgs {
     /// Routines to take, as FAMILY:BYTES [default: all]; what is known of the others stays.
     #[arg(long, value_name = "FAMILY:BYTES", num_args = 1.., value_delimiter = ',')]
     only: Vec<String>,
+    /// Predict the stored cells of this machine anew and keep what was measured.
+    #[arg(long, conflicts_with = "only")]
+    predict: bool,
     /// Write the document from the stored files alone.
-    #[arg(long, conflicts_with_all = ["carryline", "only"])]
+    #[arg(long, conflicts_with_all = ["carryline", "only", "predict"])]
     write: bool,
     /// The document [default: docs/critical.md of the workspace]. The scores lie in a folder of the same name without its
     /// ending.
@@ -302,7 +305,15 @@ fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
 fn critical(args: &CriticalArgs) -> anyhow::Result<ExitCode> {
     let out = args.out.clone().unwrap_or_else(|| workspace().join("docs/critical.md"));
     let folder = folder_of(&out);
-    if !args.write {
+    if args.predict {
+        let program = critical::program(args.carryline.as_deref(), &workspace())?;
+        let machine = machine::words(&Environment::here().cpu);
+        for mut scores in critical::read_all(&folder)?.into_iter().filter(|scores| scores.machine == machine)
+        {
+            critical::predict_again(&program, &mut scores)?;
+            print(&format!("{}\n", critical::write(&scores, &folder)?.display()))?;
+        }
+    } else if !args.write {
         let cells =
             critical::cells(&args.only).unwrap_or_else(|error| unusable("--only", &error.to_string()));
         let program = critical::program(args.carryline.as_deref(), &workspace())?;

@@ -84,6 +84,18 @@ impl Score {
     pub fn is_of_the_fit(&self) -> bool {
         self.variant.bytes().map(u32::from).sum::<u32>() % 2 == 0
     }
+
+    /// Takes the predictions from an answer of the command.
+    fn predict(&mut self, one: &Value) {
+        let dependence = if self.kind == Kind::Independent { "independent" } else { "chained" };
+        let list = one["not_modelled"].as_array().into_iter().flatten();
+        self.kind = kind(one, dependence);
+        self.bound = one["bounds"][dependence].as_f64();
+        self.predicted = one["predicted"][dependence].as_f64();
+        self.calibrated = None;
+        self.binds = one["binds"][dependence]["part"].as_str().map(str::to_owned);
+        self.not_modelled = list.filter_map(|text| text.as_str().map(str::to_owned)).collect();
+    }
 }
 
 /// Of a machine.
@@ -158,6 +170,37 @@ pub fn measure(program: &Path, machine: String, cells: &[(&'static str, usize)])
     Ok(scores)
 }
 
+/// Predicts every cell anew with a build of the command and keeps what was measured: for changes of the predictions alone. What
+/// was calibrated is measured too, and is left out.
+///
+/// # Errors
+/// As [`measure`].
+pub fn predict_again(program: &Path, scores: &mut Scores) -> anyhow::Result<()> {
+    for (at, (family, size)) in CELLS.into_iter().enumerate() {
+        eprintln!("{}/{}: {family} of {size} bytes", at + 1, CELLS.len());
+        let is_own = |cell: &&mut Score| cell.family == family && cell.size == size;
+        let mut names: Vec<String> =
+            scores.cells.iter_mut().filter(is_own).map(|cell| format!("{family}/{}", cell.variant)).collect();
+        names.dedup();
+        if names.is_empty() {
+            continue;
+        }
+        let size_word = size.to_string();
+        let common =
+            ["--size", size_word.as_str(), "--quiet", "--format", "json", "--no-measure", "--no-opinion"];
+        let words: Vec<&str> =
+            ["critical"].into_iter().chain(names.iter().map(String::as_str)).chain(common).collect();
+        let answer = json(program, &words)?;
+        for one in routines(&answer) {
+            let mut own = scores.cells.iter_mut().filter(is_own);
+            for cell in own.by_ref().filter(|cell| one["variant"].as_str() == Some(&cell.variant)) {
+                cell.predict(one);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The routines of a family that run here at that size and are right.
 fn names(program: &Path, family: &str, size: usize) -> anyhow::Result<Vec<String>> {
     let listed = json(program, &["list", "--family", family, "--format", "json"])?;
@@ -202,24 +245,25 @@ fn add(scores: &mut Scores, measured: &Value, calibrated: &Value) {
         if let Some(model) = one["second_opinion"]["asked"].as_str() {
             scores.llvm_mca = Some(model.to_owned());
         }
-        let list = one["not_modelled"].as_array().into_iter().flatten();
-        let not_modelled: Vec<String> = list.filter_map(|text| text.as_str().map(str::to_owned)).collect();
         for dependence in ["chained", "independent"] {
             let Some(cycles) = one["measured"]["gross"][dependence].as_f64() else { continue };
-            scores.cells.push(Score {
+            let mut cell = Score {
                 family: family.to_owned(),
                 variant: variant.to_owned(),
                 size: one["size"].as_u64().unwrap_or(0) as usize,
                 kind: kind(one, dependence),
                 measured: cycles,
                 null_call: one["measured"]["null_call"][dependence].as_f64().unwrap_or(0.0),
-                bound: one["bounds"][dependence].as_f64(),
-                predicted: one["predicted"][dependence].as_f64(),
-                calibrated: by_name.get(variant).and_then(|one| one["predicted"][dependence].as_f64()),
+                bound: None,
+                predicted: None,
+                calibrated: None,
                 llvm_mca: one["second_opinion"][dependence].as_f64(),
-                binds: one["binds"][dependence]["part"].as_str().map(str::to_owned),
-                not_modelled: not_modelled.clone(),
-            });
+                binds: None,
+                not_modelled: Vec::new(),
+            };
+            cell.predict(one);
+            cell.calibrated = by_name.get(variant).and_then(|one| one["predicted"][dependence].as_f64());
+            scores.cells.push(cell);
         }
     }
 }
@@ -335,5 +379,10 @@ mod tests {
         assert_eq!(scores.cells[1].calibrated, Some(80.0));
         assert_eq!(scores.cells[0].binds.as_deref(), Some("chain"));
         assert_eq!(scores.table, "zen5");
+        let mut again = one;
+        again["predicted"]["independent"] = json!(90.0);
+        scores.cells[1].predict(&again);
+        let cell = &scores.cells[1];
+        assert_eq!((cell.predicted, cell.calibrated, cell.measured), (Some(90.0), None, 94.0));
     }
 }

@@ -117,7 +117,12 @@ fn goals(out: &mut String, scores: &Scores) {
         .iter()
         .map(null)
         .fold((f64::INFINITY, 0.0_f64), |(low, high), cycles| (low.min(cycles), high.max(cycles)));
-    let _ = writeln!(out, "- null call: {} to {} cycles over all cells", number(low), number(high));
+    let _ = writeln!(
+        out,
+        "- null call: {} to {} cycles over all cells; why it is not one figure is told in [METHODOLOGY.md](../METHODOLOGY.md)",
+        number(low),
+        number(high)
+    );
 }
 
 const fn reached(is_reached: bool) -> &'static str {
