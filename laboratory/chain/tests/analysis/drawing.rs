@@ -109,7 +109,7 @@ fn what_is_too_wide_keeps_to_the_chain_and_what_feeds_it() {
     // Twelve loads that are added in pairs, and their sum to the argument.
     let code = assemble(|a| {
         let words = [r8, r9, r10, r11, r12, r13, r14, r15, rbx, rbp, rcx, rsi];
-        for (place, word) in words.into_iter().enumerate() {
+        for (place, word) in (0_i32..).zip(words) {
             a.movzx(word, word_ptr(rdi + 0x1000 + 2 * place))?;
         }
         for pair in words.chunks(2) {
