@@ -36,6 +36,8 @@ classes! {
     Shift = "shift",
     /// Address arithmetic.
     Lea = "lea",
+    /// The same with an index.
+    LeaIndexed = "lea-indexed",
     /// Integer multiplication.
     Multiply = "multiply",
     /// Counting bits.
@@ -58,16 +60,26 @@ classes! {
     Vector = "vector",
     /// The same on 512 bits.
     Vector512 = "vector-512",
+    /// Shifts of vectors up to 256 bits.
+    VectorShift = "vector-shift",
+    /// The same on 512 bits.
+    VectorShift512 = "vector-shift-512",
     /// Vector multiplication, dot products and sums of differences.
     VectorMultiply = "vector-multiply",
     /// The same on 512 bits.
     VectorMultiply512 = "vector-multiply-512",
+    /// Shuffles within lanes of 128 bits.
+    ShuffleInLane = "shuffle-in-lane",
+    /// The same on 512 bits.
+    ShuffleInLane512 = "shuffle-in-lane-512",
     /// Shuffles and permutations.
     Shuffle = "shuffle",
     /// The same on 512 bits.
     Shuffle512 = "shuffle-512",
     /// From a vector or mask register to a general one, and back.
     Cross = "cross",
+    /// From a vector register to a general one, where that is not as the way back.
+    FromVector = "from-vector",
     /// Arithmetic on masks.
     Mask = "mask",
     /// Nothing for the ports: eliminated, or only decoded.
@@ -75,6 +87,20 @@ classes! {
 }
 
 impl Class {
+    /// The class whose ports it has in a table that does not name its own.
+    #[must_use]
+    pub const fn broader(self) -> Option<Class> {
+        match self {
+            Class::LeaIndexed => Some(Class::Lea),
+            Class::VectorShift => Some(Class::Vector),
+            Class::VectorShift512 => Some(Class::Vector512),
+            Class::ShuffleInLane => Some(Class::Shuffle),
+            Class::ShuffleInLane512 => Some(Class::Shuffle512),
+            Class::FromVector => Some(Class::Cross),
+            _ => None,
+        }
+    }
+
     /// The class of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Class> {
@@ -148,6 +174,13 @@ fn only_reads(mnemonic: M) -> bool {
     ) || matches!(mnemonic, M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 | M::Prefetchnta | M::Prefetchw)
 }
 
+/// True for an address with a second register, or a scaled one.
+fn has_index(form: &Form) -> bool {
+    form.operands.iter().any(
+        |operand| matches!(operand, Operand::Address { registers, scaled, .. } if *registers > 1 || *scaled),
+    )
+}
+
 fn operation(form: &Form, name: &str, vector: u16) -> Class {
     let wide = vector == 512;
     let pick = |narrow, is_wide| if wide { is_wide } else { narrow };
@@ -157,6 +190,7 @@ fn operation(form: &Form, name: &str, vector: u16) -> Class {
             Class::Shift
         }
         M::Shlx | M::Shrx | M::Sarx | M::Rorx => Class::Shift,
+        M::Lea if has_index(form) => Class::LeaIndexed,
         M::Lea => Class::Lea,
         M::Imul | M::Mul | M::Mulx | M::Pdep | M::Pext => Class::Multiply,
         M::Popcnt | M::Lzcnt | M::Tzcnt | M::Bsf | M::Bsr => Class::BitCount,
@@ -171,24 +205,25 @@ fn operation(form: &Form, name: &str, vector: u16) -> Class {
             }
         }
         _ if vector == 0 => Class::Alu,
+        _ if matches!(form.operands.first(), Some(Operand::General(_))) => Class::FromVector,
         _ if form.operands.iter().any(|operand| matches!(operand, Operand::General(_))) => Class::Cross,
+        _ if ["psll", "psrl", "psra", "prol", "pror"].iter().any(|part| name.contains(part))
+            && !name.ends_with("dq") =>
+        {
+            pick(Class::VectorShift, Class::VectorShift512)
+        }
         _ if ["pmadd", "pmul", "psadbw", "pdp", "fmadd"].iter().any(|part| name.contains(part)) => {
             pick(Class::VectorMultiply, Class::VectorMultiply512)
         }
-        _ if [
-            "shuf",
-            "perm",
-            "unpck",
-            "extract",
-            "insert",
-            "align",
-            "pack",
-            "broadcast",
-            "slldq",
-            "srldq",
-        ]
-        .iter()
-        .any(|part| name.contains(part)) =>
+        _ if ["pshuf", "unpck", "shufp", "palignr", "slldq", "srldq"]
+            .iter()
+            .any(|part| name.contains(part)) =>
+        {
+            pick(Class::ShuffleInLane, Class::ShuffleInLane512)
+        }
+        _ if ["pmovzx", "pmovsx", "shuf", "perm", "extract", "insert", "align", "pack", "broadcast"]
+            .iter()
+            .any(|part| name.contains(part)) =>
         {
             pick(Class::Shuffle, Class::Shuffle512)
         }

@@ -29,6 +29,7 @@ pub mod recurrence;
 pub mod remedies;
 mod rewrite;
 pub mod signature;
+mod sketch;
 pub mod suggest;
 pub mod symbol;
 pub mod table;

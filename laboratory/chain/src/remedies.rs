@@ -5,6 +5,8 @@
 use crate::analysis::{Analysis, LoopBound};
 use crate::fold::{self, Body};
 use crate::form::{Form, Operand};
+use crate::latencies::Latencies;
+use crate::sketch;
 use crate::suggest::{Change, Remedy, Suggestion, WORTH};
 use crate::table::Table;
 use crate::text;
@@ -37,15 +39,15 @@ pub fn of(
     followed: Followed<'_>,
     main: Option<&LoopBound>,
     code: &Analysis,
-    table: &Table,
+    latencies: &Latencies,
 ) -> Vec<Suggestion> {
     let bodies = fold::bodies(&followed.call.order);
     let turns: Vec<Body> = bodies.into_iter().filter(|body| body.times > 1).collect();
     let found = [
         main.and_then(|main| keep_the_carry(followed, main, code)),
-        narrow(followed, &turns),
-        vectors(followed, &turns, table),
-        branches(followed, table),
+        narrow(followed, &turns, latencies),
+        vectors(followed, &turns, latencies),
+        branches(followed, latencies.table()),
         after_the_loop(followed, &turns),
     ];
     found.into_iter().flatten().collect()
@@ -115,13 +117,8 @@ fn turn<'a>(call: &'a Analysis, turns: &'a [Body]) -> impl Iterator<Item = (&'a 
     })
 }
 
-/// The share of the steps that lies in bodies.
-fn share(call: &Analysis, turns: &[Body]) -> f64 {
-    turns.iter().map(|body| body.length * body.times).sum::<usize>() as f64 / call.order.len().max(1) as f64
-}
-
 /// Loads of 8 or 16 bits in a loop.
-fn narrow(followed: Followed<'_>, turns: &[Body]) -> Option<Suggestion> {
+fn narrow(followed: Followed<'_>, turns: &[Body], latencies: &Latencies) -> Option<Suggestion> {
     let load = |instruction: &Instruction| {
         let form = Form::of(instruction);
         match form.memory().filter(|place| *place > 0).map(|place| form.operands[place]) {
@@ -137,20 +134,19 @@ fn narrow(followed: Followed<'_>, turns: &[Body]) -> Option<Suggestion> {
     if read * 2 < followed.bytes {
         return None;
     }
-    // As many turns as before do the work of 64 / bits of them: what is in the loop shrinks by that.
-    let left = 1.0 - share(followed.call, turns) * (1.0 - f64::from(bits) / 64.0);
+    let promise = sketch::carried(followed.bytes, latencies)?;
     let mut moved: Vec<String> = loads.into_iter().map(|(_, text, _)| text).collect();
     moved.dedup();
     let what = format!("load 8 bytes in place of {} and add them with carry", bits / 8);
     let changes = vec![
-        (CHAINED, followed.chained_cycles, followed.chained_cycles * left),
-        (INDEPENDENT, followed.independent_cycles, followed.independent_cycles * left),
+        (CHAINED, followed.chained_cycles, promise.chained),
+        (INDEPENDENT, followed.independent_cycles, promise.independent),
     ];
     worthwhile(Remedy::WidenTheLoad, what, moved, changes)
 }
 
 /// A loop without vectors over data that are long enough for them.
-fn vectors(followed: Followed<'_>, turns: &[Body], table: &Table) -> Option<Suggestion> {
+fn vectors(followed: Followed<'_>, turns: &[Body], latencies: &Latencies) -> Option<Suggestion> {
     let is_vector = |form: Form| form.operands.iter().any(|operand| matches!(operand, Operand::Vector(_)));
     let has_vectors =
         followed.call.order.iter().any(|index| is_vector(followed.call.effects[*index].form.clone()));
@@ -160,14 +156,10 @@ fn vectors(followed: Followed<'_>, turns: &[Body], table: &Table) -> Option<Sugg
     if has_vectors || !adds || followed.bytes < LEAST_FOR_VECTORS {
         return None;
     }
-    // Three operations for 32 bytes: a load with an exclusive or, products summed in pairs, an addition.
-    let ports =
-        table.work_of(crate::class::Class::Vector).first().map_or(1, |ports| ports.ports.count_ones());
-    let loop_cycles = followed.bytes as f64 / 32.0 * 3.0 / f64::from(ports.max(1));
-    let rest = 1.0 - share(followed.call, turns);
+    let promise = sketch::vectors(followed.bytes, latencies)?;
     let changes = vec![
-        (CHAINED, followed.chained_cycles, followed.chained_cycles * rest + loop_cycles),
-        (INDEPENDENT, followed.independent_cycles, followed.independent_cycles * rest + loop_cycles),
+        (CHAINED, followed.chained_cycles, promise.chained),
+        (INDEPENDENT, followed.independent_cycles, promise.independent),
     ];
     let what = "sum 32 bytes at once: halves multiplied by one and added in pairs (vpmaddwd)";
     worthwhile(Remedy::UseVectors, what.to_owned(), Vec::new(), changes)
@@ -203,4 +195,76 @@ fn after_the_loop(followed: Followed<'_>, turns: &[Body]) -> Option<Suggestion> 
     let what = format!("add less behind the loop: its {} additions there are on the chain", moved.len());
     let after = followed.chained_cycles - (cycles - FOLD).max(0.0);
     worthwhile(Remedy::AddLessAfterTheLoop, what, moved, vec![(CHAINED, followed.chained_cycles, after)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{self, Options};
+    use crate::signature::Signature;
+    use crate::table;
+    use crate::trace::{Trace, TraceStep};
+    use crate::window::{Calls, called};
+    use iced_x86::{Decoder, DecoderOptions, Register};
+
+    /// As many turns of `movzx ecx, word [rdi]; add eax, ecx; add rdi, 2; dec rsi; jne`, and a return.
+    fn halves(turns: usize) -> Trace {
+        const CODE: [u8; 17] = [
+            0x0f, 0xb7, 0x0f, 0x01, 0xc8, 0x48, 0x83, 0xc7, 0x02, 0x48, 0xff, 0xce, 0x75, 0xf2, 0xc3, 0x90,
+            0x90,
+        ];
+        let mut registers = [0x1_0000; 16];
+        registers[Register::RSP.number()] = 0x7fff_0000;
+        let mut trace = Trace::default();
+        let mut steps = Vec::new();
+        for instruction in Decoder::with_ip(64, &CODE[..15], 0x40_0000, DecoderOptions::NONE) {
+            let from = (instruction.ip() - 0x40_0000) as usize;
+            trace.code.insert(instruction.ip(), CODE[from..from + instruction.len()].to_vec());
+            steps.push(TraceStep { address: instruction.ip(), registers });
+        }
+        let (end, turn) = steps.split_last().expect("instructions");
+        for _ in 0..turns {
+            trace.steps.extend(turn);
+        }
+        trace.steps.push(*end);
+        trace
+    }
+
+    fn suggested(bytes: usize) -> (Vec<Suggestion>, f64) {
+        let latencies = Latencies::of_table(table::by_name("zen5").expect("a table"));
+        let trace = halves(bytes / 2);
+        let signature = Signature::checksum();
+        let call = analysis::of_trace(&trace, &signature, Options::new(&latencies));
+        let promise = sketch::promise(trace.clone(), bytes, &latencies).expect("cycles");
+        let caller = called(&trace, &signature, Calls::Independent, bytes).expect("a loop");
+        let independent = Ops::of_trace(&caller, &latencies, true);
+        let followed = Followed {
+            call: &call,
+            independent: &independent,
+            chained_cycles: promise.chained,
+            independent_cycles: promise.independent,
+            bytes,
+        };
+        (of(followed, None, &call, &latencies), promise.chained)
+    }
+
+    #[test]
+    fn a_loop_of_halves_is_to_be_widened_and_no_promise_is_below_the_chain_of_carries() {
+        let (found, before) = suggested(1500);
+        let after = |kind: Remedy| {
+            let one = found.iter().find(|one| one.kind == kind).expect("a suggestion");
+            let change = one.bounds.iter().find(|change| change.name == CHAINED).expect("chained calls");
+            assert_eq!(change.before, Some(before));
+            change.after.expect("a promise")
+        };
+        assert!(before > 700.0, "{before}");
+        assert!((187.0..230.0).contains(&after(Remedy::WidenTheLoad)));
+        assert!((24.0..90.0).contains(&after(Remedy::UseVectors)));
+    }
+
+    #[test]
+    fn few_bytes_are_not_worth_vectors() {
+        let (found, _) = suggested(LEAST_FOR_VECTORS - 2);
+        assert!(found.iter().all(|one| one.kind != Remedy::UseVectors), "{found:?}");
+    }
 }

@@ -39,6 +39,15 @@ impl Signature {
         }
     }
 
+    /// `void *memset(void *dst, int value, size_t len)`, called for its stores.
+    #[must_use]
+    pub fn set() -> Signature {
+        Signature {
+            inputs: vec![(Register::RDI, "dst"), (Register::RSI, "value"), (Register::RDX, "len")],
+            ..Signature::zero()
+        }
+    }
+
     /// `void copy(void *dst, const void *src, size_t len)`.
     #[must_use]
     pub fn copy() -> Signature {

@@ -210,7 +210,8 @@ impl Table {
                 table.read(line_text).map_err(|reason| TableError { file, line: index + 1, reason })?;
             }
         }
-        let missing = Class::ALL.iter().find(|class| !table.classes.contains_key(class));
+        let missing =
+            Class::ALL.iter().find(|class| class.broader().is_none() && !table.classes.contains_key(class));
         let reason = match missing {
             _ if table.title.is_empty() => "no title".to_owned(),
             _ if table.issue_width == 0.0 => "no issue width".to_owned(),
@@ -366,7 +367,11 @@ impl Table {
     /// The work that a class is.
     #[must_use]
     pub fn work_of(&self, class: Class) -> &[Ports] {
-        self.classes.get(&class).map_or(&[], Vec::as_slice)
+        match (self.classes.get(&class), class.broader()) {
+            (Some(ports), _) => ports,
+            (None, Some(broader)) => self.work_of(broader),
+            (None, None) => &[],
+        }
     }
 
     /// The issue slots that an instruction takes: one, or as many as its operation is made of.
@@ -436,6 +441,23 @@ mod tests {
             assert!(!table.citations.is_empty() && table.issue_width >= 4.0, "{}", table.name);
             assert!(table.latencies.iter().all(|line| !line.citation.is_empty()));
         }
+    }
+
+    #[test]
+    fn a_class_without_a_line_has_the_ports_of_the_broader_one() {
+        let ports = |name: &str, class: Class| {
+            by_name(name)
+                .expect("a table")
+                .work_of(class)
+                .iter()
+                .map(|one| one.ports.count_ones())
+                .sum::<u32>()
+        };
+        assert_eq!(ports("haswell", Class::LeaIndexed), ports("haswell", Class::Lea));
+        assert_eq!(ports("haswell", Class::FromVector), ports("haswell", Class::Cross));
+        assert_eq!((ports("zen5", Class::LeaIndexed), ports("zen5", Class::Lea)), (2, 6));
+        let without = WHOLE.replace("class vector ", "# class vector ");
+        assert!(Table::parse("t", &without).is_err(), "a broader class has none of its own to fall back to");
     }
 
     #[test]

@@ -122,12 +122,12 @@ impl Subject {
         SubjectId { family: self.family(), name: self.name.clone() }
     }
 
-    /// What one call of the routine executes; see [`crate::trace`]. The call is not verified.
+    /// What one call executes from where a timed call lands; see [`crate::trace`]. The call is not verified.
     ///
     /// # Errors
     /// As [`crate::trace::follow`].
     pub fn follow(&self, len: usize) -> Result<Executed, TraceError> {
-        crate::trace::follow(self.routine, len)
+        crate::trace::follow(self.landing, len)
     }
 
     /// True if the CPU, as masked, can run it.

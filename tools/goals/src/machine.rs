@@ -53,6 +53,15 @@ pub fn name(environment: &Value) -> String {
     format!("{maker}{}{}", family.unwrap_or_default(), model.unwrap_or_default())
 }
 
+/// The CPU in a heading: its brand, family and model, and who runs it as a guest.
+#[must_use]
+pub fn words(cpu: &carryline_machine::environment::Cpu) -> String {
+    let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
+    let brand = cpu.brand.as_deref().unwrap_or("unknown");
+    let guest = cpu.hypervisor.as_ref().map(|name| format!(", virtual machine ({name})")).unwrap_or_default();
+    format!("{brand}, family {} model {}{guest}", number(cpu.family), number(cpu.model))
+}
+
 /// AMD's generation, where the numbers tell.
 const fn zen(family: u64, model: u64) -> Option<&'static str> {
     Some(match (family, model) {

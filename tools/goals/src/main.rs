@@ -7,7 +7,7 @@ use carryline_goals::goal::{Cells, Goal};
 use carryline_goals::results::{self, Results};
 use carryline_goals::stored::{Group, Stored};
 use carryline_goals::tier::{Measured, Tier, to_measure};
-use carryline_goals::{critical, document, drive, goals, judge, table};
+use carryline_goals::{critical, document, drive, goals, judge, machine, table};
 use carryline_machine::environment::Environment;
 use carryline_report::table::Style;
 use carryline_verification::plugin::{PluginError, PluginSpec};
@@ -53,8 +53,14 @@ struct CriticalArgs {
     /// The command to predict and measure with, instead of a fresh release build.
     #[arg(long, value_name = "PATH")]
     carryline: Option<PathBuf>,
+    /// Routines to take, as FAMILY:BYTES [default: all]; what is known of the others stays.
+    #[arg(long, value_name = "FAMILY:BYTES", num_args = 1.., value_delimiter = ',')]
+    only: Vec<String>,
+    /// Predict the stored cells of this machine anew and keep what was measured.
+    #[arg(long, conflicts_with = "only")]
+    predict: bool,
     /// Write the document from the stored files alone.
-    #[arg(long, conflicts_with = "carryline")]
+    #[arg(long, conflicts_with_all = ["carryline", "only", "predict"])]
     write: bool,
     /// The document [default: docs/critical.md of the workspace]. The scores lie in a folder of the same name without its
     /// ending.
@@ -308,11 +314,22 @@ fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
 fn critical(args: &CriticalArgs) -> anyhow::Result<ExitCode> {
     let out = args.out.clone().unwrap_or_else(|| workspace().join("docs/critical.md"));
     let folder = folder_of(&out);
-    if !args.write {
+    if args.predict {
         let program = critical::program(args.carryline.as_deref(), &workspace())?;
-        let cpu = Environment::here().cpu;
-        let machine = cpu.brand.unwrap_or_else(|| "a machine without a name".to_owned());
-        let scores = critical::measure(&program, machine)?;
+        let machine = machine::words(&Environment::here().cpu);
+        for mut scores in critical::read_all(&folder)?.into_iter().filter(|scores| scores.machine == machine)
+        {
+            critical::predict_again(&program, &mut scores)?;
+            print(&format!("{}\n", critical::write(&scores, &folder)?.display()))?;
+        }
+    } else if !args.write {
+        let cells =
+            critical::cells(&args.only).unwrap_or_else(|error| unusable("--only", &error.to_string()));
+        let program = critical::program(args.carryline.as_deref(), &workspace())?;
+        let mut scores = critical::measure(&program, machine::words(&Environment::here().cpu), &cells)?;
+        if !args.only.is_empty() {
+            scores.keep_others(critical::read_all(&folder)?);
+        }
         print(&format!("{}\n", critical::write(&scores, &folder)?.display()))?;
     }
     let text = critical::page::document(&critical::read_all(&folder)?);

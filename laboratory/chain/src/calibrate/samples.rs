@@ -11,7 +11,7 @@ pub(super) enum Sample {
     Nop,
 }
 
-/// Classes that are timed. [`Class::Nothing`] takes no port.
+/// Classes that are timed. [`Class::Nothing`] takes no port; those with a [broader](Class::broader) class are taken for it.
 pub(super) const CLASSES: [Class; 21] = [
     Class::Alu,
     Class::Carry,
@@ -55,7 +55,7 @@ pub(super) fn instruction(sample: Sample, nth: usize) -> Result<Instruction, Ice
             },
             // Without touching flags: branches among them must not be taken.
             Class::Shift => a.shlx(general, r10d, r10d)?,
-            Class::Lea => a.lea(general, r10 + r10)?,
+            Class::Lea => a.lea(general, r10 + 8)?,
             Class::Multiply => a.imul_3(general, r10d, 3)?,
             Class::BitCount => a.popcnt(general, r10d)?,
             // Never taken: no sample that it is mixed with sets the carry.
@@ -72,7 +72,12 @@ pub(super) fn instruction(sample: Sample, nth: usize) -> Result<Instruction, Ice
             Class::VectorMultiply512 => a.vpmaddwd(z, zmm0, zmm0)?,
             Class::Shuffle => a.vpunpcklbw(y, ymm0, ymm0)?,
             Class::Shuffle512 => a.vpunpcklbw(z, zmm0, zmm0)?,
-            Class::Cross => a.vmovd(general, xmm0)?,
+            Class::LeaIndexed => a.lea(general, r10 + r10)?,
+            Class::VectorShift => a.vpsrld(y, ymm0, 16)?,
+            Class::VectorShift512 => a.vpsrld(z, zmm0, 16)?,
+            Class::ShuffleInLane => a.vpshufd(y, ymm0, 0x4e)?,
+            Class::ShuffleInLane512 => a.vpshufd(z, zmm0, 0x4e)?,
+            Class::Cross | Class::FromVector => a.vmovd(general, xmm0)?,
             Class::Mask => a.kandq(k, k7, k7)?,
             Class::Nothing => a.nop()?,
         },

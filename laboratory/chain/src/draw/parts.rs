@@ -60,4 +60,6 @@ pub struct Picture {
     pub remark: String,
     /// How many instructions are not drawn, because no result waits for them.
     pub left_out: usize,
+    /// How many are not drawn, because there are too many beside the critical chain.
+    pub beside: usize,
 }

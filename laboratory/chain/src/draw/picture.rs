@@ -6,8 +6,10 @@
 
 use crate::analysis::{Analysis, LoopBound};
 use crate::decode::Function;
+use crate::draw::layout::lay_out;
 use crate::draw::parts::{Arrow, Kind, Node, Picture};
 use crate::draw::steps;
+use crate::draw::svg::LARGEST;
 use crate::effects::{Effects, Location};
 use crate::fold;
 use crate::graph::{Edge, Graph, Vertex, VertexId, Via};
@@ -96,10 +98,45 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view
     let folded = maker.drawn.iter().enumerate().filter(|(step, (shown, _))| step != shown).count();
     let left_out = order_len.saturating_sub(drawn + folded);
     let mut picture = maker.finish(title, left_out, &analysis.effects);
+    if !view.full {
+        picture = fitted(picture);
+    }
     if !matches!(view.hot, Hot::Chain) {
         recolour(&mut picture, view.hot);
     }
     picture
+}
+
+/// A picture that is too wide to be read without what is far from the critical chain: first what no box of the chain waits for
+/// directly, then all that is not of the chain. Of a picture without a chain everything stays.
+fn fitted(picture: Picture) -> Picture {
+    let is_chain = |node: usize| picture.nodes[node].is_critical;
+    let feeds = |node: usize| picture.arrows.iter().any(|arrow| arrow.from == node && is_chain(arrow.to));
+    if lay_out(&picture).width <= LARGEST || !(0..picture.nodes.len()).any(is_chain) {
+        return picture;
+    }
+    let near = kept(&picture, |node| is_chain(node) || feeds(node));
+    match lay_out(&near).width <= LARGEST {
+        true => near,
+        false => kept(&picture, is_chain),
+    }
+}
+
+/// The picture of the boxes that are wanted; the instructions among the others count as left out.
+fn kept(picture: &Picture, is_wanted: impl Fn(usize) -> bool) -> Picture {
+    let nodes: Vec<usize> = (0..picture.nodes.len()).filter(|node| is_wanted(*node)).collect();
+    let new_place = |node: usize| nodes.iter().position(|known| *known == node);
+    let arrow = |arrow: &Arrow| {
+        Some(Arrow { from: new_place(arrow.from)?, to: new_place(arrow.to)?, ..arrow.clone() })
+    };
+    let instructions = |nodes: &[Node]| nodes.iter().filter(|node| node.kind == Kind::Instruction).count();
+    let own: Vec<Node> = nodes.iter().map(|node| picture.nodes[*node].clone()).collect();
+    Picture {
+        arrows: picture.arrows.iter().filter_map(arrow).collect(),
+        beside: picture.beside + instructions(&picture.nodes) - instructions(&own),
+        nodes: own,
+        ..picture.clone()
+    }
 }
 
 /// For each step the one that is drawn: of a loop's turns the one in the middle, with how many there are.
@@ -133,7 +170,7 @@ fn recolour(picture: &mut Picture, hot: Hot<'_>) {
 
 /// The picture of one iteration of a loop; what it carries leads from the bottom back to the top.
 #[must_use]
-pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str) -> Picture {
+pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str, hot: Hot<'_>) -> Picture {
     let (graph, second) = (&bound.graph, bound.second);
     let mut maker = Maker::new(&analysis.function, graph, second);
     // Drawn is the second iteration; of the first, where its values come from.
@@ -188,6 +225,10 @@ pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str) -> Picture {
     let mut picture = maker.finish(title, 0, &analysis.effects);
     drop_counters(&mut picture);
     picture.left_out = steps_in_one.saturating_sub(picture.nodes.len());
+    let mut picture = fitted(picture);
+    if !matches!(hot, Hot::Chain) {
+        recolour(&mut picture, hot);
+    }
     picture
 }
 
@@ -198,16 +239,9 @@ fn drop_counters(picture: &mut Picture) {
         let mut others = picture.arrows.iter().filter(|arrow| (arrow.from == node) != (arrow.to == node));
         picture.nodes[node].is_critical || others.next().is_some()
     };
-    let kept: Vec<usize> = (0..picture.nodes.len()).filter(|node| is_needed(*node)).collect();
-    let new_place = |node: usize| kept.iter().position(|known| *known == node);
-    picture.arrows = picture
-        .arrows
-        .iter()
-        .filter_map(|arrow| {
-            Some(Arrow { from: new_place(arrow.from)?, to: new_place(arrow.to)?, ..arrow.clone() })
-        })
-        .collect();
-    picture.nodes = kept.iter().map(|node| picture.nodes[*node].clone()).collect();
+    let beside = picture.beside;
+    let needed = kept(picture, is_needed);
+    *picture = Picture { beside, ..needed };
 }
 
 /// True if the chain goes from one instruction right to the other.
@@ -397,6 +431,7 @@ impl<'a> Maker<'a> {
             groups: Vec::new(),
             remark: String::new(),
             left_out,
+            beside: 0,
         };
         steps::group(&mut picture, self.function, effects);
         picture

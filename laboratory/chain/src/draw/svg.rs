@@ -7,45 +7,57 @@ use crate::draw::layout::{BOX_HEIGHT, CHARACTER, Layout, Point, Rectangle, lay_o
 use crate::draw::parts::{Arrow, Kind, Node, Picture};
 use std::fmt::Write;
 
+/// Colours are written out for every class: many programs that show SVG know no CSS variables, and would draw all in black.
 const STYLE: &str = "
-:root { --ink: #1c2024; --dim: #5b6470; --ground: #ffffff; --box: #f4f6f8; --line: #8b95a1; --hot: #c4161c; --warm: #fdeceb; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ec; --dim: #9aa5b1; --ground: #14171a; --box: #1d2226; --line: #76808b; --hot: #ff6b63; --warm: #3a1d1d; }
-}
-svg { background: var(--ground); }
-text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: var(--ink); }
+svg { background: #ffffff; }
+text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #1c2024; }
 text.title { font: 600 14px system-ui, sans-serif; }
 text.remark { font: 600 12px system-ui, sans-serif; }
-text.small, text.ready { font: 10px system-ui, sans-serif; fill: var(--dim); }
-text.group { font: italic 10px system-ui, sans-serif; fill: var(--dim); stroke: var(--ground); stroke-width: 3px; paint-order: stroke; }
-text.label { font: 10px system-ui, sans-serif; fill: var(--dim); stroke: var(--ground); stroke-width: 4px; paint-order: stroke; }
-text.label.critical { fill: var(--hot); font-weight: 600; }
-rect.box { fill: var(--box); stroke: var(--line); }
-rect.box.critical { fill: var(--warm); stroke: var(--hot); stroke-width: 2; }
-rect.input, rect.output { fill: var(--ground); stroke: var(--ink); }
-rect.input.critical, rect.output.critical { stroke: var(--hot); stroke-width: 2; }
+text.small, text.ready { font: 10px system-ui, sans-serif; fill: #5b6470; }
+text.group { font: italic 10px system-ui, sans-serif; fill: #5b6470; stroke: #ffffff; stroke-width: 3px; paint-order: stroke; }
+text.label { font: 10px system-ui, sans-serif; fill: #5b6470; stroke: #ffffff; stroke-width: 4px; paint-order: stroke; }
+text.label.critical { fill: #c4161c; font-weight: 600; }
+rect.box { fill: #f4f6f8; stroke: #8b95a1; }
+rect.input, rect.output { fill: #ffffff; stroke: #1c2024; }
+rect.critical { stroke: #c4161c; stroke-width: 2; }
+rect.box.critical { fill: #fdeceb; }
 g.group { opacity: 0.28; }
-g.group rect { fill: var(--tint); }
-g.group path { fill: none; stroke: var(--tint); stroke-width: 34; stroke-linecap: round; stroke-linejoin: round; }
-.tint-0 { --tint: #7fb0e6; } .tint-1 { --tint: #e6c27f; } .tint-2 { --tint: #93cf9a; } .tint-3 { --tint: #c3a0e0; }
-path.arrow { fill: none; stroke: var(--line); stroke-width: 1.2; marker-end: url(#tip); }
-path.arrow.critical { stroke: var(--hot); stroke-width: 3; marker-end: url(#hot-tip); }
+g.group path { fill: none; stroke-width: 34; stroke-linecap: round; stroke-linejoin: round; }
+.tint-0 rect { fill: #7fb0e6; } .tint-1 rect { fill: #e6c27f; } .tint-2 rect { fill: #93cf9a; } .tint-3 rect { fill: #c3a0e0; }
+.tint-0 path { stroke: #7fb0e6; } .tint-1 path { stroke: #e6c27f; } .tint-2 path { stroke: #93cf9a; } .tint-3 path { stroke: #c3a0e0; }
+path.arrow { fill: none; stroke: #8b95a1; stroke-width: 1.2; marker-end: url(#tip); }
+path.arrow.critical { stroke: #c4161c; stroke-width: 3; marker-end: url(#hot-tip); }
 path.arrow.carried { stroke-dasharray: 6 4; }
-marker path { fill: var(--line); }
-marker#hot-tip path { fill: var(--hot); }
+marker path { fill: #8b95a1; }
+marker#hot-tip path { fill: #c4161c; }
+@media (prefers-color-scheme: dark) {
+  svg { background: #14171a; }
+  text { fill: #e6e9ec; }
+  text.small, text.ready, text.group, text.label { fill: #9aa5b1; }
+  text.group, text.label { stroke: #14171a; }
+  text.label.critical { fill: #ff6b63; }
+  rect.box { fill: #1d2226; stroke: #76808b; }
+  rect.input, rect.output { fill: #14171a; stroke: #e6e9ec; }
+  rect.critical { stroke: #ff6b63; }
+  rect.box.critical { fill: #3a1d1d; }
+  path.arrow { stroke: #76808b; }
+  path.arrow.critical { stroke: #ff6b63; }
+  marker path { fill: #76808b; }
+  marker#hot-tip path { fill: #ff6b63; }
+}
 ";
 
 const LEGEND: &str = "red: what binds, the critical chain or the work of the busiest ports; at a box's right: the cycle in which it is ready if all arguments come at \
                       0; dashed: to the next iteration or turn";
 
 /// The larger side of an image at most, in pixels.
-const LARGEST: f64 = 1990.0;
+pub const LARGEST: f64 = 1990.0;
 
 /// The picture as an SVG document.
 #[must_use]
 pub fn to_svg(picture: &Picture) -> String {
     let layout = lay_out(picture);
-    let title = format!("{}{}", picture.title, left_out(picture.left_out));
+    let title = format!("{}{}{}", picture.title, left_out(picture.left_out), beside(picture.beside));
     let width =
         layout.width.max(title.chars().count() as f64 * 8.3 + 48.0).max(LEGEND.len() as f64 * 5.4 + 48.0);
     let width = width.max(picture.remark.chars().count() as f64 * 7.0 + 48.0);
@@ -99,6 +111,14 @@ fn left_out(count: usize) -> String {
         0 => String::new(),
         1 => " (1 instruction that no result waits for is not drawn)".to_owned(),
         _ => format!(" ({count} instructions that no result waits for are not drawn)"),
+    }
+}
+
+fn beside(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; 1 beside the critical chain is left out".to_owned(),
+        _ => format!("; {count} beside the critical chain are left out"),
     }
 }
 

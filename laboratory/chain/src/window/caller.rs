@@ -20,6 +20,11 @@ pub enum Calls {
 /// Where the loop lies: a line of its own, far from all code.
 const AT: u64 = 0x10_0000;
 
+/// True for the addresses of the loop, which has at most two lines.
+pub(super) fn is_of_the_loop(address: u64) -> bool {
+    (AT..AT + 128).contains(&address)
+}
+
 /// The trace of a call of `bytes` bytes within one turn of the loop.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ pub struct Front {
     pub taken_cycles: f64,
     /// The same for a jump back, as a loop ends with.
     pub back_cycles: f64,
-    /// The same for a call or jump through a register.
+    /// The same for a call or jump through a register that has led to several places.
     pub indirect_cycles: f64,
     /// The same for a return.
     pub return_cycles: f64,
@@ -44,7 +44,7 @@ pub enum Leaves {
     Taken,
     /// A jump back.
     Back,
-    /// A jump or call through a register or memory.
+    /// A jump or call through a register or memory that has led to several places.
     Indirect,
     /// A return.
     Return,

@@ -1,5 +1,6 @@
 //! The instructions of a call as the window sees them, with those of the loop that calls.
 
+use super::caller;
 use super::front::Leaves;
 use crate::class::{self, Class};
 use crate::effects::{Effects, Location, Reader};
@@ -10,6 +11,7 @@ use crate::latency::{Key, Port};
 use crate::throughput;
 use crate::trace::Trace;
 use iced_x86::{FlowControl, Instruction};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A memory operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +71,7 @@ impl Ops {
     #[must_use]
     pub fn of_trace(trace: &Trace, latencies: &Latencies, eliminates_moves: bool) -> Ops {
         let function = trace.function();
+        let varied = varied(trace);
         let mut reader = Reader::new(latencies.table().high_bytes);
         let maker = Maker { latencies, eliminates_moves };
         let templates: Vec<Op> =
@@ -84,7 +87,7 @@ impl Ops {
                 access.address = address;
             }
             let next = trace.steps.get(place + 1).map(|step| step.address);
-            op.leaves = leaves(instruction, next);
+            op.leaves = leaves(instruction, next, &varied);
             let is_fused = instruction.flow_control() == FlowControl::ConditionalBranch
                 && before.is_some_and(throughput::fuses_with_branch);
             if let (true, Some(compare)) = (is_fused, ops.last_mut()) {
@@ -177,8 +180,23 @@ impl Maker<'_> {
     }
 }
 
-/// Where an instruction led: the next one executed is at `next`, or the trace ends.
-fn leaves(instruction: &Instruction, next: Option<u64>) -> Leaves {
+/// The instructions that led to more than one other: of indirect jumps and calls those whose target is not always the same.
+/// The loop that calls has called other routines before; its call is among them.
+fn varied(trace: &Trace) -> BTreeSet<u64> {
+    let mut targets: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut varied = BTreeSet::new();
+    for pair in trace.steps.windows(2) {
+        let (from, to) = (pair[0].address, pair[1].address);
+        if caller::is_of_the_loop(from) || *targets.entry(from).or_insert(to) != to {
+            varied.insert(from);
+        }
+    }
+    varied
+}
+
+/// Where an instruction led: the next one executed is at `next`, or the trace ends. An indirect jump that always leads to the
+/// same place is predicted like a direct one.
+fn leaves(instruction: &Instruction, next: Option<u64>, varied: &BTreeSet<u64>) -> Leaves {
     let goes_on = next == Some(instruction.next_ip());
     let is_back = next.is_some_and(|next| next <= instruction.ip()) || next.is_none();
     match instruction.flow_control() {
@@ -186,8 +204,13 @@ fn leaves(instruction: &Instruction, next: Option<u64>) -> Leaves {
             Leaves::Back
         }
         FlowControl::Return => Leaves::Return,
-        FlowControl::IndirectBranch | FlowControl::IndirectCall => Leaves::Indirect,
-        FlowControl::UnconditionalBranch | FlowControl::Call => Leaves::Taken,
+        FlowControl::IndirectBranch | FlowControl::IndirectCall if varied.contains(&instruction.ip()) => {
+            Leaves::Indirect
+        }
+        FlowControl::UnconditionalBranch
+        | FlowControl::Call
+        | FlowControl::IndirectBranch
+        | FlowControl::IndirectCall => Leaves::Taken,
         FlowControl::ConditionalBranch if !goes_on => Leaves::Taken,
         _ => Leaves::Not,
     }

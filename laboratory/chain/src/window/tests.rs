@@ -1,6 +1,6 @@
 //! Calls made by hand, with times that follow from the core's figures.
 
-use super::{Binds, Calls, Limits, Ops, binds, called, simulate};
+use super::{Binds, Calls, Leaves, Limits, Ops, binds, called, simulate};
 use crate::latencies::Latencies;
 use crate::signature::Signature;
 use crate::table;
@@ -79,4 +79,22 @@ fn a_load_of_the_last_byte_waits_for_the_store_that_wrote_it() {
     // A forwarded store, and, and the address.
     assert!(chained >= independent + 2.0, "{chained} {independent}");
     assert!(cycles(&[MULTIPLY], &Signature::zero(), Calls::Chained, Limits::ALL).0 < chained + 1.0);
+}
+
+#[test]
+fn an_indirect_jump_to_one_place_is_as_a_direct_one_and_the_call_of_the_loop_is_not() {
+    let latencies = Latencies::of_table(table::by_name("zen5").expect("a table"));
+    // jmp rax, and nop, which it skips in the second trace.
+    let mut trace = trace(&[&[0xff, 0xe0], &[0x90]]);
+    let jumps = |trace: &Trace| {
+        let called = called(trace, &Signature::checksum(), Calls::Independent, 64).expect("a loop");
+        let ops = Ops::of_trace(&called, &latencies, true);
+        let of_jump = ops.0.iter().filter(|op| op.address == 0x40_0000).map(|op| op.leaves);
+        let indirect = ops.0.iter().filter(|op| op.leaves == Leaves::Indirect).count();
+        (of_jump.collect::<Vec<_>>(), indirect)
+    };
+    assert_eq!(jumps(&trace), (vec![Leaves::Taken], 1));
+    let (jump, end) = (trace.steps[0], trace.steps[2]);
+    trace.steps.splice(1..1, [end, jump]);
+    assert_eq!(jumps(&trace), (vec![Leaves::Indirect; 2], 3));
 }

@@ -98,10 +98,41 @@ fn a_loop_shows_what_it_carries() {
         a.ret()
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
-    let picture = draw::of_loop(&found, &found.loops[0], "a loop");
+    let picture = draw::of_loop(&found, &found.loops[0], "a loop", draw::Hot::Chain);
     let carried: Vec<_> = picture.arrows.iter().filter(|arrow| arrow.is_carried).collect();
     assert!(carried.iter().any(|arrow| arrow.is_critical && arrow.labels == ["rax"]), "{carried:?}");
     assert_eq!(picture.nodes.iter().filter(|node| node.is_critical).count(), 3);
+}
+
+#[test]
+fn what_is_too_wide_keeps_to_the_chain_and_what_feeds_it() {
+    // Twelve loads that are added in pairs, and their sum to the argument.
+    let code = assemble(|a| {
+        let words = [r8, r9, r10, r11, r12, r13, r14, r15, rbx, rbp, rcx, rsi];
+        for (place, word) in (0_i32..).zip(words) {
+            a.movzx(word, word_ptr(rdi + 0x1000 + 2 * place))?;
+        }
+        for pair in words.chunks(2) {
+            a.add(pair[0], pair[1])?;
+        }
+        for pair in [r8, r10, r12, r14, rbx, rcx].chunks(2) {
+            a.add(pair[0], pair[1])?;
+        }
+        a.add(r8, r12)?;
+        a.add(r8, rbx)?;
+        a.mov(eax, edx)?;
+        a.add(rax, r8)?;
+        a.ret()
+    });
+    let (found, narrow) = picture(code);
+    assert!(narrow.beside > 12, "{}", narrow.beside);
+    assert!(draw::layout::lay_out(&narrow).width <= draw::svg::LARGEST);
+    assert!(narrow.nodes.iter().any(|node| node.text.starts_with("add rax, r8") && node.is_critical));
+    assert!(draw::to_svg(&narrow).contains("beside the critical chain are left out"));
+    let view = draw::View { full: true, ..FOLDED };
+    let whole = draw::of_analysis(&found, "a routine", Some("sum"), view);
+    assert_eq!(whole.beside, 0);
+    assert!(whole.nodes.len() > narrow.nodes.len() + 12);
 }
 
 /// Writes the drawings to the folder named by `CARRYLINE_DRAWINGS`, for people to look at.

@@ -71,7 +71,7 @@ fn survives(bytes: Vec<u8>, latencies: &Latencies) -> bool {
     }
     let mut pictures = vec![draw::of_analysis(&found, "code", None, FOLDED)];
     for bound in found.loops.iter().take(3) {
-        pictures.push(draw::of_loop(&found, bound, "loop"));
+        pictures.push(draw::of_loop(&found, bound, "loop", draw::Hot::Chain));
         assert!(suggest::for_loop(&found, bound, options).len() < 2);
     }
     for picture in pictures.iter().filter(|picture| picture.nodes.len() <= 120) {

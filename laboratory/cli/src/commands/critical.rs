@@ -251,7 +251,15 @@ fn picture(
                 found.offset,
                 in_cycles(found.recurrence_cycles)
             );
-            Ok(draw::of_loop(code, found, &what))
+            let busy = closing::busy_in_loop(code, found, latencies.table());
+            let hot = match found.binding() {
+                "recurrence" => Hot::Chain,
+                _ if found.throughput.port_cycles > found.throughput.issue_cycles => Hot::Instructions(&busy),
+                _ => Hot::Nothing,
+            };
+            let mut picture = draw::of_loop(code, found, &what, hot);
+            picture.remark = closing::of_loop(found);
+            Ok(picture)
         }
     }
 }

@@ -84,6 +84,18 @@ impl Score {
     pub fn is_of_the_fit(&self) -> bool {
         self.variant.bytes().map(u32::from).sum::<u32>() % 2 == 0
     }
+
+    /// Takes the predictions from an answer of the command.
+    fn predict(&mut self, one: &Value) {
+        let dependence = if self.kind == Kind::Independent { "independent" } else { "chained" };
+        let list = one["not_modelled"].as_array().into_iter().flatten();
+        self.kind = kind(one, dependence);
+        self.bound = one["bounds"][dependence].as_f64();
+        self.predicted = one["predicted"][dependence].as_f64();
+        self.calibrated = None;
+        self.binds = one["binds"][dependence]["part"].as_str().map(str::to_owned);
+        self.not_modelled = list.filter_map(|text| text.as_str().map(str::to_owned)).collect();
+    }
 }
 
 /// Of a machine.
@@ -99,14 +111,46 @@ pub struct Scores {
     pub cells: Vec<Score>,
 }
 
-/// Predicts and measures every cell with a build of the command.
+impl Scores {
+    /// Takes over the cells that were not measured anew from the same machine's scores among those of all.
+    pub fn keep_others(&mut self, all: Vec<Scores>) {
+        let known = all.into_iter().filter(|scores| scores.table == self.table);
+        let others: Vec<Score> = known.flat_map(|scores| scores.cells).collect();
+        let is_new =
+            |old: &Score| self.cells.iter().any(|cell| (&cell.family, cell.size) == (&old.family, old.size));
+        let kept: Vec<Score> = others.into_iter().filter(|old| !is_new(old)).collect();
+        self.cells.extend(kept);
+        let place = |cell: &Score| CELLS.iter().position(|known| *known == (cell.family.as_str(), cell.size));
+        // Stable: the order within a family and size stays.
+        self.cells.sort_by_key(place);
+    }
+}
+
+/// The families and sizes of words such as `checksum:40`; all for none.
+///
+/// # Errors
+/// A word that names none of [`CELLS`].
+pub fn cells(only: &[String]) -> anyhow::Result<Vec<(&'static str, usize)>> {
+    let word = |(family, size): &(&str, usize)| format!("{family}:{size}");
+    let find = |wanted: &String| {
+        let known: Vec<String> = CELLS.iter().map(word).collect();
+        let found = CELLS.into_iter().find(|cell| word(cell) == *wanted);
+        found.with_context(|| format!("unknown '{wanted}' (known: {})", known.join(", ")))
+    };
+    match only.is_empty() {
+        true => Ok(CELLS.to_vec()),
+        false => only.iter().map(find).collect(),
+    }
+}
+
+/// Predicts and measures the routines of these families and sizes with a build of the command.
 ///
 /// # Errors
 /// A command that cannot be started, fails, or prints something else.
-pub fn measure(program: &Path, machine: String) -> anyhow::Result<Scores> {
+pub fn measure(program: &Path, machine: String, cells: &[(&'static str, usize)]) -> anyhow::Result<Scores> {
     let mut scores = Scores { machine, table: String::new(), llvm_mca: None, cells: Vec::new() };
-    for (at, (family, size)) in CELLS.into_iter().enumerate() {
-        eprintln!("{}/{}: {family} of {size} bytes", at + 1, CELLS.len());
+    for (at, (family, size)) in cells.iter().copied().enumerate() {
+        eprintln!("{}/{}: {family} of {size} bytes", at + 1, cells.len());
         let names = names(program, family, size)?;
         let size_word = size.to_string();
         let common = ["--size", size_word.as_str(), "--quiet", "--format", "json"];
@@ -124,6 +168,37 @@ pub fn measure(program: &Path, machine: String) -> anyhow::Result<Scores> {
         bail!("nothing was measured: no core cycles are known on this machine");
     }
     Ok(scores)
+}
+
+/// Predicts every cell anew with a build of the command and keeps what was measured: for changes of the predictions alone. What
+/// was calibrated is measured too, and is left out.
+///
+/// # Errors
+/// As [`measure`].
+pub fn predict_again(program: &Path, scores: &mut Scores) -> anyhow::Result<()> {
+    for (at, (family, size)) in CELLS.into_iter().enumerate() {
+        eprintln!("{}/{}: {family} of {size} bytes", at + 1, CELLS.len());
+        let is_own = |cell: &&mut Score| cell.family == family && cell.size == size;
+        let mut names: Vec<String> =
+            scores.cells.iter_mut().filter(is_own).map(|cell| format!("{family}/{}", cell.variant)).collect();
+        names.dedup();
+        if names.is_empty() {
+            continue;
+        }
+        let size_word = size.to_string();
+        let common =
+            ["--size", size_word.as_str(), "--quiet", "--format", "json", "--no-measure", "--no-opinion"];
+        let words: Vec<&str> =
+            ["critical"].into_iter().chain(names.iter().map(String::as_str)).chain(common).collect();
+        let answer = json(program, &words)?;
+        for one in routines(&answer) {
+            let mut own = scores.cells.iter_mut().filter(is_own);
+            for cell in own.by_ref().filter(|cell| one["variant"].as_str() == Some(&cell.variant)) {
+                cell.predict(one);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The routines of a family that run here at that size and are right.
@@ -170,24 +245,25 @@ fn add(scores: &mut Scores, measured: &Value, calibrated: &Value) {
         if let Some(model) = one["second_opinion"]["asked"].as_str() {
             scores.llvm_mca = Some(model.to_owned());
         }
-        let list = one["not_modelled"].as_array().into_iter().flatten();
-        let not_modelled: Vec<String> = list.filter_map(|text| text.as_str().map(str::to_owned)).collect();
         for dependence in ["chained", "independent"] {
             let Some(cycles) = one["measured"]["gross"][dependence].as_f64() else { continue };
-            scores.cells.push(Score {
+            let mut cell = Score {
                 family: family.to_owned(),
                 variant: variant.to_owned(),
                 size: one["size"].as_u64().unwrap_or(0) as usize,
                 kind: kind(one, dependence),
                 measured: cycles,
                 null_call: one["measured"]["null_call"][dependence].as_f64().unwrap_or(0.0),
-                bound: one["bounds"][dependence].as_f64(),
-                predicted: one["predicted"][dependence].as_f64(),
-                calibrated: by_name.get(variant).and_then(|one| one["predicted"][dependence].as_f64()),
+                bound: None,
+                predicted: None,
+                calibrated: None,
                 llvm_mca: one["second_opinion"][dependence].as_f64(),
-                binds: one["binds"][dependence]["part"].as_str().map(str::to_owned),
-                not_modelled: not_modelled.clone(),
-            });
+                binds: None,
+                not_modelled: Vec::new(),
+            };
+            cell.predict(one);
+            cell.calibrated = by_name.get(variant).and_then(|one| one["predicted"][dependence].as_f64());
+            scores.cells.push(cell);
         }
     }
 }
@@ -251,6 +327,39 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn cells_are_named_by_family_and_size_and_what_is_not_measured_anew_stays() {
+        assert_eq!(cells(&[]).expect("all"), CELLS);
+        assert_eq!(cells(&["zero:4096".to_owned()]).expect("one"), [("zero", 4096)]);
+        let error = cells(&["zero:40".to_owned()]).expect_err("no such").to_string();
+        assert!(error.contains("'zero:40'") && error.contains("checksum:1500"), "{error}");
+        let cell = |family: &str, size: usize, measured: f64| Score {
+            family: family.to_owned(),
+            variant: "v".to_owned(),
+            size,
+            kind: Kind::Independent,
+            measured,
+            null_call: 6.0,
+            bound: None,
+            predicted: None,
+            calibrated: None,
+            llvm_mca: None,
+            binds: None,
+            not_modelled: Vec::new(),
+        };
+        let of = |table: &str, cells: Vec<Score>| Scores {
+            machine: String::new(),
+            table: table.to_owned(),
+            llvm_mca: None,
+            cells,
+        };
+        let mut new = of("zen5", vec![cell("zero", 4096, 2.0)]);
+        let old = of("zen5", vec![cell("zero", 4096, 1.0), cell("checksum", 40, 1.0)]);
+        new.keep_others(vec![old, of("zen4", vec![cell("checksum", 576, 1.0)])]);
+        let found: Vec<(&str, f64)> = new.cells.iter().map(|c| (c.family.as_str(), c.measured)).collect();
+        assert_eq!(found, [("checksum", 1.0), ("zero", 2.0)]);
+    }
+
+    #[test]
     fn an_answer_becomes_two_cells_of_their_kinds() {
         let one = json!({
             "family": "checksum", "variant": "dr1", "size": 576, "microarchitecture": "zen5",
@@ -270,5 +379,10 @@ mod tests {
         assert_eq!(scores.cells[1].calibrated, Some(80.0));
         assert_eq!(scores.cells[0].binds.as_deref(), Some("chain"));
         assert_eq!(scores.table, "zen5");
+        let mut again = one;
+        again["predicted"]["independent"] = json!(90.0);
+        scores.cells[1].predict(&again);
+        let cell = &scores.cells[1];
+        assert_eq!((cell.predicted, cell.calibrated, cell.measured), (Some(90.0), None, 94.0));
     }
 }

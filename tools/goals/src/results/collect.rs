@@ -69,15 +69,12 @@ fn environment(run: &StoredRun) -> Vec<[String; 2]> {
         .filter(|cache| cache.kind != CacheKind::Instruction)
         .map(|cache| format!("L{} {} KiB", cache.level, cache.size_bytes >> 10))
         .collect();
-    let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
-    let brand = cpu.brand.as_deref().unwrap_or("unknown");
-    let guest = cpu.hypervisor.as_ref().map(|name| format!(", virtual machine ({name})")).unwrap_or_default();
     let set = here.system.rep_thresholds.as_ref().and_then(|libc| libc.glibc_tunables.as_ref());
     let tunables = set.map(|set| format!(", GLIBC_TUNABLES={set}"));
     let cycle = run.ticks_per_cycle.map(|ticks| format!(", {ticks:.2} ticks to a core cycle"));
     let clock = here.clock.hz.map_or("unknown".to_owned(), |hz| format!("TSC {:.3} GHz", hz as f64 / 1e9));
     [
-        ("CPU", format!("{brand}, family {} model {}{guest}", number(cpu.family), number(cpu.model))),
+        ("CPU", machine::words(cpu)),
         ("caches", if caches.is_empty() { "not told".to_owned() } else { caches.join(", ") }),
         ("clock", format!("{clock}{}", cycle.unwrap_or_default())),
         ("kernel", here.system.kernel.clone()),

@@ -2,6 +2,9 @@
 
 use super::measured::Measured;
 use super::predict::{Overlapping, Prediction};
+use carryline_chain::Analysis;
+use carryline_chain::analysis::LoopBound;
+use carryline_chain::effects::Effects;
 use carryline_chain::table::Table as Microarchitecture;
 use carryline_chain::window::Binds;
 use carryline_conditions::Dependence;
@@ -95,11 +98,37 @@ pub fn busy(prediction: &Prediction, microarchitecture: &Microarchitecture) -> V
     let most = counts.iter().copied().fold(0.0, f64::max);
     let is_busiest = |bit: usize| counts.get(bit).is_some_and(|count| most > 0.0 && *count >= most * BUSY);
     let busiest = (0..counts.len()).filter(|bit| is_busiest(*bit)).fold(0_u32, |ports, bit| ports | 1 << bit);
-    let starts = |effects: &carryline_chain::effects::Effects| {
+    let starts = |effects: &Effects| {
         !effects.is_idiom
             && microarchitecture.work(&effects.form).iter().any(|work| work.ports & busiest != 0)
     };
     prediction.call.effects.iter().map(starts).collect()
+}
+
+/// Which instructions of a loop the busiest ports start, by their place in the function.
+pub fn busy_in_loop(code: &Analysis, found: &LoopBound, microarchitecture: &Microarchitecture) -> Vec<bool> {
+    let is_busiest = |ports: u32| {
+        microarchitecture.names_of(ports).iter().all(|name| found.throughput.ports.contains(name))
+    };
+    let starts = |effects: &Effects| {
+        !effects.is_idiom && microarchitecture.work(&effects.form).iter().any(|work| is_busiest(work.ports))
+    };
+    code.effects.iter().map(starts).collect()
+}
+
+/// What binds an iteration of a loop, in a sentence.
+pub fn of_loop(found: &LoopBound) -> String {
+    let (what, cycles) = match found.binding() {
+        "recurrence" => ("what is carried from one to the next".to_owned(), found.recurrence_cycles),
+        _ => (format!("the {}", found.throughput.binding()), found.throughput.cycles),
+    };
+    let (recurrence, throughput) = (found.recurrence_cycles, found.throughput.cycles);
+    format!(
+        "An iteration is bound by {what}: {} cycles ({} carried, {} of work).",
+        number(cycles),
+        number(recurrence),
+        number(throughput)
+    )
 }
 
 /// The sentence at the end: of the dependence that has the most to tell, chained calls where their chain binds.

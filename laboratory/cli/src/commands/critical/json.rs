@@ -53,6 +53,8 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
     let mut sources = prediction.code.as_ref().map(Analysis::sources).unwrap_or_default();
     sources.extend(call.sources());
     let notes: Vec<&String> = prediction.notes.iter().chain(&call.notes).collect();
+    let not_modelled = call.not_modelled();
+    let is_modelled = not_modelled.is_empty();
     json!({
         "schema_version": SCHEMA_VERSION,
         "variant": prediction.name,
@@ -62,11 +64,12 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
         "microarchitecture": latencies.table().name,
         "inputs": call.inputs.iter().map(|input| path(call, input)).collect::<Vec<_>>(),
         "recurrence_cycles": main.map(|(_, found)| found.recurrence_cycles),
-        "throughput_cycles": main.map_or(call.throughput.cycles, |(_, found)| found.throughput.cycles),
+        "throughput_cycles": main.map(|(_, found)| found.throughput.cycles).or(is_modelled.then_some(call.throughput.cycles)),
         "binding": prediction.code.as_ref().unwrap_or(call).binding(),
         "call": {
-            "throughput": call.throughput,
-            "binding": call.binding(),
+            "throughput": is_modelled.then_some(&call.throughput),
+            "binding": is_modelled.then(|| call.binding()),
+            "not_modelled": not_modelled,
             "instructions": call.order.iter().map(|index| line(call, *index)).collect::<Vec<_>>(),
         },
         "loops": prediction.loops().iter().map(|found| {
@@ -97,7 +100,7 @@ fn routine(shown: &Shown<'_>, latencies: &Latencies) -> Value {
             let used = found.independent.simulated.ports.iter().map(|count| json!(count));
             names.zip(used).collect::<Map<_, _>>()
         }),
-        "not_modelled": call.not_modelled(),
+        "not_modelled": not_modelled,
         "measured": shown.measured.as_ref().map(|measured| {
             let compared = |dependence| measured.of(dependence).map(|cycles| cycles.compared());
             let mut object = by_dependence(|dependence| compared(dependence).filter(|cycles| *cycles >= 0.0));

@@ -12,6 +12,7 @@ use carryline_engine::failure::{Failure, usage};
 use carryline_engine::protocol::{TraceAnswer, TraceJob};
 use carryline_engine::{prove, session};
 use carryline_variants::c_library::Thresholds;
+use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Variant};
 use carryline_verification::subject::SubjectId;
 use carryline_verification::trace::Executed;
@@ -122,7 +123,7 @@ impl Prediction {
     ) -> Result<Prediction, Failure> {
         let id = SubjectId { family: variant.family(), name: variant.name.to_owned() };
         let size = size(variant, args.size)?;
-        let signature = signature(variant.family());
+        let signature = signature_of(variant);
         let mut notes = Vec::new();
         let code = code(variant)
             .and_then(|image| decode::follow(&image))
@@ -154,7 +155,10 @@ impl Prediction {
         let (call, code) = match (of_trace, code) {
             (Some(call), Ok(code)) => (call, Some(code)),
             (Some(call), Err(error)) => {
-                notes.push(format!("the code could not be read as a whole: {error}"));
+                // The C library's code is not this program's: what was executed is all there is.
+                if matches!(variant.landing(), Landing::Routine(_)) {
+                    notes.push(format!("the code could not be read as a whole: {error}"));
+                }
                 (call, None)
             }
             (None, Ok(code)) => (code, None),
@@ -261,7 +265,7 @@ impl Prediction {
             };
             // Only sums can be split, widened and reordered.
             if self.signature.returns {
-                found.extend(remedies::of(followed, main, code, latencies.table()));
+                found.extend(remedies::of(followed, main, code, latencies));
             }
         }
         found
@@ -308,6 +312,14 @@ fn signature(family: Family) -> Signature {
     }
 }
 
+/// What the registers of a variant mean where a timed call lands.
+fn signature_of(variant: &Variant) -> Signature {
+    match variant.landing() {
+        Landing::Set(_) => Signature::set(),
+        Landing::Move(_) | Landing::Routine(_) => signature(variant.family()),
+    }
+}
+
 /// The size of the call to look at.
 fn size(variant: &Variant, asked: Option<usize>) -> Result<usize, Failure> {
     match (asked, variant.lengths) {
@@ -342,9 +354,9 @@ fn entered(
     with_loops.max_by_key(|found| found.main_loop().and_then(|main| main.bytes_per_iteration))
 }
 
-/// Where a variant's code begins in this program.
+/// Where the code of a variant begins in this process: where a timed call lands.
 pub fn entry(variant: &Variant) -> u64 {
-    variant.routine.address() as u64
+    variant.landing().address() as u64
 }
 
 fn code(variant: &Variant) -> Result<Image, ChainError> {
