@@ -35,7 +35,7 @@ pub enum Class {
     Packet,
     /// A received packet is judged wrongly.
     Verdict,
-    /// A packet is given a checksum that has none, or refused one that has.
+    /// A packet is refused that is whole.
     Malformed,
     /// The result's bytes are swapped.
     ByteOrder,

@@ -1,5 +1,7 @@
 //! The smallest input that still fails.
 
+mod packets;
+
 use crate::wire::{Data, Request};
 use std::time::{Duration, Instant};
 
@@ -34,7 +36,7 @@ impl Budget<'_> {
     }
 }
 
-/// A request that `fails` too, and is as small as could be found. Sums alone are reduced; the others are small.
+/// A request that `fails` too, and is as small and as plain as could be found.
 pub fn reduce(request: &Request, effort: Effort, fails: &mut dyn FnMut(&Request) -> bool) -> Request {
     let mut budget = Budget { left: effort.questions, end: Instant::now() + effort.time, fails };
     match request {
@@ -44,8 +46,25 @@ pub fn reduce(request: &Request, effort: Effort, fails: &mut dyn FnMut(&Request)
             smaller(&mut budget, data, &|data| Request::Onto { sum, data })
         }
         Request::Pieces(pieces) => fewer(&mut budget, pieces.clone()),
-        other => other.clone(),
+        Request::Update { .. } => packets::update(&mut budget, request),
+        Request::Pseudo { .. } => packets::pseudo_header(&mut budget, request),
+        Request::Packet(packet) => packets::packet(&mut budget, packet, &Request::Packet),
+        Request::Verify(packet) => packets::packet(&mut budget, packet, &Request::Verify),
+        Request::Hello => Request::Hello,
     }
+}
+
+/// The smallest number up to `most`, at which it fails, that fails too, if failing is a matter of size.
+fn least(most: usize, fails: &mut dyn FnMut(usize) -> bool) -> usize {
+    let (mut right, mut wrong) = (0, most);
+    if most == 0 || fails(0) {
+        return 0;
+    }
+    while wrong - right > 1 {
+        let middle = right + (wrong - right) / 2;
+        if fails(middle) { wrong = middle } else { right = middle }
+    }
+    wrong
 }
 
 /// Fewer pieces, each with fewer bytes.
@@ -96,11 +115,7 @@ fn all_ones(budget: &mut Budget<'_>, most: usize, with: &dyn Fn(Data) -> Request
     if most < 2 || !fails(budget, most) {
         return None;
     }
-    let (mut right, mut wrong) = (0, most);
-    while wrong - right > 1 {
-        let middle = right + (wrong - right) / 2;
-        if fails(budget, middle) { wrong = middle } else { right = middle }
-    }
+    let wrong = least(most, &mut |len| len > 0 && fails(budget, len));
     // A fault of some lengths alone is not found by halves.
     let near = (wrong.saturating_sub(64)..wrong).find(|len| fails(budget, *len));
     Some(near.unwrap_or(wrong))

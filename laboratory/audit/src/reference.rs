@@ -1,9 +1,10 @@
 //! The right answers: the naive reference of the collection, and the RFCs' equations word by word.
 
-use crate::wire::{Reply, Request, Rule};
+use crate::wire::{Packet, Protocol, Reply, Request, Rule};
 use carryline_variants::checksum::reference::folded_sum;
+use std::net::IpAddr;
 
-/// The right answer; `None` to a request that only vectors answer.
+/// The right answer; `None` to a request that only vectors answer: packets that are not whole, and what the RFCs leave open.
 #[must_use]
 pub fn answer(request: &Request) -> Option<Reply> {
     let finished = |sum: u16| Reply::Field((!sum).to_ne_bytes());
@@ -16,8 +17,107 @@ pub fn answer(request: &Request) -> Option<Reply> {
         Request::Update { rule, checksum, offset, old, new } => {
             Reply::Field(update(*rule, *checksum, *offset, old, new))
         }
-        _ => return None,
+        Request::Pseudo { source, destination, protocol, length } => {
+            let header = pseudo_header(source, destination, *protocol, *length)?;
+            Reply::Field(folded_sum(&header, 0).to_ne_bytes())
+        }
+        Request::Packet(packet) => Reply::Field(computed(packet)?),
+        Request::Verify(packet) => verdict(packet)?,
+        Request::Hello => return None,
     })
+}
+
+/// The right answer of an implementation that finishes sums as UDP does, or as everything else.
+#[must_use]
+pub fn expected(request: &Request, udp: bool) -> Option<Reply> {
+    let right = answer(request)?;
+    Some(if udp && request.is_message() { for_udp(right) } else { right })
+}
+
+/// RFC 9293, section 3.1, and RFC 8200, section 8.1; `None` where the addresses are not of one kind, or the length does not fit.
+fn pseudo_header(source: &IpAddr, destination: &IpAddr, protocol: u8, length: u32) -> Option<Vec<u8>> {
+    match (source, destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            let length = u16::try_from(length).ok()?.to_be_bytes();
+            Some([&source.octets()[..], &destination.octets(), &[0, protocol], &length].concat())
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            let length = length.to_be_bytes();
+            Some([&source.octets()[..], &destination.octets(), &length, &[0, 0, 0, protocol]].concat())
+        }
+        _ => None,
+    }
+}
+
+/// Where the checksum stands in a packet; `None` where its header is not whole, or says another length than it has.
+#[must_use]
+pub fn field_at(packet: &Packet) -> Option<usize> {
+    let bytes = packet.bytes.as_slice();
+    let header_bytes = |byte: u8| usize::from(byte) * 4;
+    let (least, field_at) = match packet.protocol {
+        Protocol::Ipv4Header => (20, 10),
+        Protocol::Tcp => (20, 16),
+        Protocol::Udp => (8, 6),
+        Protocol::Icmp | Protocol::Icmpv6 => (8, 2),
+    };
+    if bytes.len() < least {
+        return None;
+    }
+    let is_whole = match packet.protocol {
+        Protocol::Ipv4Header => bytes[0] >> 4 == 4 && header_bytes(bytes[0] & 15) == bytes.len(),
+        Protocol::Tcp => (least..=bytes.len()).contains(&header_bytes(bytes[12] >> 4)),
+        Protocol::Udp => usize::from(u16::from_be_bytes([bytes[4], bytes[5]])) == bytes.len(),
+        Protocol::Icmp | Protocol::Icmpv6 => true,
+    };
+    is_whole.then_some(field_at)
+}
+
+/// What the packet's checksum covers beside it.
+fn covered(packet: &Packet) -> Option<Vec<u8>> {
+    let number = match packet.protocol {
+        Protocol::Ipv4Header | Protocol::Icmp => return Some(Vec::new()),
+        Protocol::Tcp => 6,
+        Protocol::Udp => 17,
+        Protocol::Icmpv6 => 58,
+    };
+    let (source, destination) = packet.addresses?;
+    if packet.protocol == Protocol::Icmpv6 && source.is_ipv4() {
+        return None;
+    }
+    pseudo_header(&source, &destination, number, u32::try_from(packet.bytes.len()).ok()?)
+}
+
+/// The field that a packet is sent with.
+fn computed(packet: &Packet) -> Option<[u8; 2]> {
+    let at = field_at(packet)?;
+    let mut all = covered(packet)?;
+    let begin = all.len();
+    all.extend_from_slice(&packet.bytes);
+    all[begin + at..begin + at + 2].fill(0);
+    Some(match (!folded_sum(&all, 0)).to_ne_bytes() {
+        [0, 0] if packet.protocol == Protocol::Udp => [0xff, 0xff],
+        field => field,
+    })
+}
+
+fn verdict(packet: &Packet) -> Option<Reply> {
+    let at = field_at(packet)?;
+    if packet.protocol == Protocol::Udp && packet.bytes[at..at + 2] == [0, 0] {
+        // RFC 768. Over IPv6 it is for the receiver to drop it (RFC 8200), or not (RFC 6935).
+        return packet.addresses?.0.is_ipv4().then_some(Reply::Absent);
+    }
+    let mut all = covered(packet)?;
+    all.extend_from_slice(&packet.bytes);
+    Some(if folded_sum(&all, 0) == 0xffff { Reply::Intact } else { Reply::Damaged })
+}
+
+/// The packet with the checksum that it is sent with.
+#[must_use]
+pub fn sealed(packet: &Packet) -> Option<Packet> {
+    let (at, field) = (field_at(packet)?, computed(packet)?);
+    let mut sealed = packet.clone();
+    sealed.bytes[at..at + 2].copy_from_slice(&field);
+    Some(sealed)
 }
 
 /// RFC 1624, equation 3, for a change of any length at any offset: bytes at odd places are the second of their word.
@@ -45,7 +145,6 @@ fn update(rule: Rule, checksum: [u8; 2], offset: usize, old: &[u8], new: &[u8]) 
 }
 
 /// What UDP sends instead of a computed `0000`.
-#[must_use]
-pub fn for_udp(reply: Reply) -> Reply {
+fn for_udp(reply: Reply) -> Reply {
     if reply == Reply::Field([0, 0]) { Reply::Field([0xff, 0xff]) } else { reply }
 }

@@ -1,11 +1,13 @@
 //! Tables and documents of an audit.
 
-use crate::report::{Audit, Fault, Implementation, Status};
+use crate::examine::{LONGEST_AS_DIGITS, LONGEST_REPEATED};
+use crate::report::{Audit, Fault, Implementation, OfFile, Status, grouped};
 use carryline_report::table::{Emphasis, Kind, Style, Table};
 use carryline_report::text::safe;
+use carryline_report::units::byte_size;
 use std::fmt::Write as _;
 
-/// For a terminal: a table, then the faults with a line for a bug report each.
+/// For a terminal: a table, which vectors were asked, then the faults with a line for a bug report each.
 #[must_use]
 pub fn to_text(audit: &Audit, style: Style) -> String {
     let mut table = Table::new([
@@ -28,6 +30,15 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
         table.push(cells(one), emphasis);
     }
     let mut out = table.render(style);
+    if audit.implementations.iter().any(|one| one.vectors.skipped > 0) {
+        let columns = file_columns(audit).into_iter().enumerate();
+        let mut files =
+            Table::new(columns.map(|(at, head)| (head, if at == 0 { Kind::Name } else { Kind::Number })));
+        for one in asked(audit) {
+            files.push(file_cells(one), Emphasis::None);
+        }
+        let _infallible = write!(out, "\n{}\n{}\n", files.render(style), why_not());
+    }
     for one in &audit.implementations {
         let reports = one.faults.iter().map(|fault| safe(&fault.report));
         let reason = one.reason.iter().map(|reason| format!("{}: {}", safe(&one.title()), safe(reason)));
@@ -46,7 +57,7 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
 }
 
 fn cells(one: &Implementation) -> Vec<String> {
-    let vectors = one.vectors;
+    let vectors = &one.vectors;
     let asked = vectors.passed + vectors.failed + vectors.skipped > 0;
     let count = |number: u32| if asked { number.to_string() } else { String::new() };
     let some = |number: u64| if number > 0 { number.to_string() } else { String::new() };
@@ -64,6 +75,44 @@ fn cells(one: &Implementation) -> Vec<String> {
     ]
 }
 
+/// Those that the vectors were put to.
+fn asked(audit: &Audit) -> impl Iterator<Item = &Implementation> {
+    audit.implementations.iter().filter(|one| !one.vectors.by_file.is_empty())
+}
+
+/// The heads of the table that says which vectors were passed, and why the others were not asked.
+fn file_columns(audit: &Audit) -> Vec<String> {
+    let files = asked(audit).max_by_key(|one| one.vectors.by_file.len());
+    let files = files.into_iter().flat_map(|one| &one.vectors.by_file);
+    let files = files.map(|of_file| of_file.file.replace('_', "-"));
+    let ends = ["no function", "too long"].map(str::to_owned);
+    std::iter::once("passed of".to_owned()).chain(files).chain(ends).collect()
+}
+
+fn file_cells(one: &Implementation) -> Vec<String> {
+    let by_file = &one.vectors.by_file;
+    let cell = |of_file: &OfFile| match of_file.passed + of_file.failed {
+        0 => "-".to_owned(),
+        answered => format!("{} of {answered}", of_file.passed),
+    };
+    let no_function: u32 = by_file.iter().map(|of_file| of_file.no_function).sum();
+    let too_long: u32 = by_file.iter().map(|of_file| of_file.too_long).sum();
+    std::iter::once(safe(&one.name))
+        .chain(by_file.iter().map(cell))
+        .chain([no_function, too_long].map(|count| count.to_string()))
+        .collect()
+}
+
+/// Why some vectors are not asked, in a sentence.
+fn why_not() -> String {
+    format!(
+        "No function: so many vectors are about something that the implementation does not offer. Too long: data of more than\n\
+         {} is not sent, or than {} bytes to programs that do not repeat patterns themselves.",
+        byte_size(LONGEST_REPEATED as u64),
+        grouped(LONGEST_AS_DIGITS)
+    )
+}
+
 /// The document that `--report` writes.
 #[must_use]
 pub fn to_markdown(audit: &Audit) -> String {
@@ -74,6 +123,20 @@ pub fn to_markdown(audit: &Audit) -> String {
     for one in &audit.implementations {
         let cells: Vec<String> = cells(one).iter().map(|cell| cell.replace('|', "\\|")).collect();
         let _infallible = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    if asked(audit).next().is_some() {
+        let columns = file_columns(audit);
+        let _infallible = write!(
+            out,
+            "\n## Which vectors\n\n{}\n\n| {} |\n| --- |{}\n",
+            why_not(),
+            columns.join(" | "),
+            " ---: |".repeat(columns.len() - 1)
+        );
+        for one in asked(audit) {
+            let cells: Vec<String> = file_cells(one).iter().map(|cell| cell.replace('|', "\\|")).collect();
+            let _infallible = writeln!(out, "| {} |", cells.join(" | "));
+        }
     }
     out += "\n## The faults\n";
     for one in audit.implementations.iter().filter(|one| !one.faults.is_empty() || one.reason.is_some()) {
@@ -92,10 +155,9 @@ const HEAD: &str = "\
 # Audit
 
 Written by `carryline audit --report`; the same as data stands beside it in JSON. What the columns mean: of the
-[conformance vectors](../vectors/README.md) as many were answered rightly, wrongly, or not at all, because the implementation has
-no such function or the data is too long to be sent; so many questions were asked in all; so many calls were made with buffers at
-every offset and between guard pages. \"Right to 65,535 bytes\" is wrong for longer input alone, which no IP packet has,
-jumbograms aside.
+[conformance vectors](../vectors/README.md) as many were answered rightly, wrongly, or not at all, for which the second table has
+the reasons; so many questions were asked in all; so many calls were made with buffers at every offset and between guard pages.
+\"Right to 65,535 bytes\" is wrong for longer input alone, which no IP packet has, jumbograms aside.
 
 `carryline audit NAME` repeats the row of a crate, of `libc` that of the C library; the others are asked by the programs in
 [vectors/adapters](../vectors/README.md#asking-a-program-of-yours). A question under a fault can be put to any of them: `ff*70000`
@@ -115,14 +177,21 @@ fn item(fault: &Fault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Vectors;
+    use crate::report::{Asked, Vectors};
 
     fn audit() -> Audit {
         let right = Implementation { questions: 10, ..Implementation::new("fine", "crate") };
         let wrong = Implementation {
             version: Some("0.2.1".to_owned()),
             status: Status::Wrong,
-            vectors: Vectors { passed: 3, failed: 1, skipped: 0 },
+            vectors: {
+                let mut vectors = Vectors::default();
+                for asked in [Asked::Passed, Asked::Passed, Asked::Failed, Asked::TooLong] {
+                    vectors.count("sums", asked);
+                }
+                vectors.count("pseudo_headers", Asked::NoFunction);
+                vectors
+            },
             faults: vec![Fault {
                 class: "lost_carry".to_owned(),
                 input_hex: Some("ffff0100".to_owned()),
@@ -144,7 +213,15 @@ mod tests {
     fn a_table_names_every_row_and_fault() {
         for width in [None, Some(40), Some(100)] {
             let text = to_text(&audit(), Style { colour: false, width });
-            for expected in ["fine", "0.2.1", "lost carry", "should be feff", "no such command"] {
+            for expected in [
+                "fine",
+                "0.2.1",
+                "lost carry",
+                "should be feff",
+                "no such command",
+                "2 of 3",
+                "pseudo-headers",
+            ] {
                 assert!(text.contains(expected), "{expected}: {text}");
             }
         }
@@ -158,7 +235,10 @@ mod tests {
         assert_eq!(read, audit);
         let text = to_markdown(&read);
         assert!(
-            text.contains("| a \\| b |") && text.contains("### bad 0.2.1") && text.contains("`sum ffff0100`"),
+            text.contains("| bad | 2 of 3 | - | 1 | 1 |")
+                && text.contains("| a \\| b |")
+                && text.contains("### bad 0.2.1")
+                && text.contains("`sum ffff0100`"),
             "{text}"
         );
         assert!(json.contains("\"faults\":[{\"class\":\"lost_carry\",\"input_hex\":\"ffff0100\""), "{json}");

@@ -82,14 +82,64 @@ pub struct Implementation {
 }
 
 /// How many of the conformance vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vectors {
     /// Answered rightly.
     pub passed: u32,
     /// Answered wrongly.
     pub failed: u32,
-    /// Not asked or not answered: the implementation does no such thing, or the data is too long for a pipe.
+    /// Not asked or not answered: `by_file` says why.
     pub skipped: u32,
+    /// The same for each file of vectors, in the order in which they are asked; none where none were asked.
+    #[serde(default)]
+    pub by_file: Vec<OfFile>,
+}
+
+/// How many vectors of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfFile {
+    /// Its name without the ending: `sums`.
+    pub file: String,
+    /// Answered rightly.
+    pub passed: u32,
+    /// Answered wrongly.
+    pub failed: u32,
+    /// Not answered: the implementation has no function for them.
+    pub no_function: u32,
+    /// Not asked: their data is longer than what is sent to this implementation.
+    pub too_long: u32,
+}
+
+/// What came of one vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Answered rightly.
+    Passed,
+    /// Answered wrongly.
+    Failed,
+    /// The implementation has no function for it.
+    NoFunction,
+    /// Its data is longer than what is sent.
+    TooLong,
+}
+
+impl Vectors {
+    /// Counts a vector of that file.
+    pub fn count(&mut self, file: &str, asked: Asked) {
+        let at = self.by_file.iter().position(|known| known.file == file).unwrap_or_else(|| {
+            self.by_file.push(OfFile { file: file.to_owned(), ..OfFile::default() });
+            self.by_file.len() - 1
+        });
+        let of_file = &mut self.by_file[at];
+        let (all, one) = match asked {
+            Asked::Passed => (&mut self.passed, &mut of_file.passed),
+            Asked::Failed => (&mut self.failed, &mut of_file.failed),
+            Asked::NoFunction => (&mut self.skipped, &mut of_file.no_function),
+            Asked::TooLong => (&mut self.skipped, &mut of_file.too_long),
+        };
+        *all += 1;
+        *one += 1;
+    }
 }
 
 /// A fault, with the smallest input that was found to show it.

@@ -142,7 +142,8 @@ fn unknown(word: &str) -> SubjectError {
         .collect();
     known.push("libc");
     let variants = carryline_variants::of(Family::Checksum).iter().map(|variant| variant.name);
-    let mut words: Vec<&str> = known.iter().copied().chain(variants).collect();
+    // Captures are audited by a command of that name.
+    let mut words: Vec<&str> = known.iter().copied().chain(variants).chain(["capture"]).collect();
     words.sort_unstable();
     words.dedup();
     let near = did_you_mean(&nearest(word, words));

@@ -3,10 +3,11 @@
 //! Short before long and plain before strange, so that what fails first is near the smallest input that fails.
 
 use crate::reference;
-use crate::wire::{Data, Reply, Request, Rule};
+use crate::wire::{Data, Packet, Protocol, Reply, Request, Rule};
 use carryline_verification::adversarial::{self, KINDS, OVERFLOWING};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Lengths around those of packets and of unrolled loops.
 const MIDDLING: [usize; 24] = [
@@ -41,15 +42,21 @@ pub struct Group {
 #[must_use]
 pub fn groups(seed: u64, longest: usize) -> Vec<Group> {
     let group = |about, questions| Group { about, questions };
-    vec![
+    let mut groups = vec![
         group("short messages", Box::new(short(seed))),
-        group("packets", Box::new(middling(seed))),
+        group("messages as long as packets", Box::new(middling(seed))),
         group("pieces", Box::new(pieces(seed))),
         group("seeds", Box::new(onto(seed))),
         group("updates", Box::new(updates(Rule::Internet, seed))),
         group("updates of UDP", Box::new(updates(Rule::Udp, seed))),
-        group("messages longer than packets", Box::new(long(seed, longest))),
-    ]
+        group("pseudo-headers", Box::new(pseudo_headers())),
+    ];
+    for protocol in PROTOCOLS {
+        groups.push(group("packets to send", Box::new(packets(protocol, seed).map(Request::Packet))));
+        groups.push(group("packets received", Box::new(packets(protocol, seed).flat_map(received))));
+    }
+    groups.push(group("messages longer than packets", Box::new(long(seed, longest))));
+    groups
 }
 
 fn sum(kind: usize, len: usize, seed: u64) -> Request {
@@ -160,6 +167,129 @@ fn updates(rule: Rule, seed: u64) -> impl Iterator<Item = Request> {
         }
         asked
     })
+}
+
+/// Addresses from which the sum of a pseudo-header carries often, and hardly ever.
+const ENDS: [(IpAddr, IpAddr); 4] = [
+    (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2))),
+    (IpAddr::V4(Ipv4Addr::new(255, 255, 255, 254)), IpAddr::V4(Ipv4Addr::BROADCAST)),
+    (
+        IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
+        IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)),
+    ),
+    (IpAddr::V6(Ipv6Addr::from_bits(u128::MAX - 1)), IpAddr::V6(Ipv6Addr::from_bits(u128::MAX))),
+];
+
+fn pseudo_headers() -> impl Iterator<Item = Request> {
+    let lengths = [0, 1, 8, 255, 256, 0x7fff, 0x8000, 0xfffe, 0xffff, 0x1_0000, 0xffff_0000, u32::MAX];
+    let protocols = [0, 6, 17, 58, 255];
+    ENDS.into_iter().flat_map(move |(source, destination)| {
+        protocols.into_iter().flat_map(move |protocol| {
+            let fit = move |length: &u32| source.is_ipv6() || *length <= 0xffff;
+            lengths.into_iter().filter(fit).map(move |length| Request::Pseudo {
+                source,
+                destination,
+                protocol,
+                length,
+            })
+        })
+    })
+}
+
+const PROTOCOLS: [Protocol; 5] =
+    [Protocol::Ipv4Header, Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Icmpv6];
+
+/// Plain headers, with a field that says nothing, in front of payloads that are not plain; one payload of each length makes
+/// the checksum `0000`.
+fn packets(protocol: Protocol, seed: u64) -> impl Iterator<Item = Packet> {
+    let lengths = (0..=16).chain([1459, 1460]);
+    ends(protocol).into_iter().flat_map(move |addresses| {
+        lengths.clone().flat_map(move |len| {
+            let packet =
+                move |payload: &[u8]| Packet { protocol, addresses, bytes: headed(protocol, payload) };
+            let payloads = OVERFLOWING.into_iter().chain([0]).map(move |kind| match protocol {
+                // Options come in words.
+                Protocol::Ipv4Header => adversarial::bytes(kind, len.min(10) * 4, seed),
+                _ => adversarial::bytes(kind, len, seed),
+            });
+            let mut all: Vec<Packet> = payloads.map(|payload| packet(&payload)).collect();
+            all.extend(all.first().and_then(summing_to_zero));
+            all
+        })
+    })
+}
+
+/// Between whom packets are sent whose checksum covers the addresses.
+fn ends(protocol: Protocol) -> Vec<Option<(IpAddr, IpAddr)>> {
+    match protocol {
+        Protocol::Ipv4Header | Protocol::Icmp => vec![None],
+        Protocol::Icmpv6 => ENDS[2..].iter().copied().map(Some).collect(),
+        Protocol::Tcp | Protocol::Udp => ENDS.into_iter().map(Some).collect(),
+    }
+}
+
+/// The payload behind a header in which nothing is strange.
+fn headed(protocol: Protocol, payload: &[u8]) -> Vec<u8> {
+    let whole = |header: &[u8]| [header, payload].concat();
+    match protocol {
+        Protocol::Ipv4Header => {
+            let mut bytes = whole(&[
+                0x45, 0, 0, 0, 0x12, 0x34, 0x40, 0, 64, 17, 0xa5, 0x5a, 192, 0, 2, 1, 198, 51, 100, 2,
+            ]);
+            // Options that are none: the end of the list, and padding.
+            bytes[20..].fill(0);
+            let (words, total) = (bytes.len() / 4, bytes.len() as u16);
+            bytes[0] = 0x40 | words as u8;
+            bytes[2..4].copy_from_slice(&total.to_be_bytes());
+            // Here it is the identification that is adversarial.
+            if let [first, second, ..] = payload {
+                bytes[4..6].copy_from_slice(&[*first, *second]);
+            }
+            bytes
+        }
+        Protocol::Tcp => whole(&[
+            0xed, 0x52, 0, 80, 0x90, 0xf4, 0x7f, 0xf1, 0, 0, 0, 1, 0x50, 0x10, 0xfa, 0xf0, 0xa5, 0x5a, 0, 0,
+        ]),
+        Protocol::Udp => {
+            let [high, low] = ((payload.len() + 8) as u16).to_be_bytes();
+            whole(&[0x9c, 0x75, 0x27, 0x0f, high, low, 0xa5, 0x5a])
+        }
+        Protocol::Icmp => whole(&[0, 0, 0xa5, 0x5a, 0x12, 0x34, 0, 1]),
+        Protocol::Icmpv6 => whole(&[129, 0, 0xa5, 0x5a, 0x12, 0x34, 0, 1]),
+    }
+}
+
+/// The same with a word in it that takes the sum to `ffff`.
+fn summing_to_zero(packet: &Packet) -> Option<Packet> {
+    let at = match packet.protocol {
+        // The identification, as it were; a sequence number; with UDP the payload.
+        Protocol::Ipv4Header | Protocol::Icmp | Protocol::Icmpv6 => 4,
+        Protocol::Tcp => 6,
+        Protocol::Udp => 8,
+    };
+    let mut summing = packet.clone();
+    summing.bytes.get_mut(at..at + 2)?.fill(0);
+    let sealed = reference::sealed(&summing)?;
+    let field_at = reference::field_at(&sealed)?;
+    let missing = [sealed.bytes[field_at], sealed.bytes[field_at + 1]];
+    summing.bytes[at..at + 2].copy_from_slice(&missing);
+    Some(summing)
+}
+
+/// As it was sent, with a bit of it flipped, and without a checksum where there may be none.
+fn received(packet: Packet) -> Vec<Request> {
+    let Some(sealed) = reference::sealed(&packet) else { return Vec::new() };
+    let Some(at) = reference::field_at(&sealed) else { return Vec::new() };
+    let mut flipped = sealed.clone();
+    // In the field itself: no length changes.
+    flipped.bytes[at + 1] ^= 0x10;
+    let mut all = vec![sealed.clone(), flipped];
+    if packet.protocol == Protocol::Udp && packet.addresses.is_some_and(|(source, _)| source.is_ipv4()) {
+        let mut without = sealed;
+        without.bytes[at..at + 2].fill(0);
+        all.push(without);
+    }
+    all.into_iter().map(Request::Verify).collect()
 }
 
 #[cfg(test)]

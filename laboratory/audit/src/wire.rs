@@ -249,6 +249,12 @@ impl Request {
 }
 
 impl Request {
+    /// True for a message to be summed, of which any bytes are one.
+    #[must_use]
+    pub const fn is_message(&self) -> bool {
+        matches!(self, Request::Sum(_) | Request::Pieces(_) | Request::Onto { .. })
+    }
+
     /// How many bytes it is about.
     #[must_use]
     pub fn input_len(&self) -> usize {

@@ -233,6 +233,7 @@ fn wrong_words_are_named_with_the_remedy() {
     let place = Place::new();
     for (arguments, expected) in [
         (&["audit", "carrylien"][..], "did you mean 'carryline'?"),
+        (&["audit", "captrue", "a.pcap"], "did you mean 'capture'?"),
         (&["audit", "--plugin", "mine.so"], "FILE.so:SYMBOL"),
         (&["audit", "--plugin", "mine.so:f:checksum-hots/ptr,len"], "did you mean 'checksum-host/ptr,len'"),
         (&["audit", "--form", "csum_partial"], "--plugin"),
@@ -311,6 +312,10 @@ fn the_adapters_speak_the_protocol() {
         let row = row(&found, name);
         let version = row["version"].as_str().unwrap_or_default();
         assert!(version.contains(|c: char| c.is_ascii_digit()), "{row}");
+        // Every adapter repeats patterns itself: sums of 16 MiB are among those that are asked.
+        let sums = &row["vectors"]["by_file"][0];
+        let asked = sums["passed"].as_u64().unwrap_or(0) + sums["failed"].as_u64().unwrap_or(0);
+        assert!(sums["file"] == "sums" && asked > 240, "{row}");
         assert!(row["vectors"]["passed"].as_u64() > Some(150), "{row}");
     }
 }

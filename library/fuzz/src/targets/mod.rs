@@ -1,5 +1,6 @@
 //! The targets: one file and one line in [`TARGETS`] each.
 
+mod capture;
 mod copy_and_sum;
 mod partial;
 mod sum_pieces;
@@ -20,6 +21,7 @@ pub struct Target {
 
 /// All targets.
 pub static TARGETS: &[Target] = &[
+    Target { name: "capture", summary: "capture files, read and judged", check: capture::check },
     Target { name: "partial", summary: "every kernel of the sum", check: partial::check },
     Target {
         name: "sum_pieces",
