@@ -13,8 +13,7 @@ Examples:
   carryline reproduce csum40 --quick
   carryline reproduce chains --chain 1,3,1,3
   carryline reproduce chains --quick -- 8 1 3 1 3
-  carryline reproduce all --quick --format json
-  carryline reproduce --from 3,4 --markdown")]
+  carryline reproduce all --quick --format json")]
 pub struct Reproduce {
     /// Experiments, by id [default: all].
     #[arg(value_name = "ID")]

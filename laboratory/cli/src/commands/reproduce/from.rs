@@ -51,8 +51,9 @@ pub fn runs(words: &[String], common: &Common) -> Result<RunResult, Failure> {
 
 fn run(word: &str, common: &Common) -> Result<RunResult, Failure> {
     let path = Path::new(word);
-    // As everywhere, a number is a run's; anything else that exists is a file.
-    match word.parse::<i64>().is_err() && path.exists() {
+    // As everywhere, a number is a run's; anything else that exists, or is written as a path, is a file.
+    let is_path = path.exists() || word.contains(['.', '/']);
+    match word.parse::<i64>().is_err() && is_path {
         true => file(path),
         false => Ok(kept::stored(word, common.db.as_deref())?.result),
     }
