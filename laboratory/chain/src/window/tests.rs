@@ -95,6 +95,6 @@ fn an_indirect_jump_to_one_place_is_as_a_direct_one_and_the_call_of_the_loop_is_
     };
     assert_eq!(jumps(&trace), (vec![Leaves::Taken], 1));
     let (jump, end) = (trace.steps[0], trace.steps[2]);
-    trace.steps.splice(1..1, [end, jump]);
+    trace.steps = vec![jump, end, jump, trace.steps[1], end];
     assert_eq!(jumps(&trace), (vec![Leaves::Indirect; 2], 3));
 }

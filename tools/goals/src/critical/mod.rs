@@ -192,10 +192,9 @@ pub fn predict_again(program: &Path, scores: &mut Scores) -> anyhow::Result<()> 
             ["critical"].into_iter().chain(names.iter().map(String::as_str)).chain(common).collect();
         let answer = json(program, &words)?;
         for one in routines(&answer) {
-            let mut own = scores.cells.iter_mut().filter(is_own);
-            for cell in own.by_ref().filter(|cell| one["variant"].as_str() == Some(&cell.variant)) {
-                cell.predict(one);
-            }
+            let variant = one["variant"].as_str();
+            let own = scores.cells.iter_mut().filter(is_own);
+            own.filter(|cell| variant == Some(cell.variant.as_str())).for_each(|cell| cell.predict(one));
         }
     }
     Ok(())
