@@ -1,5 +1,6 @@
 /* libnet's checksums as an adapter: Debian's libnet1-dev; cc libnet_adapter.c -lnet */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <libnet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,12 @@ static int read_data(const char *word)
     int len = 0, begin, pattern, end;
 
     for (; *word; word += *word == '+') {
-        for (begin = len; strchr("*+", *word) == NULL || *word == '\0'; word += 2) {
-            if (strspn(word, "0123456789abcdef") < 2)
-                return len;
-            sscanf(word, "%2hhx", &data[len++]);
+        for (begin = len; isxdigit(word[0]) && isxdigit(word[1]); word += 2) {
+            char digits[3] = {word[0], word[1]};
+            data[len++] = strtoul(digits, NULL, 16);
         }
+        if (*word && !strchr("*+", *word))
+            return len;
         if (*word != '*')
             continue;
         pattern = len - begin;
@@ -79,7 +81,7 @@ static const char *packet(libnet_t *l, const char *protocol, const char *from, c
 
 int main(void)
 {
-    static char line[1 << 20];
+    static char line[16 << 20];
     char error[LIBNET_ERRBUF_SIZE], *words[5], *rest;
     /* It sends nothing, and needs no privilege. */
     libnet_t *l = libnet_init(LIBNET_NONE, NULL, error);
