@@ -72,8 +72,9 @@ impl Lines {
             std::thread::sleep(time);
             return Ok(());
         }
-        let timeout = rustix::time::Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
-        match poll(&mut [PollFd::from_borrowed_fd(self.reader.as_fd(), PollFlags::IN)], Some(&timeout)) {
+        // A time that is too long for the system's type is none.
+        let timeout = rustix::time::Timespec::try_from(time).ok();
+        match poll(&mut [PollFd::from_borrowed_fd(self.reader.as_fd(), PollFlags::IN)], timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(errno) => Err(errno.into()),
         }

@@ -42,7 +42,7 @@ fn with_values(command: &str, argument: Arg) -> Arg {
         ("reproduce", "ids") => experiments,
         ("explain", "word") => || plain(carryline_warnings::explain::known()),
         ("schema", "name") => || plain(crate::commands::schema::names()),
-        ("history", "show") | ("rerun", "id") | ("export", "run") | ("reproduce", "from") => runs,
+        ("history", "show") | ("rerun", "id") | ("export" | "report", "run") | ("reproduce", "from") => runs,
         ("compare", "runs") | ("gate", "base") => {
             return argument.add(ArgValueCompleter::new(runs_and_files));
         }

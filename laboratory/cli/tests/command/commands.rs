@@ -152,7 +152,7 @@ fn an_alias_is_left_out_where_there_is_one_buffer_and_said_so() {
     measured.sort_unstable();
     measured.dedup();
     assert_eq!(measured, [("copy", "0"), ("copy", "alias"), ("zero", "0")]);
-    assert!(err.contains("left out: --offsets alias: zero has one buffer"), "{err}");
+    assert!(err.contains("left out: --offsets alias: needs two buffers, but zero has one"), "{err}");
 }
 
 #[test]

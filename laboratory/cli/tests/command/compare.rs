@@ -55,7 +55,7 @@ fn runs_are_compared_by_number_hash_or_file() {
     changed["rounds"][0]["null_ticks"] = 1.5.into();
     place.write("changed.json", changed.to_string().as_bytes());
     let (_, err) = place.expect(&["compare", "changed.json", "2"], 2);
-    assert!(err.contains("changed.json was changed"), "{err}");
+    assert!(err.contains("changed.json was modified"), "{err}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn on_one_cpu_the_neighbour_is_a_reason_and_no_failure() {
             assert!(claim["why"].to_string().contains("two cores"), "{claim}");
         }
         let (_, err) = place.expect(&["measure", "--family", "zero", "--beside", "stream"], 2);
-        assert!(err.contains("--beside stream") && err.contains("only one CPU"), "{err}");
+        assert!(err.contains("--beside stream") && err.contains("a second CPU"), "{err}");
     })
     .join()
     .expect("the thread's assertions hold");

@@ -91,7 +91,7 @@ fn a_plugin_that_cannot_be_loaded_is_the_users_to_mend() {
         ("./absent.so:my_sum:checksum", "absent.so"),
         ("./right.so:your_sum:checksum", "your_sum"),
         ("./early.so:f:checksum", "crashes"),
-        ("./late.so:f:checksum", "does not end"),
+        ("./late.so:f:checksum", "did not finish"),
     ] {
         let (_, err) = place.expect(&["verify", "--plugin", plugin, "--patience", "1"], 2);
         assert!(err.contains(word), "{plugin}: {err}");
