@@ -20,8 +20,8 @@ use std::{fs, io};
 /// Builds the packages into a folder, with their checksums in `SHA256SUMS`: the files.
 ///
 /// # Errors
-/// A system other than Linux, no cargo-zigbuild, a build that fails, a program that needs more than [`OLDEST_GLIBC`], a file
-/// that cannot be written.
+/// A system other than Linux, no cargo-zigbuild, a build that fails, a program that needs a newer glibc than the oldest
+/// supported one, a file that cannot be written.
 pub fn package(folder: &Path) -> io::Result<Vec<PathBuf>> {
     has_zigbuild()?;
     fs::create_dir_all(folder).map_err(|error| naming(folder, &error))?;
