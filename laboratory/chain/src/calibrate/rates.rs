@@ -19,24 +19,6 @@ pub struct Rates {
     pub together: Vec<(String, String, f64)>,
 }
 
-/// Pairs whose sharing decides how ports are laid out.
-pub(super) const PAIRS: [(Class, Class); 14] = [
-    (Class::Alu, Class::Carry),
-    (Class::Alu, Class::Shift),
-    (Class::Alu, Class::Lea),
-    (Class::Alu, Class::Multiply),
-    (Class::Alu, Class::BitCount),
-    (Class::Alu, Class::Branch),
-    (Class::Shift, Class::Branch),
-    (Class::Shift, Class::Multiply),
-    (Class::Shift, Class::BitCount),
-    (Class::Alu, Class::Vector),
-    (Class::VectorMultiply, Class::Shuffle),
-    (Class::Load, Class::Store),
-    (Class::VectorLoad, Class::VectorStore),
-    (Class::Vector, Class::Mask),
-];
-
 /// How far a rate may be below a number of ports to be taken for it: the timed loop's own instructions.
 const NEAR: f64 = 0.15;
 

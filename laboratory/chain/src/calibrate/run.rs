@@ -3,7 +3,7 @@
 use super::closers::{self, Closer};
 use super::mapping::Mapping;
 use super::program::{self, LINKS, Width};
-use super::rates::{PAIRS, Rates};
+use super::rates::Rates;
 use super::samples::{self, Sample};
 use super::units;
 use super::{CalibrateError, Calibration, Clock, Measured, features};
@@ -13,6 +13,24 @@ use crate::latency::{Key, Port};
 use iced_x86::{Instruction, Mnemonic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+
+/// Pairs whose sharing decides how ports are laid out.
+const PAIRS: [(Class, Class); 14] = [
+    (Class::Alu, Class::Carry),
+    (Class::Alu, Class::Shift),
+    (Class::Alu, Class::Lea),
+    (Class::Alu, Class::Multiply),
+    (Class::Alu, Class::BitCount),
+    (Class::Alu, Class::Branch),
+    (Class::Shift, Class::Branch),
+    (Class::Shift, Class::Multiply),
+    (Class::Shift, Class::BitCount),
+    (Class::Alu, Class::Vector),
+    (Class::VectorMultiply, Class::Shuffle),
+    (Class::Load, Class::Store),
+    (Class::VectorLoad, Class::VectorStore),
+    (Class::Vector, Class::Mask),
+];
 
 /// `uint64_t chain(void *buffer, uint64_t turns)`.
 type Chain = unsafe extern "sysv64" fn(buffer: *mut Buffer, turns: u64) -> u64;
