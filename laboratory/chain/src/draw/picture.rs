@@ -112,15 +112,16 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view
 fn fitted(picture: Picture) -> Picture {
     let is_chain = |node: usize| picture.nodes[node].is_critical;
     let feeds = |node: usize| picture.arrows.iter().any(|arrow| arrow.from == node && is_chain(arrow.to));
-    if lay_out(&picture).width <= LARGEST || !(0..picture.nodes.len()).any(is_chain) {
+    let fits = |picture: &Picture| picture.nodes.len() <= MOST_BOXES && lay_out(picture).width <= LARGEST;
+    if !(0..picture.nodes.len()).any(is_chain) || fits(&picture) {
         return picture;
     }
     let near = kept(&picture, |node| is_chain(node) || feeds(node));
-    match lay_out(&near).width <= LARGEST {
-        true => near,
-        false => kept(&picture, is_chain),
-    }
+    if fits(&near) { near } else { kept(&picture, is_chain) }
 }
+
+/// More boxes are too wide without trying: laying them out takes a call on the stack for each.
+const MOST_BOXES: usize = 500;
 
 /// The picture of the boxes that are wanted; the instructions among the others count as left out.
 fn kept(picture: &Picture, is_wanted: impl Fn(usize) -> bool) -> Picture {
