@@ -64,7 +64,8 @@ pub struct Arena {
     len: usize,
 }
 
-// SAFETY: an Arena is plain memory that only raw pointers reach; whoever shares it must order the accesses.
+// SAFETY: an Arena owns its mapping, which is bound to no thread and accessed through raw pointers alone; unsafe code that
+// uses these from several threads must order its accesses.
 unsafe impl Send for Arena {}
 
 /// The size of a base page in bytes.

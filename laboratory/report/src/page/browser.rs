@@ -199,6 +199,11 @@ fn a_browser_shows_the_page_at_every_width() {
     assert_eq!(browser.value("location.hash"), "#q=reference");
     assert_eq!(browser.value(SEEN), json!(["checksum-1500-independent", "checksum-1500-chained"]));
 
+    // An address says the same when it is opened again, and one that is damaged is no error.
+    browser.open(&format!("{address}#q=c%2B%2B%26"));
+    assert_eq!(browser.value("document.getElementById('controls').q.value"), "c++&");
+    browser.open(&format!("{address}#100%"));
+
     let row = "zero-1500-independent--carryline";
     browser.open(&format!("{address}#{row}"));
     let element = format!("document.getElementById('{row}')");

@@ -58,7 +58,8 @@
   };
 
   const follow = () => {
-    const word = decodeURIComponent(location.hash.slice(1));
+    // Not decoded: anchors are plain letters, digits and hyphens, and URLSearchParams decodes by itself.
+    const word = location.hash.slice(1);
     const target = word && document.getElementById(word);
     if (target) return reveal(target);
     if (!form || (word && !word.includes("="))) return;

@@ -2,7 +2,7 @@
 //!
 //! Blocks of 1 KiB: first the lines of the next block are requested, all at once, then this block is loaded
 //! and stored past the caches. So memory sees runs of reads and runs of writes instead of a mixture. The
-//! destination is read by nobody on the way, and whoever reads it next waits for memory. The bytes before the
+//! destination is read by nobody on the way, and the next read of it waits for memory. The bytes before the
 //! first and behind the last whole line of the destination go by ordinary moves, so that no line gets both
 //! kinds.
 
