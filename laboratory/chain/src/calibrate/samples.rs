@@ -1,17 +1,18 @@
-//! Instructions of each class that do not wait for each other.
+//! Independent instructions of each class.
 
 use crate::class::Class;
 use iced_x86::code_asm::{CodeAssembler, dword_ptr, qword_ptr, registers::*, ymmword_ptr, zmmword_ptr};
 use iced_x86::{IcedError, Instruction};
 
-/// What is timed: a class, or what only fills dispatch slots.
+/// The subject of a timing: a class, or instructions that only occupy dispatch slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sample {
     Class(Class),
     Nop,
 }
 
-/// Classes that are timed. [`Class::Nothing`] takes no port; those with a [broader](Class::broader) class are taken for it.
+/// The classes that are timed: not [`Class::Nothing`], which takes no port, and not those with a
+/// [broader](Class::broader) class, which represents them.
 pub(super) const CLASSES: [Class; 21] = [
     Class::Alu,
     Class::Carry,
@@ -36,7 +37,8 @@ pub(super) const CLASSES: [Class; 21] = [
     Class::Mask,
 ];
 
-/// The `nth` instruction of a sample: destinations take turns, so that none waits for the one before.
+/// The `nth` instruction of a sample: destinations alternate, so that no instruction depends on the previous
+/// one.
 pub(super) fn instruction(sample: Sample, nth: usize) -> Result<Instruction, IcedError> {
     let mut a = CodeAssembler::new(64)?;
     let general = [eax, edx, esi, edi, r8d, r9d, r11d, ebp][nth % 8];
@@ -46,14 +48,14 @@ pub(super) fn instruction(sample: Sample, nth: usize) -> Result<Instruction, Ice
     match sample {
         Sample::Nop => a.nop()?,
         Sample::Class(class) => match class {
-            // Its destination is not read, and it clears the carry.
+            // It does not read its destination, and clears the carry.
             Class::Alu => a.andn(general, r10d, r10d)?,
             Class::Carry => match nth % 5 {
-                // An instruction in five writes the carry anew, so that chains through it are short and many.
+                // One instruction in five overwrites the carry, so that the chains through it are short.
                 0 => a.cmp(r10d, r10d)?,
                 _ => a.adc(general, r10d)?,
             },
-            // Without touching flags: branches among them must not be taken.
+            // It preserves the flags: branches among the samples must not be taken.
             Class::Shift => a.shlx(general, r10d, r10d)?,
             Class::Lea => a.lea(general, r10 + 8)?,
             Class::Multiply => a.imul_3(general, r10d, 3)?,
@@ -82,6 +84,6 @@ pub(super) fn instruction(sample: Sample, nth: usize) -> Result<Instruction, Ice
             Class::Nothing => a.nop()?,
         },
     }
-    // Each arm has added one.
+    // Each arm has added one instruction.
     Ok(a.instructions()[0])
 }

@@ -1,8 +1,8 @@
-//! What is drawn: instructions as boxes, what waits for what as arrows; before anything has a place.
+//! Selects the boxes and arrows of a drawing, before layout.
 //!
-//! Left out is what no result waits for (comparisons, branches, counters), the stack pointer, and the arrows from
-//! an argument or a loop's pointer to addresses, which would go to every load: the longest path of each argument is
-//! drawn, whatever it goes through.
+//! The following is left out: instructions on which no result depends (comparisons, branches, counters), the
+//! stack pointer, and arrows from an argument or a loop's pointer to addresses, which would lead to every
+//! load. The longest path of each argument is always drawn.
 
 use crate::analysis::{Analysis, LoopBound};
 use crate::decode::Function;
@@ -16,41 +16,41 @@ use crate::graph::{Edge, Graph, Vertex, VertexId, Via};
 use crate::latency::Port;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A picture in the making.
-struct Maker<'a> {
+/// Builds a picture.
+struct PictureBuilder<'a> {
     function: &'a Function,
     graph: &'a Graph,
     nodes: Vec<Node>,
-    /// By step, or by argument.
+    /// Boxes by step, and by argument.
     of_step: BTreeMap<usize, usize>,
     of_input: BTreeMap<Location, usize>,
     arrows: BTreeMap<(usize, usize, bool), Arrow>,
     ready: Vec<f64>,
-    /// By step: the step that is drawn for it, and what is written before its text.
+    /// For each step, the step that is drawn in its place, and a prefix of its text.
     drawn: Vec<(usize, String)>,
 }
 
-/// What is shown in red.
+/// The parts in red.
 #[derive(Clone, Copy, Debug)]
 pub enum Hot<'a> {
     /// The critical chain.
     Chain,
-    /// These instructions, by their place in the function: those that the busiest ports start.
+    /// These instructions, by index in the function: those that run on the busiest ports.
     Instructions(&'a [bool]),
-    /// Nothing: all instructions take their share of what binds.
+    /// Nothing: all instructions share the limiting resource.
     Nothing,
 }
 
-/// How a picture is made.
+/// Options of a drawing.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Every turn of a loop is drawn, and not one for all.
+    /// Draws every iteration of a loop instead of one for all.
     pub full: bool,
-    /// What is in red.
+    /// The parts in red.
     pub hot: Hot<'a>,
 }
 
-/// The picture of straight code, of every path, or of a trace; `title` is what it shows.
+/// Draws straight code, every path of branching code, or a trace.
 #[must_use]
 pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view: View<'_>) -> Picture {
     let graph = &analysis.graph;
@@ -66,7 +66,7 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view
         .map(|input| input.vertices.windows(2).map(|pair| (pair[0], pair[1])).collect())
         .unwrap_or_default();
     let wanted = reaching(graph, analysis.outputs.iter().map(|(vertex, _)| *vertex));
-    let mut maker = Maker::new(&analysis.function, graph, 0);
+    let mut maker = PictureBuilder::new(&analysis.function, graph, 0);
     if !view.full {
         maker.drawn = folded(&analysis.order);
     }
@@ -107,8 +107,8 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view
     picture
 }
 
-/// A picture that is too wide to be read without what is far from the critical chain: first what no box of the chain waits for
-/// directly, then all that is not of the chain. Of a picture without a chain everything stays.
+/// Drops boxes far from the critical chain if the picture is too wide to read: first those on which no box of
+/// the chain directly depends, then all outside the chain. A picture without a chain is returned unchanged.
 fn fitted(picture: Picture) -> Picture {
     let is_chain = |node: usize| picture.nodes[node].is_critical;
     let feeds = |node: usize| picture.arrows.iter().any(|arrow| arrow.from == node && is_chain(arrow.to));
@@ -120,15 +120,15 @@ fn fitted(picture: Picture) -> Picture {
     if fits(&near) { near } else { kept(&picture, is_chain) }
 }
 
-/// More boxes are too wide without trying: laying them out takes a call on the stack for each.
+/// Pictures of more boxes do not fit; they are not laid out to check, because layout recurses once per box.
 const MOST_BOXES: usize = 500;
 
-/// The picture of the boxes that are wanted; the instructions among the others count as left out.
+/// The picture of the wanted boxes; the instructions among the others are counted in `beside`.
 fn kept(picture: &Picture, is_wanted: impl Fn(usize) -> bool) -> Picture {
     let nodes: Vec<usize> = (0..picture.nodes.len()).filter(|node| is_wanted(*node)).collect();
-    let new_place = |node: usize| nodes.iter().position(|known| *known == node);
+    let new_index = |node: usize| nodes.iter().position(|known| *known == node);
     let arrow = |arrow: &Arrow| {
-        Some(Arrow { from: new_place(arrow.from)?, to: new_place(arrow.to)?, ..arrow.clone() })
+        Some(Arrow { from: new_index(arrow.from)?, to: new_index(arrow.to)?, ..arrow.clone() })
     };
     let instructions = |nodes: &[Node]| nodes.iter().filter(|node| node.kind == Kind::Instruction).count();
     let own: Vec<Node> = nodes.iter().map(|node| picture.nodes[*node].clone()).collect();
@@ -140,7 +140,8 @@ fn kept(picture: &Picture, is_wanted: impl Fn(usize) -> bool) -> Picture {
     }
 }
 
-/// For each step the one that is drawn: of a loop's turns the one in the middle, with how many there are.
+/// The step that is drawn for each step: of a loop, those of the middle iteration, marked with the number of
+/// iterations.
 fn folded(order: &[usize]) -> Vec<(usize, String)> {
     let mut drawn = Vec::with_capacity(order.len());
     for body in fold::bodies(order) {
@@ -155,7 +156,7 @@ fn folded(order: &[usize]) -> Vec<(usize, String)> {
     drawn
 }
 
-/// Shows something else in red than the chain.
+/// Highlights something other than the chain.
 fn recolour(picture: &mut Picture, hot: Hot<'_>) {
     for arrow in &mut picture.arrows {
         arrow.is_critical = false;
@@ -169,12 +170,12 @@ fn recolour(picture: &mut Picture, hot: Hot<'_>) {
     }
 }
 
-/// The picture of one iteration of a loop; what it carries leads from the bottom back to the top.
+/// Draws one iteration of a loop; carried dependencies lead from the bottom back to the top.
 #[must_use]
 pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str, hot: Hot<'_>) -> Picture {
     let (graph, second) = (&bound.graph, bound.second);
-    let mut maker = Maker::new(&analysis.function, graph, second);
-    // Drawn is the second iteration; of the first, where its values come from.
+    let mut maker = PictureBuilder::new(&analysis.function, graph, second);
+    // The second iteration is drawn; the first only supplies its inputs.
     let steps_in_one = bound.instructions.len();
     let links: BTreeSet<usize> = bound.chain.iter().map(|link| link.instruction).collect();
     let carried: Vec<VertexId> = graph.incoming[second..].iter().flatten().map(|edge| edge.from).collect();
@@ -192,7 +193,7 @@ pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str, hot: Hot<'_>
         Vertex::Value { instruction, port, .. } => again.get(&(instruction, port)).copied(),
         _ => None,
     };
-    // What the next iteration waits for, and stores.
+    // Values that the next iteration depends on, and stores.
     let stores = (second..graph.vertices.len())
         .filter(|vertex| matches!(graph.vertices[*vertex], Vertex::Value { port: Port::Memory, .. }));
     let ends = carried.into_iter().filter(|from| *from < second).filter_map(second_of).chain(stores);
@@ -233,8 +234,8 @@ pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str, hot: Hot<'_>
     picture
 }
 
-/// Takes out what waits for nothing but its own last value, and nothing else in the picture for it: the counters of
-/// branches.
+/// Removes boxes that only depend on their own previous value and that no other box depends on: the counters
+/// of branches.
 fn drop_counters(picture: &mut Picture) {
     let is_needed = |node: usize| {
         let mut others = picture.arrows.iter().filter(|arrow| (arrow.from == node) != (arrow.to == node));
@@ -245,13 +246,13 @@ fn drop_counters(picture: &mut Picture) {
     *picture = Picture { beside, ..needed };
 }
 
-/// True if the chain goes from one instruction right to the other.
+/// True if the chain leads directly from one instruction to the other.
 fn follows(chain: &[crate::recurrence::Link], from: usize, to: usize) -> bool {
     let next = chain.iter().cycle().skip(1);
     chain.iter().zip(next).any(|(a, b)| a.instruction == from && b.instruction == to)
 }
 
-/// Which vertices some end waits for.
+/// The vertices on which any of the ends depends.
 fn reaching(graph: &Graph, ends: impl Iterator<Item = VertexId>) -> Vec<bool> {
     let mut wanted = vec![false; graph.vertices.len()];
     let mut open: Vec<VertexId> = ends.collect();
@@ -264,25 +265,25 @@ fn reaching(graph: &Graph, ends: impl Iterator<Item = VertexId>) -> Vec<bool> {
     wanted
 }
 
-/// Where the stack lies is not part of a computation.
+/// True for dependencies through the stack pointer, which are not drawn.
 fn is_stack_pointer(edge: &Edge) -> bool {
     edge.via == Via::Location(Location::RSP)
 }
 
-/// True if an instruction uses the location for addresses alone.
+/// True if an instruction uses the location only for addresses.
 fn is_address(effects: &Effects, location: Location) -> bool {
     let uses = effects.inputs.iter().filter(|(known, _)| *known == location);
     uses.clone().count() > 0 && uses.into_iter().all(|(_, port)| *port == Port::Address)
 }
 
-impl<'a> Maker<'a> {
-    /// Everything before the vertex `first` is ready at 0.
-    fn new(function: &'a Function, graph: &'a Graph, first: VertexId) -> Maker<'a> {
+impl<'a> PictureBuilder<'a> {
+    /// All vertices before `first` are ready at 0.
+    fn new(function: &'a Function, graph: &'a Graph, first: VertexId) -> PictureBuilder<'a> {
         let mut ready = vec![0.0_f64; graph.vertices.len()];
         for (vertex, incoming) in graph.incoming.iter().enumerate().skip(first) {
             ready[vertex] = incoming.iter().map(|edge| ready[edge.from] + edge.cycles).fold(0.0, f64::max);
         }
-        Maker {
+        PictureBuilder {
             function,
             graph,
             nodes: Vec::new(),
@@ -294,12 +295,12 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The step that is drawn for a step.
+    /// The step that is drawn for this step.
     fn shown(&self, step: usize) -> usize {
         self.drawn.get(step).map_or(step, |(shown, _)| *shown)
     }
 
-    /// True if what goes from one value to another goes from a turn of a folded loop to the next.
+    /// True if a dependency leads from one iteration of a folded loop to the next.
     fn is_around(&self, from: VertexId, to: VertexId) -> bool {
         match (self.graph.vertices[from], self.graph.vertices[to]) {
             (Vertex::Value { step: from, .. }, Vertex::Value { step: to, .. }) => {
@@ -317,7 +318,7 @@ impl<'a> Maker<'a> {
     fn value(&mut self, vertex: VertexId) {
         let Vertex::Value { step, instruction, .. } = self.graph.vertices[vertex] else { return };
         let (own, step) = (step, self.shown(step));
-        // A folded turn is ready when the one that is drawn is.
+        // A folded iteration is ready when the drawn one is.
         let ready = if own == step { self.ready[vertex] } else { 0.0 };
         if let Some(node) = self.of_step.get(&step) {
             let known = &mut self.nodes[*node].ready;
@@ -345,7 +346,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The values behind an edge, through choices, with whether each lies on the critical and on any longest path.
+    /// The values behind an edge, through choices; for each, whether the way lies on the critical path and on
+    /// any longest path.
     fn sources(
         &self,
         from: VertexId,
@@ -398,7 +400,7 @@ impl<'a> Maker<'a> {
         arrow.is_critical |= is_critical;
     }
 
-    /// Boxes for the results.
+    /// Adds boxes for the results.
     fn outputs(
         &mut self,
         outputs: &[(VertexId, String)],

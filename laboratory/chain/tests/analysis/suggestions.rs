@@ -1,4 +1,4 @@
-//! The splits that are suggested, and the bounds that the rewritten code really has.
+//! The suggested splits, and the bounds of the rewritten code.
 
 use crate::support::{analyse_with, article, assemble};
 use carryline_chain::latencies::Latencies;
@@ -10,7 +10,7 @@ fn latencies() -> Latencies {
 }
 
 #[test]
-fn the_serial_chain_is_split_as_the_article_splits_it() {
+fn the_serial_chain_is_split_as_in_the_article() {
     let latencies = latencies();
     let found = analyse_with(article::dead_code(), &latencies, &Signature::checksum());
     let suggested = suggest::for_call(&found, &Signature::checksum(), Options::new(&latencies));
@@ -25,7 +25,7 @@ fn the_serial_chain_is_split_as_the_article_splits_it() {
 }
 
 #[test]
-fn what_is_split_already_or_leaves_the_sum_out_gets_no_suggestion() {
+fn code_that_is_split_or_has_no_sum_gets_no_suggestion() {
     let latencies = latencies();
     for code in [article::adx(), article::two_streams(), article::zero_sum()] {
         let found = analyse_with(code, &latencies, &Signature::checksum());
