@@ -1,48 +1,48 @@
-//! Packets with right checksums, made by hand and summed by a loop of their own, and a list of such with faults planted in them:
-//! for tests.
+//! Hand-made packets for tests: correct ones, summed by a separate routine, and a list of packets with
+//! planted faults.
 
 use crate::handmade::{Order, frame, ipv6};
 use crate::judge::Protocol::{self, Icmp, Icmpv6, Ipv4, Tcp, Udp};
 use crate::link::types as link;
 
-/// What an audit must say of a checksum.
+/// The expected verdict on a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// Right.
+    /// Correct.
     Good,
-    /// Right, with the other zero.
+    /// Correct, with the other zero.
     MinusZero,
     /// Wrong.
     Bad,
-    /// Wrong, as the network card was to compute it.
+    /// Wrong, because the network card was to compute it.
     Offload,
-    /// Not to be told.
+    /// Unverifiable.
     Unverified,
-    /// UDP over IPv4 without one.
+    /// UDP over IPv4 without a checksum.
     None,
-    /// UDP over IPv6 without one.
+    /// UDP over IPv6 without a checksum.
     Illegal,
 }
 use Said::{Bad, Good, Illegal, MinusZero, Offload, Unverified};
 
-/// A packet, and what an audit must say of it.
+/// A packet and the expected verdicts.
 pub struct Planted {
-    /// What is special about it.
+    /// The name of the case.
     pub name: &'static str,
-    /// The packet, from its IP header on.
+    /// The packet, starting with its IP header.
     pub packet: Vec<u8>,
-    /// The checksums of the outermost header and what it carries.
+    /// The checksums of the outermost IP packet.
     pub outer: Vec<(Protocol, Said)>,
-    /// Those of packets tunnelled in it.
+    /// The checksums of tunnelled packets.
     pub tunnelled: Vec<(Protocol, Said)>,
 }
 
-/// Addresses of the two hosts that all packets are between.
+/// The IPv4 addresses of the two hosts that exchange all packets.
 pub const V4: [[u8; 4]; 2] = [[10, 0, 0, 1], [10, 0, 0, 2]];
-/// Their IPv6 addresses: those of [`ipv6`].
+/// Their IPv6 addresses, which [`ipv6`] uses.
 pub const V6: [[u8; 16]; 2] = [[0x20; 16], [0x20; 16]];
 
-/// The folded sum of big-endian words, as RFC 1071 writes it.
+/// The folded sum of big-endian words as defined by RFC 1071.
 #[must_use]
 pub fn plain_sum(pieces: &[&[u8]]) -> u16 {
     let bytes = pieces.concat();
@@ -55,7 +55,7 @@ pub fn plain_sum(pieces: &[&[u8]]) -> u16 {
     sum as u16
 }
 
-/// The pseudo-header; words of zero that IPv4's does not have change no sum.
+/// The pseudo-header in IPv6 form; the additional zero words do not change the IPv4 sum.
 fn pseudo_header(ends: (&[u8], &[u8]), protocol: u8, bytes: usize) -> Vec<u8> {
     [ends.0, ends.1, &[0, protocol], &(bytes as u32).to_be_bytes()].concat()
 }
@@ -68,7 +68,7 @@ const fn field_of(protocol: u8) -> usize {
     }
 }
 
-/// A transport's bytes with the right checksum between two addresses.
+/// A segment with the correct checksum for two addresses.
 #[must_use]
 pub fn summed(ends: (&[u8], &[u8]), protocol: u8, mut segment: Vec<u8>) -> Vec<u8> {
     let at = field_of(protocol);
@@ -80,7 +80,7 @@ pub fn summed(ends: (&[u8], &[u8]), protocol: u8, mut segment: Vec<u8>) -> Vec<u
     segment
 }
 
-/// The same with the pseudo-header's sum in the field, as it is left for a network card.
+/// A segment with the sum of the pseudo-header in its field, as it is left for a network card.
 #[must_use]
 pub fn left_for_card(ends: (&[u8], &[u8]), protocol: u8, mut segment: Vec<u8>) -> Vec<u8> {
     let at = field_of(protocol);
@@ -89,7 +89,7 @@ pub fn left_for_card(ends: (&[u8], &[u8]), protocol: u8, mut segment: Vec<u8>) -
     segment
 }
 
-/// An IPv4 packet with a right header checksum.
+/// An IPv4 packet with a correct header checksum.
 #[must_use]
 pub fn ip4(ends: [[u8; 4]; 2], protocol: u8, options: &[u8], payload: &[u8]) -> Vec<u8> {
     let header_words = 5 + options.len() / 4;
@@ -102,7 +102,7 @@ pub fn ip4(ends: [[u8; 4]; 2], protocol: u8, options: &[u8], payload: &[u8]) -> 
     resum(packet)
 }
 
-/// The IPv4 packet with its header checksum made right again.
+/// The IPv4 packet with a corrected header checksum.
 #[must_use]
 pub fn resum(mut packet: Vec<u8>) -> Vec<u8> {
     let header_bytes = usize::from(packet[0] & 0xf) * 4;
@@ -112,7 +112,7 @@ pub fn resum(mut packet: Vec<u8>) -> Vec<u8> {
     packet
 }
 
-/// TCP, UDP, ICMP or ICMPv6 of `len` bytes in all, without a checksum.
+/// A TCP, UDP, ICMP or ICMPv6 segment of `len` bytes without a checksum.
 #[must_use]
 pub fn segment(protocol: u8, len: usize) -> Vec<u8> {
     match protocol {
@@ -123,24 +123,24 @@ pub fn segment(protocol: u8, len: usize) -> Vec<u8> {
     }
 }
 
-/// A right packet between the two hosts over IPv4.
+/// A correct packet between the two hosts over IPv4.
 #[must_use]
 pub fn right4(protocol: u8, len: usize) -> Vec<u8> {
     ip4(V4, protocol, &[], &summed((&V4[0], &V4[1]), protocol, segment(protocol, len)))
 }
 
-/// A right packet between the two hosts over IPv6.
+/// A correct packet between the two hosts over IPv6.
 #[must_use]
 pub fn right6(protocol: u8, len: usize) -> Vec<u8> {
     ipv6(&[], protocol, &summed((&V6[0], &V6[1]), protocol, segment(protocol, len)))
 }
 
-/// A right IPv6 packet with extension headers and these final ends.
+/// A correct IPv6 packet with extension headers and these final addresses.
 fn routed6(extensions: &[(u8, Vec<u8>)], src: [u8; 16], dst: [u8; 16]) -> Vec<u8> {
     ipv6(extensions, 6, &summed((&src, &dst), 6, segment(6, 60)))
 }
 
-/// UDP with a tunnel's header and a packet in it, over IPv4 with right checksums.
+/// A packet in a tunnel over UDP and IPv4, with correct checksums.
 fn in_udp4(port: u16, header: &[u8], packet: &[u8]) -> Vec<u8> {
     ip4(V4, 17, &[], &summed((&V4[0], &V4[1]), 17, datagram(port, &[header, packet].concat())))
 }
@@ -155,19 +155,19 @@ fn changed(mut packet: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Wraps as a tunnel's inner Ethernet frame, which is not padded.
+/// The packet as an inner Ethernet frame, which is not padded.
 fn inner_frame(packet: &[u8]) -> Vec<u8> {
     let kind: [u8; 2] = if packet[0] >> 4 == 6 { [0x86, 0xdd] } else { [8, 0] };
     [&[6; 12][..], &kind, packet].concat()
 }
 
-/// An Ethernet frame of the packet.
+/// The packet as an Ethernet frame.
 #[must_use]
 pub fn framed(packet: &[u8]) -> Vec<u8> {
     frame(link::ETHERNET, Order::Little, packet)
 }
 
-/// Packets right and wrong, of each kind.
+/// Correct and wrong packets of each kind.
 #[must_use]
 pub fn planted() -> Vec<Planted> {
     let mut list = plain();
@@ -198,7 +198,7 @@ fn plain() -> Vec<Planted> {
         list.push(case("ICMP", right4(1, len), &[(Ipv4, Good), (Icmp, Good)], &[]));
         list.push(case("ICMPv6", right6(58, len), &[(Icmpv6, Good)], &[]));
     }
-    // The data are chosen so that the sum is zero, which UDP sends as ffff.
+    // The data makes the checksum zero, which UDP sends as ffff.
     let mut zero = datagram(9, &[0, 0]);
     let sum = plain_sum(&[&pseudo_header((&V4[0], &V4[1]), 17, zero.len()), &zero]);
     zero[8..10].copy_from_slice(&(!sum).to_be_bytes());
@@ -237,7 +237,7 @@ fn wrong() -> Vec<Planted> {
         case("TCP over IPv6", changed(right6(6, 61), 100, &[0]), &[(Tcp, Bad)], &[]),
         case("UDP over IPv6", changed(right6(17, 61), 100, &[0]), &[(Udp, Bad)], &[]),
         case("ICMPv6", changed(right6(58, 61), 100, &[0]), &[(Icmpv6, Bad)], &[]),
-        // A translator that changed an address and forgot the transport.
+        // A translator changed an address but did not update the transport checksum.
         case(
             "address changed",
             resum(changed(right4(6, 40), 12, &[10, 9, 9, 9])),
@@ -265,7 +265,7 @@ fn wrong() -> Vec<Planted> {
     ]
 }
 
-/// Makes the data such that the checksum is zero, and writes the other zero. `at` is a word of the data, `field` the checksum.
+/// Changes a word of the data at `at` so that the checksum at `field` is zero, and writes the other zero.
 fn with_minus_zero(mut packet: Vec<u8>, field: usize, at: usize) -> Vec<u8> {
     let word = |packet: &[u8], at: usize| u32::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
     let sum = word(&packet, at) + word(&packet, field);
@@ -275,7 +275,7 @@ fn with_minus_zero(mut packet: Vec<u8>, field: usize, at: usize) -> Vec<u8> {
     packet
 }
 
-/// `ffff` where `0000` belongs.
+/// Checksums of `ffff` instead of `0000`.
 fn minus_zeros() -> Vec<Planted> {
     let header = with_minus_zero(right4(6, 40), 10, 4);
     let tcp = with_minus_zero(right4(6, 40), 36, 24);
@@ -289,7 +289,7 @@ fn minus_zeros() -> Vec<Planted> {
     ]
 }
 
-/// Another address, where a route ends.
+/// Another address, at the end of a route.
 const AWAY: [u8; 16] = [0x33; 16];
 
 fn routed() -> Vec<Planted> {
@@ -301,7 +301,7 @@ fn routed() -> Vec<Planted> {
     let hop_by_hop = || (0, vec![0, 0, 1, 4, 0, 0, 0, 0]);
     let addresses = [[0x44; 16], AWAY].concat();
     let reversed = [AWAY, [0x44; 16]].concat();
-    // The last address without its first eight bytes, which are the destination's.
+    // The last address without its first eight bytes, which it shares with the destination.
     let compressed = (43, [&[0, 1, 3, 1, 0x08, 0, 0, 0][..], &AWAY[8..]].concat());
     let short = [&[0x20; 8][..], &AWAY[8..]].concat();
     let short: [u8; 16] = short.try_into().unwrap_or(AWAY);
@@ -332,7 +332,7 @@ fn routed() -> Vec<Planted> {
     ]
 }
 
-/// "Destination unreachable", with the packet that could not get there, whose checksum is no longer right.
+/// "Destination unreachable" with the undeliverable packet, whose checksum is no longer correct.
 fn quoting(packet: &[u8]) -> Vec<u8> {
     [&[3, 1, 0, 0, 0, 0, 0, 0][..], &changed(packet.to_vec(), 8, &[0])].concat()
 }
@@ -447,13 +447,13 @@ fn tunnelled() -> Vec<Planted> {
     ]
 }
 
-/// A session of PPP over Ethernet (RFC 2516) with the packet in it.
+/// A PPP over Ethernet session (RFC 2516) that carries the packet.
 #[must_use]
 pub fn session(packet: &[u8]) -> Vec<u8> {
     [&[0x11, 0, 0, 9][..], &(packet.len() as u16 + 2).to_be_bytes(), &[0, 0x21], packet].concat()
 }
 
-/// Ethernet frames of a right packet behind tags, labels and sessions.
+/// Ethernet frames of a correct packet after tags, labels and sessions.
 #[must_use]
 pub fn encapsulated() -> Vec<(&'static str, Vec<u8>)> {
     let packet = right4(6, 60);
@@ -474,7 +474,7 @@ pub fn encapsulated() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A right packet in a record of each link type that [`frame`] does not make.
+/// A correct packet in a record of each link type that [`frame`] does not support.
 #[must_use]
 pub fn on_other_links() -> Vec<(&'static str, u32, Vec<u8>)> {
     let packet = right4(6, 60);
