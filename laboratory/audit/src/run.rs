@@ -12,6 +12,7 @@ use carryline_engine::interrupt;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Verdict};
 use carryline_engine::supervise::{SuperviseError, Supervisor};
+use carryline_machine::environment::libc_name;
 use carryline_variants::Family;
 use carryline_verification::forms::Form;
 use carryline_verification::plugin::PluginSpec;
@@ -63,7 +64,7 @@ fn begin(subject: &Subject) -> Implementation {
         }
         Subject::Variant(variant) => Implementation::new(variant.name, "variant"),
         Subject::Libc(standard) => Implementation {
-            version: subjects::libc_version(),
+            version: Some(libc_name()),
             form: Some(standard.to_string()),
             ..Implementation::new(standard.name(), "libc")
         },

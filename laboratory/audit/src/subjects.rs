@@ -211,19 +211,6 @@ pub fn libc_file() -> Option<PathBuf> {
     (path.is_absolute() && path.to_string_lossy().contains(".so")).then_some(path)
 }
 
-/// The name and version of the C library.
-#[must_use]
-pub fn libc_version() -> Option<String> {
-    #[cfg(target_env = "gnu")]
-    {
-        // SAFETY: it takes no arguments and returns a static string.
-        let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
-        version.to_str().ok().map(|version| format!("glibc {version}"))
-    }
-    #[cfg(not(target_env = "gnu"))]
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,7 @@ pub use cache_sizes::{CacheSizes, Level};
 pub use caches::{Cache, CacheKind};
 pub use clock::{Clock, TscSteps, tsc_steps};
 pub use cpu::{Cpu, Frequency};
-pub use system::{Build, Memory, Steal, System, may_pin};
+pub use system::{Build, Memory, Steal, System, libc_name, may_pin};
 pub use tuning::Tuning;
 
 use crate::counters::CycleCounter;
@@ -122,13 +122,15 @@ fn number(path: &str) -> Option<u64> {
     line(path)?.parse().ok()
 }
 
-/// The number of CPUs in a list such as `0-3,8`.
-fn cpus_in_list(list: &str) -> Option<u32> {
-    list.trim().split(',').try_fold(0_u32, |sum, part| {
+/// The CPUs in a list such as `0-3,8`; `None` if it is malformed.
+pub(crate) fn cpus_in_list(list: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in list.trim().split(',') {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let (low, high): (u32, u32) = (low.parse().ok()?, high.parse().ok()?);
-        sum.checked_add(high.checked_sub(low)?.checked_add(1)?)
-    })
+        let (low, high): (usize, usize) = (low.parse().ok()?, high.parse().ok()?);
+        cpus.extend((low <= high).then_some(low..=high)?);
+    }
+    Some(cpus)
 }
 
 #[cfg(test)]
@@ -178,9 +180,9 @@ mod tests {
     }
 
     #[test]
-    fn cpu_lists_are_counted() {
-        assert_eq!(cpus_in_list("0"), Some(1));
-        assert_eq!(cpus_in_list("0-3,8,10-11\n"), Some(7));
+    fn cpu_lists_are_parsed() {
+        assert_eq!(cpus_in_list("0"), Some(vec![0]));
+        assert_eq!(cpus_in_list("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
         assert_eq!(cpus_in_list("3-1"), None);
         assert_eq!(cpus_in_list("x"), None);
     }

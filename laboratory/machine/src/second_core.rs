@@ -1,5 +1,7 @@
 //! Chooses the CPU for work beside the measuring one.
 
+use crate::environment::cpus_in_list;
+
 /// The measuring CPU, another one, and whether they share a core; a CPU of another core is preferred.
 ///
 /// # Errors
@@ -25,16 +27,7 @@ pub fn choose(
 /// The logical CPUs of the same core; empty if the kernel does not report them.
 pub fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    std::fs::read_to_string(path).map(|text| cpu_list(text.trim())).unwrap_or_default()
-}
-
-/// The numbers in a list such as `0-2,5`.
-fn cpu_list(text: &str) -> Vec<usize> {
-    let part = |part: &str| {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        Some(low.parse::<usize>().ok()?..=high.parse::<usize>().ok()?)
-    };
-    text.split(',').filter_map(part).flatten().collect()
+    std::fs::read_to_string(path).ok().and_then(|text| cpus_in_list(&text)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -50,7 +43,5 @@ mod tests {
         let one = choose(Some(0), &[0], &pairs).expect_err("one CPU");
         assert!(one.contains("two cores"), "{one}");
         assert!(choose(None, &[], &pairs).is_err());
-        assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
-        assert!(cpu_list("").is_empty());
     }
 }

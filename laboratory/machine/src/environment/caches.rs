@@ -67,7 +67,9 @@ fn one_from_folder(folder: &str) -> Option<Cache> {
         size_bytes: crate::words::parse_bytes(&line(&format!("{folder}/size"))?).ok().filter(|n| *n > 0)?,
         line_bytes: count("coherency_line_size").filter(|n| *n > 0),
         ways: count("ways_of_associativity").filter(|n| *n > 0),
-        shared_by: line(&format!("{folder}/shared_cpu_list")).and_then(|list| cpus_in_list(&list)),
+        shared_by: line(&format!("{folder}/shared_cpu_list"))
+            .and_then(|list| cpus_in_list(&list))
+            .map(|cpus| cpus.len() as u32),
     })
 }
 

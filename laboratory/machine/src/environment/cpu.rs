@@ -53,7 +53,7 @@ impl Cpu {
             microcode: cpuinfo("microcode"),
             features: names(usable),
             masked_features: names(found.without(usable)),
-            logical_cpus: online.unwrap_or(0).max(allowed_cpus.len() as u32),
+            logical_cpus: online.map_or(0, |cpus| cpus.len()).max(allowed_cpus.len()) as u32,
             allowed_cpus,
             smt: number("/sys/devices/system/cpu/smt/active").map(|active| active == 1),
         }

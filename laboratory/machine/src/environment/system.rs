@@ -186,15 +186,19 @@ fn group_folders(groups: &str, root: &Path, controller: &str) -> Vec<(PathBuf, V
     folders
 }
 
+/// The C library with its version, such as `glibc 2.36`.
 #[cfg(target_env = "gnu")]
-fn libc_name() -> String {
+#[must_use]
+pub fn libc_name() -> String {
     // SAFETY: the function takes no arguments and returns a static string with a terminator.
     let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     format!("glibc {}", version.to_string_lossy())
 }
 
+/// The C library, without a version.
 #[cfg(not(target_env = "gnu"))]
-fn libc_name() -> String {
+#[must_use]
+pub fn libc_name() -> String {
     if cfg!(target_env = "musl") { "musl".to_owned() } else { "unknown".to_owned() }
 }
 
