@@ -1,13 +1,22 @@
 //! Hand-made packets for tests: correct ones, summed by a separate routine, and a list of packets with
 //! planted faults.
 
-use crate::handmade::{Order, frame, ipv6};
+mod build;
+
+pub use build::{
+    V4, V6, framed, ip4, left_for_card, plain_sum, resum, right4, right6, segment, session, summed,
+};
+
+use crate::handmade::ipv6;
 use crate::judge::Protocol::{self, Icmp, Icmpv6, Ipv4, Tcp, Udp};
 use crate::link::types as link;
+use build::{
+    changed, datagram, field_of, in_udp4, inner_frame, pseudo_header, quoting, routed6, with_minus_zero,
+};
 
 /// The expected verdict on a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ExpectedVerdict {
     /// Correct.
     Good,
     /// Correct, with the other zero.
@@ -23,7 +32,7 @@ pub enum Said {
     /// UDP over IPv6 without a checksum.
     Illegal,
 }
-use Said::{Bad, Good, Illegal, MinusZero, Offload, Unverified};
+use ExpectedVerdict::{Bad, Good, Illegal, MinusZero, Offload, Unverified};
 
 /// A packet and the expected verdicts.
 pub struct Planted {
@@ -32,139 +41,9 @@ pub struct Planted {
     /// The packet, starting with its IP header.
     pub packet: Vec<u8>,
     /// The checksums of the outermost IP packet.
-    pub outer: Vec<(Protocol, Said)>,
+    pub outer: Vec<(Protocol, ExpectedVerdict)>,
     /// The checksums of tunnelled packets.
-    pub tunnelled: Vec<(Protocol, Said)>,
-}
-
-/// The IPv4 addresses of the two hosts that exchange all packets.
-pub const V4: [[u8; 4]; 2] = [[10, 0, 0, 1], [10, 0, 0, 2]];
-/// Their IPv6 addresses, which [`ipv6`] uses.
-pub const V6: [[u8; 16]; 2] = [[0x20; 16], [0x20; 16]];
-
-/// The folded sum of big-endian words as defined by RFC 1071.
-#[must_use]
-pub fn plain_sum(pieces: &[&[u8]]) -> u16 {
-    let bytes = pieces.concat();
-    let words =
-        bytes.chunks(2).map(|word| u64::from(word[0]) << 8 | word.get(1).map_or(0, |low| u64::from(*low)));
-    let mut sum: u64 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
-}
-
-/// The pseudo-header in IPv6 form; the additional zero words do not change the IPv4 sum.
-fn pseudo_header(ends: (&[u8], &[u8]), protocol: u8, bytes: usize) -> Vec<u8> {
-    [ends.0, ends.1, &[0, protocol], &(bytes as u32).to_be_bytes()].concat()
-}
-
-const fn field_of(protocol: u8) -> usize {
-    match protocol {
-        6 => 16,
-        17 => 6,
-        _ => 2,
-    }
-}
-
-/// A segment with the correct checksum for two addresses.
-#[must_use]
-pub fn summed(ends: (&[u8], &[u8]), protocol: u8, mut segment: Vec<u8>) -> Vec<u8> {
-    let at = field_of(protocol);
-    segment[at..at + 2].fill(0);
-    let pseudo = if protocol == 1 { Vec::new() } else { pseudo_header(ends, protocol, segment.len()) };
-    let sum = !plain_sum(&[&pseudo, &segment]);
-    let sum = if protocol == 17 && sum == 0 { 0xffff } else { sum };
-    segment[at..at + 2].copy_from_slice(&sum.to_be_bytes());
-    segment
-}
-
-/// A segment with the sum of the pseudo-header in its field, as it is left for a network card.
-#[must_use]
-pub fn left_for_card(ends: (&[u8], &[u8]), protocol: u8, mut segment: Vec<u8>) -> Vec<u8> {
-    let at = field_of(protocol);
-    let sum = plain_sum(&[&pseudo_header(ends, protocol, segment.len())]);
-    segment[at..at + 2].copy_from_slice(&sum.to_be_bytes());
-    segment
-}
-
-/// An IPv4 packet with a correct header checksum.
-#[must_use]
-pub fn ip4(ends: [[u8; 4]; 2], protocol: u8, options: &[u8], payload: &[u8]) -> Vec<u8> {
-    let header_words = 5 + options.len() / 4;
-    let mut packet = vec![0x40 + header_words as u8, 0];
-    packet.extend(((header_words * 4 + payload.len()) as u16).to_be_bytes());
-    packet.extend([0x12, 0x34, 0x40, 0, 64, protocol, 0, 0]);
-    packet.extend(ends.concat());
-    packet.extend(options);
-    packet.extend(payload);
-    resum(packet)
-}
-
-/// The IPv4 packet with a corrected header checksum.
-#[must_use]
-pub fn resum(mut packet: Vec<u8>) -> Vec<u8> {
-    let header_bytes = usize::from(packet[0] & 0xf) * 4;
-    packet[10..12].fill(0);
-    let sum = !plain_sum(&[&packet[..header_bytes.min(packet.len())]]);
-    packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    packet
-}
-
-/// A TCP, UDP, ICMP or ICMPv6 segment of `len` bytes without a checksum.
-#[must_use]
-pub fn segment(protocol: u8, len: usize) -> Vec<u8> {
-    match protocol {
-        6 => crate::handmade::tcp(len),
-        17 => crate::handmade::udp(len, 0),
-        1 => crate::handmade::echo(8, len),
-        _ => crate::handmade::echo(128, len),
-    }
-}
-
-/// A correct packet between the two hosts over IPv4.
-#[must_use]
-pub fn right4(protocol: u8, len: usize) -> Vec<u8> {
-    ip4(V4, protocol, &[], &summed((&V4[0], &V4[1]), protocol, segment(protocol, len)))
-}
-
-/// A correct packet between the two hosts over IPv6.
-#[must_use]
-pub fn right6(protocol: u8, len: usize) -> Vec<u8> {
-    ipv6(&[], protocol, &summed((&V6[0], &V6[1]), protocol, segment(protocol, len)))
-}
-
-/// A correct IPv6 packet with extension headers and these final addresses.
-fn routed6(extensions: &[(u8, Vec<u8>)], src: [u8; 16], dst: [u8; 16]) -> Vec<u8> {
-    ipv6(extensions, 6, &summed((&src, &dst), 6, segment(6, 60)))
-}
-
-/// A packet in a tunnel over UDP and IPv4, with correct checksums.
-fn in_udp4(port: u16, header: &[u8], packet: &[u8]) -> Vec<u8> {
-    ip4(V4, 17, &[], &summed((&V4[0], &V4[1]), 17, datagram(port, &[header, packet].concat())))
-}
-
-fn datagram(port: u16, data: &[u8]) -> Vec<u8> {
-    let length = (data.len() as u16 + 8).to_be_bytes();
-    [&[0xc0, 0x01][..], &port.to_be_bytes(), &length, &[0, 0], data].concat()
-}
-
-fn changed(mut packet: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
-    packet[at..at + bytes.len()].copy_from_slice(bytes);
-    packet
-}
-
-/// The packet as an inner Ethernet frame, which is not padded.
-fn inner_frame(packet: &[u8]) -> Vec<u8> {
-    let kind: [u8; 2] = if packet[0] >> 4 == 6 { [0x86, 0xdd] } else { [8, 0] };
-    [&[6; 12][..], &kind, packet].concat()
-}
-
-/// The packet as an Ethernet frame.
-#[must_use]
-pub fn framed(packet: &[u8]) -> Vec<u8> {
-    frame(link::ETHERNET, Order::Little, packet)
+    pub tunnelled: Vec<(Protocol, ExpectedVerdict)>,
 }
 
 /// Correct and wrong packets of each kind.
@@ -182,8 +61,8 @@ pub fn planted() -> Vec<Planted> {
 fn case(
     name: &'static str,
     packet: Vec<u8>,
-    outer: &[(Protocol, Said)],
-    tunnelled: &[(Protocol, Said)],
+    outer: &[(Protocol, ExpectedVerdict)],
+    tunnelled: &[(Protocol, ExpectedVerdict)],
 ) -> Planted {
     Planted { name, packet, outer: outer.to_vec(), tunnelled: tunnelled.to_vec() }
 }
@@ -208,7 +87,7 @@ fn plain() -> Vec<Planted> {
     list.push(case(
         "UDP without",
         ip4(V4, 17, &[], &datagram(9, b"abc")),
-        &[(Ipv4, Good), (Udp, Said::None)],
+        &[(Ipv4, Good), (Udp, ExpectedVerdict::None)],
         &[],
     ));
     list.push(case("UDP without, IPv6", ipv6(&[], 17, &datagram(9, b"abc")), &[(Udp, Illegal)], &[]));
@@ -265,16 +144,6 @@ fn wrong() -> Vec<Planted> {
     ]
 }
 
-/// Changes a word of the data at `at` so that the checksum at `field` is zero, and writes the other zero.
-fn with_minus_zero(mut packet: Vec<u8>, field: usize, at: usize) -> Vec<u8> {
-    let word = |packet: &[u8], at: usize| u32::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
-    let sum = word(&packet, at) + word(&packet, field);
-    let moved = (sum & 0xffff) + (sum >> 16);
-    packet[at..at + 2].copy_from_slice(&(moved as u16).to_be_bytes());
-    packet[field..field + 2].copy_from_slice(&[0xff, 0xff]);
-    packet
-}
-
 /// Checksums of `ffff` instead of `0000`.
 fn minus_zeros() -> Vec<Planted> {
     let header = with_minus_zero(right4(6, 40), 10, 4);
@@ -293,7 +162,7 @@ fn minus_zeros() -> Vec<Planted> {
 const AWAY: [u8; 16] = [0x33; 16];
 
 fn routed() -> Vec<Planted> {
-    let good: &[(Protocol, Said)] = &[(Tcp, Good)];
+    let good: &[(Protocol, ExpectedVerdict)] = &[(Tcp, Good)];
     let route = |kind: u8, left: u8, rest: &[u8]| {
         (43, [&[0, (rest.len() / 8) as u8, kind, left, 0, 0, 0, 0], rest].concat())
     };
@@ -330,11 +199,6 @@ fn routed() -> Vec<Planted> {
         case("IPv4 strict route done", v4(&v4_route(137, 12), V4[1]), &[(Ipv4, Good), (Tcp, Good)], &[]),
         case("IPv4 option of no length", v4(&[7, 0, 7, 0], V4[1]), &[(Ipv4, Good), (Tcp, Good)], &[]),
     ]
-}
-
-/// "Destination unreachable" with the undeliverable packet, whose checksum is no longer correct.
-fn quoting(packet: &[u8]) -> Vec<u8> {
-    [&[3, 1, 0, 0, 0, 0, 0, 0][..], &changed(packet.to_vec(), 8, &[0])].concat()
 }
 
 fn opaque() -> Vec<Planted> {
@@ -381,10 +245,10 @@ fn opaque() -> Vec<Planted> {
 fn tunnelled() -> Vec<Planted> {
     let (tcp4, udp6) = (right4(6, 70), right6(17, 71));
     let bad = changed(right4(6, 70), 60, &[0]);
-    let outer: &[(Protocol, Said)] = &[(Ipv4, Good)];
-    let outer_udp: &[(Protocol, Said)] = &[(Ipv4, Good), (Udp, Good)];
-    let in4: &[(Protocol, Said)] = &[(Ipv4, Good), (Tcp, Good)];
-    let in6: &[(Protocol, Said)] = &[(Udp, Good)];
+    let outer: &[(Protocol, ExpectedVerdict)] = &[(Ipv4, Good)];
+    let outer_udp: &[(Protocol, ExpectedVerdict)] = &[(Ipv4, Good), (Udp, Good)];
+    let in4: &[(Protocol, ExpectedVerdict)] = &[(Ipv4, Good), (Tcp, Good)];
+    let in6: &[(Protocol, ExpectedVerdict)] = &[(Udp, Good)];
     let gre = |header: &[u8], packet: &[u8]| ip4(V4, 47, &[], &[header, packet].concat());
     let vxlan = [8, 0, 0, 0, 0, 0, 9, 0];
     let unchecked = datagram(4789, &[&vxlan[..], &inner_frame(&tcp4)].concat());
@@ -424,7 +288,12 @@ fn tunnelled() -> Vec<Planted> {
             outer_udp,
             &[(Ipv4, Good), (Tcp, Bad)],
         ),
-        case("VXLAN without checksum", ip4(V4, 17, &[], &unchecked), &[(Ipv4, Good), (Udp, Said::None)], in4),
+        case(
+            "VXLAN without checksum",
+            ip4(V4, 17, &[], &unchecked),
+            &[(Ipv4, Good), (Udp, ExpectedVerdict::None)],
+            in4,
+        ),
         case("VXLAN over IPv6 without checksum", ipv6(&[], 17, &unchecked), &[(Udp, Illegal)], in4),
         case("Geneve, IP", in_udp4(6081, &[0, 0, 8, 0, 0, 0, 1, 0], &tcp4), outer_udp, in4),
         case(
@@ -445,12 +314,6 @@ fn tunnelled() -> Vec<Planted> {
         ),
         case("no VXLAN", in_udp4(4789, &[0; 8], &inner_frame(&tcp4)), outer_udp, &[]),
     ]
-}
-
-/// A PPP over Ethernet session (RFC 2516) that carries the packet.
-#[must_use]
-pub fn session(packet: &[u8]) -> Vec<u8> {
-    [&[0x11, 0, 0, 9][..], &(packet.len() as u16 + 2).to_be_bytes(), &[0, 0x21], packet].concat()
 }
 
 /// Ethernet frames of a correct packet after tags, labels and sessions.

@@ -8,7 +8,7 @@ use carryline_packets::handmade::{self, Order, enhanced_packet, interface, pcap,
 use carryline_packets::judge::Protocol::{self, Icmp, Icmpv6, Ipv4, Tcp, Udp};
 use carryline_packets::link::types as link;
 use carryline_packets::planted::{
-    self, Said, V4, encapsulated, framed, ip4, on_other_links, planted, right4, segment, summed,
+    self, ExpectedVerdict, V4, encapsulated, framed, ip4, on_other_links, planted, right4, segment, summed,
 };
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
@@ -33,17 +33,19 @@ fn audit_frames(link: u32, frames: &[Vec<u8>]) -> Report {
 
 type Expected = BTreeMap<&'static str, Tally>;
 
-fn add(expected: &mut Expected, said: &[(Protocol, Said)]) {
-    for (protocol, said) in said {
+fn add(expected: &mut Expected, verdicts: &[(Protocol, ExpectedVerdict)]) {
+    for (protocol, verdict) in verdicts {
         let tally = expected.entry(protocol.word()).or_default();
-        match said {
-            Said::Good => tally.good += 1,
-            Said::MinusZero => (tally.good, tally.minus_zero) = (tally.good + 1, tally.minus_zero + 1),
-            Said::Bad => tally.bad += 1,
-            Said::Offload => (tally.bad, tally.offload) = (tally.bad + 1, tally.offload + 1),
-            Said::Unverified => tally.unverified += 1,
-            Said::None => tally.none += 1,
-            Said::Illegal => tally.illegal += 1,
+        match verdict {
+            ExpectedVerdict::Good => tally.good += 1,
+            ExpectedVerdict::MinusZero => {
+                (tally.good, tally.minus_zero) = (tally.good + 1, tally.minus_zero + 1)
+            }
+            ExpectedVerdict::Bad => tally.bad += 1,
+            ExpectedVerdict::Offload => (tally.bad, tally.offload) = (tally.bad + 1, tally.offload + 1),
+            ExpectedVerdict::Unverified => tally.unverified += 1,
+            ExpectedVerdict::None => tally.none += 1,
+            ExpectedVerdict::Illegal => tally.illegal += 1,
         }
     }
 }
@@ -64,8 +66,9 @@ fn every_planted_fault_is_identified() {
         add(&mut all, &case.tunnelled);
         assert_eq!(found(&report.outer), outer, "{}", case.name);
         assert_eq!(found(&report.all), all, "{}", case.name);
-        let is_wrong = case.outer.iter().chain(&case.tunnelled).any(|(_, said)| *said == Said::Bad)
-            || case.name == "UDP without, IPv6";
+        let is_wrong =
+            case.outer.iter().chain(&case.tunnelled).any(|(_, verdict)| *verdict == ExpectedVerdict::Bad)
+                || case.name == "UDP without, IPv6";
         assert_eq!(report.wrong() > 0, is_wrong, "{}", case.name);
         assert_eq!(report.findings.is_empty(), !is_wrong, "{}", case.name);
         assert_eq!(report.fragments, u64::from(case.name.contains("fragment")), "{}", case.name);

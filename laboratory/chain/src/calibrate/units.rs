@@ -149,15 +149,19 @@ impl<'a> Draft<'a> {
             Port::Operand(index) => {
                 let operand = self.key.form.operands.get(usize::from(index)).ok_or("no such operand")?;
                 match kind(*operand) {
-                    Some(Kind::General) if *operand == Operand::Count => Storage::General(Register::RCX),
+                    Some(RegisterKind::General) if *operand == Operand::Count => {
+                        Storage::General(Register::RCX)
+                    }
                     // The only register that can be both the count and the value.
-                    Some(Kind::General) if self.waits_for_count() => Storage::General(Register::RCX),
-                    Some(Kind::General) if other && self.is_old() => Storage::General(Register::RDX),
-                    Some(Kind::General) => Storage::General(if other { OTHER } else { HUB }),
-                    Some(Kind::Vector) => {
+                    Some(RegisterKind::General) if self.waits_for_count() => Storage::General(Register::RCX),
+                    Some(RegisterKind::General) if other && self.is_old() => Storage::General(Register::RDX),
+                    Some(RegisterKind::General) => Storage::General(if other { OTHER } else { HUB }),
+                    Some(RegisterKind::Vector) => {
                         Storage::Vector(if other { Register::ZMM1 } else { Register::ZMM0 })
                     }
-                    Some(Kind::Mask) => Storage::Mask(if other { Register::K2 } else { Register::K1 }),
+                    Some(RegisterKind::Mask) => {
+                        Storage::Mask(if other { Register::K2 } else { Register::K1 })
+                    }
                     None => return Err("an operand that is neither register nor memory"),
                 }
             }
@@ -351,17 +355,17 @@ impl Unit {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RegisterKind {
     General,
     Vector,
     Mask,
 }
 
-fn kind(operand: Operand) -> Option<Kind> {
+fn kind(operand: Operand) -> Option<RegisterKind> {
     match operand {
-        Operand::General(_) | Operand::HighByte | Operand::Count => Some(Kind::General),
-        Operand::Vector(_) => Some(Kind::Vector),
-        Operand::Mask => Some(Kind::Mask),
+        Operand::General(_) | Operand::HighByte | Operand::Count => Some(RegisterKind::General),
+        Operand::Vector(_) => Some(RegisterKind::Vector),
+        Operand::Mask => Some(RegisterKind::Mask),
         _ => None,
     }
 }
@@ -371,8 +375,8 @@ fn bystander(key: &Key, index: usize) -> Register {
     let is_old = key.form.operands.contains(&Operand::HighByte);
     let place = index % 4;
     match key.form.operands.get(index).and_then(|operand| kind(*operand)) {
-        Some(Kind::Vector) => Register::ZMM4 + place as u32,
-        Some(Kind::Mask) => Register::K4 + place as u32,
+        Some(RegisterKind::Vector) => Register::ZMM4 + place as u32,
+        Some(RegisterKind::Mask) => Register::K4 + place as u32,
         _ if is_old => OLD_BYSTANDERS[place],
         _ => BYSTANDERS[place],
     }

@@ -1,5 +1,6 @@
 //! Drawings of the dependency graph, as DOT text or as an SVG image.
 
+mod builder;
 pub mod dot;
 pub mod layout;
 pub mod parts;

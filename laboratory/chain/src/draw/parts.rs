@@ -2,7 +2,7 @@
 
 /// The kind of a box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum NodeKind {
     /// An argument.
     Input,
     /// An instruction.
@@ -19,7 +19,7 @@ pub struct Node {
     /// The cycle in which the value is ready if all arguments are ready at 0.
     pub ready: Option<f64>,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Its group.
     pub group: Option<usize>,
     /// True if it is on the critical chain.

@@ -5,30 +5,15 @@
 //! load. The longest path of each argument is always drawn.
 
 use crate::analysis::{Analysis, LoopBound};
-use crate::decode::Function;
+use crate::draw::builder::PictureBuilder;
 use crate::draw::layout::lay_out;
-use crate::draw::parts::{Arrow, Kind, Node, Picture};
-use crate::draw::steps;
+use crate::draw::parts::{Arrow, Node, NodeKind, Picture};
 use crate::draw::svg::LARGEST;
 use crate::effects::{Effects, Location};
 use crate::fold;
 use crate::graph::{Edge, Graph, Vertex, VertexId, Via};
 use crate::latency::Port;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// Builds a picture.
-struct PictureBuilder<'a> {
-    function: &'a Function,
-    graph: &'a Graph,
-    nodes: Vec<Node>,
-    /// Boxes by step, and by argument.
-    of_step: BTreeMap<usize, usize>,
-    of_input: BTreeMap<Location, usize>,
-    arrows: BTreeMap<(usize, usize, bool), Arrow>,
-    ready: Vec<f64>,
-    /// For each step, the step that is drawn in its place, and a prefix of its text.
-    drawn: Vec<(usize, String)>,
-}
+use std::collections::{BTreeSet, HashMap};
 
 /// The parts in red.
 #[derive(Clone, Copy, Debug)]
@@ -66,14 +51,14 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view
         .map(|input| input.vertices.windows(2).map(|pair| (pair[0], pair[1])).collect())
         .unwrap_or_default();
     let wanted = reaching(graph, analysis.outputs.iter().map(|(vertex, _)| *vertex));
-    let mut maker = PictureBuilder::new(&analysis.function, graph, 0);
+    let mut builder = PictureBuilder::new(&analysis.function, graph, 0);
     if !view.full {
-        maker.drawn = folded(&analysis.order);
+        builder.drawn = folded(&analysis.order);
     }
     let named: HashMap<&str, &str> =
         analysis.inputs.iter().map(|input| (input.register.as_str(), input.name.as_str())).collect();
     for vertex in (0..graph.vertices.len()).filter(|vertex| wanted[*vertex]) {
-        maker.value(vertex);
+        builder.value(vertex);
     }
     for (vertex, incoming) in graph.incoming.iter().enumerate() {
         let Vertex::Value { instruction, .. } = graph.vertices[vertex] else { continue };
@@ -81,23 +66,23 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view
             continue;
         }
         for edge in incoming.iter().filter(|edge| !is_stack_pointer(edge)) {
-            for (from, is_critical, is_path) in maker.sources(edge.from, vertex, &critical, &paths) {
+            for (from, is_critical, is_path) in builder.sources(edge.from, vertex, &critical, &paths) {
                 if let Vertex::Input(location) = graph.vertices[from] {
                     let name = named.get(location.name().as_str());
                     let is_address = is_address(&analysis.effects[instruction], location);
                     let Some(name) = name.filter(|_| !is_address || is_path) else { continue };
-                    maker.input(location, name);
+                    builder.input(location, name);
                 }
-                maker.arrow(from, vertex, edge, is_critical, false);
+                builder.arrow(from, vertex, edge, is_critical, false);
             }
         }
     }
     let order_len = analysis.order.len();
-    maker.outputs(&analysis.outputs, &critical, main.and_then(|input| input.vertices.last().copied()));
-    let drawn = maker.nodes.iter().filter(|node| node.kind == Kind::Instruction).count();
-    let folded = maker.drawn.iter().enumerate().filter(|(step, (shown, _))| step != shown).count();
+    builder.outputs(&analysis.outputs, &critical, main.and_then(|input| input.vertices.last().copied()));
+    let drawn = builder.nodes.iter().filter(|node| node.kind == NodeKind::Instruction).count();
+    let folded = builder.drawn.iter().enumerate().filter(|(step, (shown, _))| step != shown).count();
     let left_out = order_len.saturating_sub(drawn + folded);
-    let mut picture = maker.finish(title, left_out, &analysis.effects);
+    let mut picture = builder.finish(title, left_out, &analysis.effects);
     if !view.full {
         picture = fitted(picture);
     }
@@ -112,7 +97,7 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view
 fn fitted(picture: Picture) -> Picture {
     let is_chain = |node: usize| picture.nodes[node].is_critical;
     let feeds = |node: usize| picture.arrows.iter().any(|arrow| arrow.from == node && is_chain(arrow.to));
-    let fits = |picture: &Picture| picture.nodes.len() <= MOST_BOXES && lay_out(picture).width <= LARGEST;
+    let fits = |picture: &Picture| picture.nodes.len() <= MOST_LAID_OUT && lay_out(picture).width <= LARGEST;
     if !(0..picture.nodes.len()).any(is_chain) || fits(&picture) {
         return picture;
     }
@@ -121,7 +106,7 @@ fn fitted(picture: Picture) -> Picture {
 }
 
 /// Pictures of more boxes do not fit; they are not laid out to check, because layout recurses once per box.
-const MOST_BOXES: usize = 500;
+const MOST_LAID_OUT: usize = 500;
 
 /// The picture of the wanted boxes; the instructions among the others are counted in `beside`.
 fn kept(picture: &Picture, is_wanted: impl Fn(usize) -> bool) -> Picture {
@@ -130,7 +115,8 @@ fn kept(picture: &Picture, is_wanted: impl Fn(usize) -> bool) -> Picture {
     let arrow = |arrow: &Arrow| {
         Some(Arrow { from: new_index(arrow.from)?, to: new_index(arrow.to)?, ..arrow.clone() })
     };
-    let instructions = |nodes: &[Node]| nodes.iter().filter(|node| node.kind == Kind::Instruction).count();
+    let instructions =
+        |nodes: &[Node]| nodes.iter().filter(|node| node.kind == NodeKind::Instruction).count();
     let own: Vec<Node> = nodes.iter().map(|node| picture.nodes[*node].clone()).collect();
     Picture {
         arrows: picture.arrows.iter().filter_map(arrow).collect(),
@@ -174,7 +160,7 @@ fn recolour(picture: &mut Picture, hot: Hot<'_>) {
 #[must_use]
 pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str, hot: Hot<'_>) -> Picture {
     let (graph, second) = (&bound.graph, bound.second);
-    let mut maker = PictureBuilder::new(&analysis.function, graph, second);
+    let mut builder = PictureBuilder::new(&analysis.function, graph, second);
     // The second iteration is drawn; the first only supplies its inputs.
     let steps_in_one = bound.instructions.len();
     let links: BTreeSet<usize> = bound.chain.iter().map(|link| link.instruction).collect();
@@ -199,13 +185,13 @@ pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str, hot: Hot<'_>
     let ends = carried.into_iter().filter(|from| *from < second).filter_map(second_of).chain(stores);
     let wanted = reaching(graph, ends);
     for vertex in (second..graph.vertices.len()).filter(|vertex| wanted[*vertex]) {
-        maker.value(vertex);
+        builder.value(vertex);
     }
     let none = BTreeSet::new();
     for vertex in (second..graph.vertices.len()).filter(|vertex| wanted[*vertex]) {
         let Vertex::Value { instruction, .. } = graph.vertices[vertex] else { continue };
         for edge in graph.incoming[vertex].iter().filter(|edge| !is_stack_pointer(edge)) {
-            for (from, _, _) in maker.sources(edge.from, vertex, &none, &none) {
+            for (from, _, _) in builder.sources(edge.from, vertex, &none, &none) {
                 let is_carried = from < second;
                 let Some(shown) = (if is_carried { second_of(from) } else { Some(from) }) else { continue };
                 let before = match graph.vertices[from] {
@@ -220,11 +206,11 @@ pub fn of_loop(analysis: &Analysis, bound: &LoopBound, title: &str, hot: Hot<'_>
                 if is_carried && is_pointer && !links.contains(&before) {
                     continue;
                 }
-                maker.arrow(shown, vertex, edge, is_critical, is_carried);
+                builder.arrow(shown, vertex, edge, is_critical, is_carried);
             }
         }
     }
-    let mut picture = maker.finish(title, 0, &analysis.effects);
+    let mut picture = builder.finish(title, 0, &analysis.effects);
     drop_counters(&mut picture);
     picture.left_out = steps_in_one.saturating_sub(picture.nodes.len());
     let mut picture = fitted(picture);
@@ -274,169 +260,4 @@ fn is_stack_pointer(edge: &Edge) -> bool {
 fn is_address(effects: &Effects, location: Location) -> bool {
     let uses = effects.inputs.iter().filter(|(known, _)| *known == location);
     uses.clone().count() > 0 && uses.into_iter().all(|(_, port)| *port == Port::Address)
-}
-
-impl<'a> PictureBuilder<'a> {
-    /// All vertices before `first` are ready at 0.
-    fn new(function: &'a Function, graph: &'a Graph, first: VertexId) -> PictureBuilder<'a> {
-        let mut ready = vec![0.0_f64; graph.vertices.len()];
-        for (vertex, incoming) in graph.incoming.iter().enumerate().skip(first) {
-            ready[vertex] = incoming.iter().map(|edge| ready[edge.from] + edge.cycles).fold(0.0, f64::max);
-        }
-        PictureBuilder {
-            function,
-            graph,
-            nodes: Vec::new(),
-            of_step: BTreeMap::new(),
-            of_input: BTreeMap::new(),
-            arrows: BTreeMap::new(),
-            ready,
-            drawn: Vec::new(),
-        }
-    }
-
-    /// The step that is drawn for this step.
-    fn shown(&self, step: usize) -> usize {
-        self.drawn.get(step).map_or(step, |(shown, _)| *shown)
-    }
-
-    /// True if a dependency leads from one iteration of a folded loop to the next.
-    fn is_around(&self, from: VertexId, to: VertexId) -> bool {
-        match (self.graph.vertices[from], self.graph.vertices[to]) {
-            (Vertex::Value { step: from, .. }, Vertex::Value { step: to, .. }) => {
-                from < to && self.shown(from) >= self.shown(to)
-            }
-            _ => false,
-        }
-    }
-
-    fn push(&mut self, text: String, kind: Kind, ready: Option<f64>, instruction: Option<usize>) -> usize {
-        self.nodes.push(Node { text, ready, kind, group: None, is_critical: false, instruction });
-        self.nodes.len() - 1
-    }
-
-    fn value(&mut self, vertex: VertexId) {
-        let Vertex::Value { step, instruction, .. } = self.graph.vertices[vertex] else { return };
-        let (own, step) = (step, self.shown(step));
-        // A folded iteration is ready when the drawn one is.
-        let ready = if own == step { self.ready[vertex] } else { 0.0 };
-        if let Some(node) = self.of_step.get(&step) {
-            let known = &mut self.nodes[*node].ready;
-            *known = known.map(|known| known.max(ready));
-            return;
-        }
-        let times = self.drawn.get(step).map_or("", |(_, times)| times.as_str());
-        let text = format!("{times}{}", self.function.text(instruction));
-        let node = self.push(text, Kind::Instruction, Some(ready), Some(instruction));
-        self.of_step.insert(step, node);
-    }
-
-    fn input(&mut self, location: Location, name: &str) {
-        if !self.of_input.contains_key(&location) {
-            let node = self.push(name.to_owned(), Kind::Input, None, None);
-            self.of_input.insert(location, node);
-        }
-    }
-
-    fn node(&self, vertex: VertexId) -> Option<usize> {
-        match self.graph.vertices[vertex] {
-            Vertex::Value { step, .. } => self.of_step.get(&self.shown(step)).copied(),
-            Vertex::Input(location) => self.of_input.get(&location).copied(),
-            Vertex::Choice { .. } => None,
-        }
-    }
-
-    /// The values behind an edge, through choices; for each, whether the way lies on the critical path and on
-    /// any longest path.
-    fn sources(
-        &self,
-        from: VertexId,
-        to: VertexId,
-        critical: &BTreeSet<(VertexId, VertexId)>,
-        paths: &BTreeSet<(VertexId, VertexId)>,
-    ) -> Vec<(VertexId, bool, bool)> {
-        let mut found = Vec::new();
-        let mut seen = BTreeSet::new();
-        let mut open = vec![(from, to, true, true)];
-        while let Some((from, to, is_critical, is_path)) = open.pop() {
-            let is_critical = is_critical && critical.contains(&(from, to));
-            let is_path = is_path && paths.contains(&(from, to));
-            if !seen.insert((from, is_critical, is_path)) {
-                continue;
-            }
-            match self.graph.vertices[from] {
-                Vertex::Choice { .. } => {
-                    let before = self.graph.incoming[from].iter();
-                    open.extend(before.map(|edge| (edge.from, from, is_critical, is_path)));
-                }
-                _ => found.push((from, is_critical, is_path)),
-            }
-        }
-        found
-    }
-
-    fn arrow(&mut self, from: VertexId, to: VertexId, edge: &Edge, is_critical: bool, is_carried: bool) {
-        let is_carried = is_carried || self.is_around(from, to);
-        let (Some(from), Some(to)) = (self.node(from), self.node(to)) else { return };
-        if from == to && !is_carried {
-            return;
-        }
-        let label = match edge.via {
-            Via::Location(location) => location.name(),
-            Via::Memory => "memory".to_owned(),
-        };
-        let arrow = self.arrows.entry((from, to, is_carried)).or_insert_with(|| Arrow {
-            from,
-            to,
-            labels: Vec::new(),
-            cycles: 0.0,
-            is_critical: false,
-            is_carried,
-        });
-        if !arrow.labels.contains(&label) {
-            arrow.labels.push(label);
-        }
-        arrow.cycles = arrow.cycles.max(edge.cycles);
-        arrow.is_critical |= is_critical;
-    }
-
-    /// Adds boxes for the results.
-    fn outputs(
-        &mut self,
-        outputs: &[(VertexId, String)],
-        critical: &BTreeSet<(VertexId, VertexId)>,
-        last: Option<VertexId>,
-    ) {
-        for (vertex, name) in outputs.iter().filter(|(_, name)| name != "memory") {
-            let known = self.nodes.iter().position(|node| node.kind == Kind::Output && node.text == *name);
-            let to = known.unwrap_or_else(|| self.push(name.clone(), Kind::Output, None, None));
-            for (from, _, _) in self.sources(*vertex, *vertex, critical, critical) {
-                let Some(from) = self.node(from) else { continue };
-                let is_critical = last == Some(*vertex);
-                self.arrows.insert(
-                    (from, to, false),
-                    Arrow { from, to, labels: Vec::new(), cycles: 0.0, is_critical, is_carried: false },
-                );
-            }
-        }
-    }
-
-    fn finish(mut self, title: &str, left_out: usize, effects: &[Effects]) -> Picture {
-        let arrows: Vec<Arrow> = std::mem::take(&mut self.arrows).into_values().collect();
-        for arrow in arrows.iter().filter(|arrow| arrow.is_critical) {
-            self.nodes[arrow.from].is_critical = true;
-            self.nodes[arrow.to].is_critical = true;
-        }
-        let mut picture = Picture {
-            title: title.to_owned(),
-            nodes: self.nodes,
-            arrows,
-            groups: Vec::new(),
-            remark: String::new(),
-            left_out,
-            beside: 0,
-        };
-        steps::group(&mut picture, self.function, effects);
-        picture
-    }
 }
