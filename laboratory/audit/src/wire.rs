@@ -247,9 +247,7 @@ impl Request {
             Request::Packet(packet) | Request::Verify(packet) => Data::literal(&packet.bytes),
         }
     }
-}
 
-impl Request {
     /// True for the sum of a message, which can be any bytes.
     #[must_use]
     pub const fn is_message(&self) -> bool {

@@ -103,7 +103,7 @@ pub fn of_function(function: Function, signature: &Signature, options: Options<'
     let (loops, loop_latencies, left_out) = loops::all(&function, &effects, &blocks, model);
     let mut notes: Vec<String> = function.stops.iter().map(Stop::to_string).collect();
     if left_out > 0 {
-        notes.push(format!("{left_out} loops were not analysed because the code is too large"));
+        notes.push(format!("{left_out} loops are left out because the code is too large"));
     }
     let mut latencies: BTreeMap<Key, Latency> = builder.used.into_iter().collect();
     latencies.extend(loop_latencies);

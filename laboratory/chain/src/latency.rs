@@ -86,9 +86,7 @@ impl Source {
             Source::Sum(parts) => parts.iter().any(Source::is_assumed),
         }
     }
-}
 
-impl Source {
     /// The parts of a sum, or the source itself.
     #[must_use]
     pub fn parts(&self) -> Vec<&Source> {

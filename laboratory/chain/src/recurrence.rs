@@ -163,12 +163,7 @@ fn longest_across(graph: &Graph, source: VertexId, second: VertexId) -> Vec<Opti
     let mut cycles: Vec<Option<f64>> = vec![None; graph.vertices.len() - second];
     for vertex in second..graph.vertices.len() {
         for edge in &graph.incoming[vertex] {
-            let start = match edge.from {
-                from if from == source => Some(0.0),
-                from if from >= second => cycles[from - second],
-                _ => None,
-            };
-            if let Some(start) = start {
+            if let Some(start) = start(edge.from, source, second, &cycles) {
                 let here = &mut cycles[vertex - second];
                 *here = Some(here.unwrap_or(f64::NEG_INFINITY).max(start + edge.cycles));
             }
@@ -177,20 +172,20 @@ fn longest_across(graph: &Graph, source: VertexId, second: VertexId) -> Vec<Opti
     cycles
 }
 
+/// The cycle in which a value is ready if the source is at 0; `None` if no such path leads to it.
+fn start(from: VertexId, source: VertexId, second: VertexId, cycles: &[Option<f64>]) -> Option<f64> {
+    if from == source { Some(0.0) } else { cycles[from.checked_sub(second)?] }
+}
+
 /// The instructions on the longest path from a value of the first iteration to one of the second.
 fn links(graph: &Graph, source: VertexId, target: VertexId, second: VertexId) -> Vec<Link> {
     let cycles = longest_across(graph, source, second);
     let mut chain = Vec::new();
     let mut at = target;
     while at >= second {
-        let start = |from: VertexId| match from {
-            from if from == source => Some(0.0),
-            from if from >= second => cycles[from - second],
-            _ => None,
-        };
         let best = graph.incoming[at]
             .iter()
-            .filter_map(|edge| start(edge.from).map(|start| (start + edge.cycles, edge)))
+            .filter_map(|edge| Some((start(edge.from, source, second, &cycles)? + edge.cycles, edge)))
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, edge)) = best else { break };
         if let Vertex::Value { instruction, .. } = graph.vertices[at] {

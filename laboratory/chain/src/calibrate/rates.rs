@@ -43,7 +43,8 @@ pub fn rates(clock: super::Clock, tell: &mut dyn FnMut(usize, usize)) -> Result<
 }
 
 impl Rates {
-    fn alone(&self, class: Class) -> Option<f64> {
+    /// The rate of a class alone; `None` if this CPU lacks it.
+    pub(super) fn alone(&self, class: Class) -> Option<f64> {
         self.alone.iter().find(|(name, _)| name == class.name()).map(|(_, rate)| *rate)
     }
 

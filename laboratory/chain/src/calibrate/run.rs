@@ -4,7 +4,7 @@ use super::closers::{self, Closer};
 use super::mapping::Mapping;
 use super::program::{self, LINKS, Width};
 use super::rates::Rates;
-use super::samples::{self, Sample};
+use super::samples;
 use super::units;
 use super::{CalibrateError, Calibration, Clock, Measured, features};
 use crate::class::Class;
@@ -140,57 +140,53 @@ pub(super) fn calibrate(
 /// Instructions per iteration of the loop for a rate.
 const INSTRUCTIONS: usize = 240;
 
-/// Instructions of the samples in the ratio of their rates, mixed as evenly as possible.
-fn mixed(samples: &[(Sample, f64)]) -> Result<Vec<Instruction>, String> {
-    let total: f64 = samples.iter().map(|(_, rate)| rate).sum();
-    let mut owed = vec![0.0; samples.len()];
-    let mut given = vec![0_usize; samples.len()];
+/// Instructions of the classes in the ratio of their rates, mixed as evenly as possible.
+fn mixed(classes: &[(Class, f64)]) -> Result<Vec<Instruction>, String> {
+    let total: f64 = classes.iter().map(|(_, rate)| rate).sum();
+    let mut owed = vec![0.0; classes.len()];
+    let mut given = vec![0_usize; classes.len()];
     (0..INSTRUCTIONS)
         .map(|_| {
-            for (owed, (_, rate)) in owed.iter_mut().zip(samples) {
+            for (owed, (_, rate)) in owed.iter_mut().zip(classes) {
                 *owed += rate / total;
             }
             let most = (0..owed.len()).max_by(|a, b| owed[*a].total_cmp(&owed[*b])).unwrap_or(0);
             owed[most] -= 1.0;
             given[most] += 1;
-            samples::instruction(samples[most].0, given[most]).map_err(|error| error.to_string())
+            samples::instruction(classes[most].0, given[most]).map_err(|error| error.to_string())
         })
         .collect()
 }
 
 /// Times the classes alone, then the pairs that determine how ports are shared.
 pub(super) fn rates(clock: Clock, tell: &mut dyn FnMut(usize, usize)) -> Result<Rates, CalibrateError> {
-    let alone: Vec<Vec<(Sample, f64)>> =
-        samples::CLASSES.iter().map(|class| vec![(Sample::Class(*class), 1.0)]).collect();
-    let count = samples::CLASSES.len() + PAIRS.len() + 1;
-    let nops = timed(&[vec![(Sample::Nop, 1.0)]], clock)?[0].unwrap_or(f64::NAN);
+    let alone: Vec<Vec<(Class, f64)>> = samples::classes().map(|class| vec![(class, 1.0)]).collect();
+    let count = alone.len() + PAIRS.len() + 1;
+    let nops = timed(&[vec![(Class::Nothing, 1.0)]], clock)?[0].unwrap_or(f64::NAN);
     tell(1, count);
     let alone = timed(&alone, clock)?;
     tell(1 + alone.len(), count);
     let mut found = Rates { width: nops, ..Rates::default() };
-    for (class, rate) in samples::CLASSES.iter().zip(alone) {
+    for (class, rate) in samples::classes().zip(alone) {
         // One in five instructions of the carry samples only breaks the chain.
-        let rate = rate.map(|rate| if *class == Class::Carry { rate * 0.8 } else { rate });
+        let rate = rate.map(|rate| if class == Class::Carry { rate * 0.8 } else { rate });
         found.alone.extend(rate.map(|rate| (class.name().to_owned(), rate)));
     }
-    let rate =
-        |class: Class| found.alone.iter().find(|(name, _)| name == class.name()).map(|(_, rate)| *rate);
-    let pairs: Vec<(Class, Class, f64, f64)> =
-        PAIRS.iter().filter_map(|(a, b)| Some((*a, *b, rate(*a)?, rate(*b)?))).collect();
-    let mixes: Vec<Vec<(Sample, f64)>> =
-        pairs.iter().map(|(a, b, x, y)| vec![(Sample::Class(*a), *x), (Sample::Class(*b), *y)]).collect();
+    let pairs = PAIRS.map(|(a, b)| Some(vec![(a, found.alone(a)?), (b, found.alone(b)?)]));
+    let mixes: Vec<Vec<(Class, f64)>> = pairs.into_iter().flatten().collect();
     let together = timed(&mixes, clock)?;
     tell(count, count);
     let fastest = together.iter().flatten().copied().fold(found.width, f64::max);
     found.width = if found.width.is_nan() { fastest } else { found.width.max(fastest) };
-    for ((a, b, ..), rate) in pairs.iter().zip(together) {
-        found.together.extend(rate.map(|rate| (a.name().to_owned(), b.name().to_owned(), rate)));
+    for (mix, rate) in mixes.iter().zip(together) {
+        let [a, b] = [0, 1].map(|index| mix[index].0.name().to_owned());
+        found.together.extend(rate.map(|rate| (a, b, rate)));
     }
     Ok(found)
 }
 
 /// Instructions per cycle of each mix; `None` if the machine lacks some of them.
-fn timed(mixes: &[Vec<(Sample, f64)>], clock: Clock) -> Result<Vec<Option<f64>>, CalibrateError> {
+fn timed(mixes: &[Vec<(Class, f64)>], clock: Clock) -> Result<Vec<Option<f64>>, CalibrateError> {
     let mut code = of_key(&checks()[0]).map_err(|_| CalibrateError::NoReference)?.0;
     let places: Vec<Option<usize>> = mixes
         .iter()
