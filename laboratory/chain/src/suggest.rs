@@ -9,7 +9,7 @@
 use crate::analysis::{self, Analysis, LoopBound, Options};
 use crate::rewrite::{Run, looped, name, rewrite, sized, spare_register, straight, two_sums, unrolled};
 use crate::signature::Signature;
-use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{Instruction, Mnemonic, OpAccess, OpKind, Register};
 use serde::Serialize;
 
 /// The kind of a suggestion.
@@ -181,7 +181,7 @@ fn longest_run(code: &[Instruction], on_path: &[usize]) -> Option<Run> {
         run.steps.push(*step);
         let is_closed = adds_zero(code, *step) && run.steps.len() > 3;
         if is_closed && best.as_ref().is_none_or(|known| known.steps.len() < run.steps.len()) {
-            best = current.take().filter(|run| is_movable(code, run));
+            best = current.take().filter(|run| is_movable(code, run)).or(best);
         }
     }
     best
@@ -221,38 +221,68 @@ fn adds_zero(code: &[Instruction], step: usize) -> bool {
 /// uses the sum or writes a register of their addresses.
 fn is_movable(code: &[Instruction], run: &Run) -> bool {
     let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) else { return false };
-    let mut factory = iced_x86::InstructionInfoFactory::new();
-    let read: Vec<Register> = run
-        .steps
-        .iter()
-        .flat_map(|step| [code[*step].memory_base(), code[*step].memory_index(), run.sum])
-        .chain(run.steps.iter().map(|step| {
-            if code[*step].op_kind(1) == OpKind::Register {
-                code[*step].op1_register()
-            } else {
-                Register::None
-            }
-        }))
-        .filter(|register| register.is_gpr())
-        .map(Register::full_register)
-        .collect();
-    let defined = |step: usize| {
-        // Addends computed between the run's instructions are ready before the last one, and so at the new
-        // position.
-        let info = factory.info(&code[step]);
-        let used = info.used_registers().iter();
-        used.map(|used| (used.register().full_register(), used.access())).collect::<Vec<_>>()
+    let is_address = |register: Register| {
+        run.steps.iter().filter(|step| code[**step].op_kind(1) == OpKind::Memory).any(|step| {
+            let registers = [code[*step].memory_base(), code[*step].memory_index()];
+            registers.iter().any(|part| part.full_register() == register)
+        })
     };
-    let sum = run.sum.full_register();
-    let others = (*first..*last).filter(|step| !run.steps.contains(step));
-    let mut is_free = true;
-    let uses: Vec<_> = others.map(defined).collect();
-    for (register, access) in uses.into_iter().flatten() {
-        let writes = !matches!(access, iced_x86::OpAccess::Read | iced_x86::OpAccess::CondRead);
-        let is_pointer = run.steps.iter().any(|step| {
-            code[*step].memory_base().full_register() == register && code[*step].op_kind(1) == OpKind::Memory
-        });
-        is_free &= register != sum && !(writes && is_pointer && read.contains(&register));
+    // Addends computed between the run's instructions are ready before the last one, and so at the new position.
+    let mut factory = iced_x86::InstructionInfoFactory::new();
+    (*first..*last).filter(|step| !run.steps.contains(step)).all(|step| {
+        factory.info(&code[step]).used_registers().iter().all(|used| {
+            let register = used.register().full_register();
+            let writes = !matches!(used.access(), OpAccess::Read | OpAccess::CondRead);
+            register != run.sum.full_register() && !(writes && is_address(register))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::IcedError;
+    use iced_x86::code_asm::{CodeAssembler, qword_ptr, rax, rcx, rdi, rdx};
+
+    fn assemble(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Vec<Instruction> {
+        let mut assembler = CodeAssembler::new(64).expect("64 bits are supported");
+        write(&mut assembler).expect("instructions that exist");
+        assembler.instructions().to_vec()
     }
-    is_free
+
+    fn run(code: &[Instruction]) -> Option<Vec<usize>> {
+        let all: Vec<usize> = (0..code.len()).collect();
+        longest_run(code, &all).map(|run| run.steps)
+    }
+
+    #[test]
+    fn a_run_is_not_moved_over_a_write_of_its_base_or_index() {
+        for pointer in [rdi, rcx] {
+            let code = assemble(|a| {
+                a.add(rdx, qword_ptr(rdi + rcx * 8))?;
+                a.adc(rdx, qword_ptr(rdi + rcx * 8 + 8))?;
+                a.lea(pointer, pointer + 16)?;
+                a.adc(rdx, qword_ptr(rdi + rcx * 8))?;
+                a.adc(rdx, 0)
+            });
+            assert_eq!(run(&code), None, "{pointer:?}");
+        }
+    }
+
+    #[test]
+    fn a_longer_run_that_cannot_be_moved_does_not_replace_a_movable_one() {
+        let code = assemble(|a| {
+            a.add(rdx, qword_ptr(rdi))?;
+            a.adc(rdx, qword_ptr(rdi + 8))?;
+            a.adc(rdx, qword_ptr(rdi + 16))?;
+            a.adc(rdx, 0)?;
+            a.add(rax, rdx)?;
+            a.adc(rax, qword_ptr(rdi))?;
+            a.adc(rax, qword_ptr(rdi + 8))?;
+            a.lea(rdi, rdi + 16)?;
+            a.adc(rax, qword_ptr(rdi))?;
+            a.adc(rax, 0)
+        });
+        assert_eq!(run(&code), Some(vec![0, 1, 2, 3]));
+    }
 }
