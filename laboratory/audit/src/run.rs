@@ -174,7 +174,7 @@ impl Setting<'_> {
             }
         }
         let tried = Form::all().count();
-        Err(format!("none of the {tried} known forms fits; specify its form"))
+        Err(format!("none of the {tried} forms that were tried fits; specify the form"))
     }
 
     fn verify_plugin(&self, row: Implementation, word: &str) -> Result<Implementation, SuperviseError> {

@@ -49,16 +49,6 @@ pub enum Subject {
     Command(String),
 }
 
-/// The crates under comparison with the names of their variants.
-const VARIANTS: [(&str, &str); 6] = [
-    ("carryline", "carryline"),
-    ("internet-checksum", "internet_checksum"),
-    ("smoltcp", "smoltcp"),
-    ("etherparse", "etherparse"),
-    ("s2n-quic-core", "s2n_quic"),
-    ("pnet_packet", "pnet"),
-];
-
 /// A word that does not select a subject.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
@@ -94,10 +84,7 @@ pub enum SubjectError {
 /// The crates under comparison.
 #[must_use]
 pub fn collection() -> Vec<Subject> {
-    let sums = CRATES.iter().filter_map(|&(name, ..)| {
-        let (_, variant) = VARIANTS.iter().find(|(known, _)| *known == name)?;
-        Some(Subject::Crate { name, variant })
-    });
+    let sums = CRATES.iter().map(|&(name, variant, ..)| Subject::Crate { name, variant });
     let memory = [
         ("stringzilla", env!("CARRYLINE_AUDITED_STRINGZILLA"), Family::Copy, "stringzilla"),
         ("zeroize", env!("CARRYLINE_AUDITED_ZEROIZE"), Family::Zero, "zeroize"),

@@ -60,10 +60,12 @@ impl Operand {
             | OpKind::NearBranch64
             | OpKind::FarBranch16
             | OpKind::FarBranch32 => Operand::Target,
-            kind if is_immediate(kind) && instruction.immediate(index) == 0 => Operand::Zero,
-            kind if is_immediate(kind) => Operand::Immediate,
-            // Memory, including the implicit memory of string instructions.
-            _ => Operand::Memory((instruction.memory_size().size() * 8) as u16),
+            _ => match instruction.try_immediate(index) {
+                Ok(0) => Operand::Zero,
+                Ok(_) => Operand::Immediate,
+                // Memory, including the implicit memory of string instructions.
+                Err(_) => Operand::Memory((instruction.memory_size().size() * 8) as u16),
+            },
         }
     }
 
@@ -205,21 +207,6 @@ impl fmt::Display for Form {
         }
         Ok(())
     }
-}
-
-fn is_immediate(kind: OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::Immediate8
-            | OpKind::Immediate8_2nd
-            | OpKind::Immediate16
-            | OpKind::Immediate32
-            | OpKind::Immediate64
-            | OpKind::Immediate8to16
-            | OpKind::Immediate8to32
-            | OpKind::Immediate8to64
-            | OpKind::Immediate32to64
-    )
 }
 
 /// True for shifts and rotates, which leave the flags unchanged if the count in `cl` is zero.

@@ -105,7 +105,7 @@ pub fn by_name(name: &str) -> Option<&'static Table> {
 
 /// The table selected for a CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct Selected {
     /// The table.
     pub table: &'static Table,
     /// True for the CPU's own microarchitecture, false for the nearest one or the generic table.
@@ -115,7 +115,7 @@ pub struct Found {
 /// Selects the table of a CPU by the vendor, family and model that CPUID reports (with the extended fields
 /// added): its own, else that of the nearest family of the same vendor, else the generic one.
 #[must_use]
-pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Found {
+pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Selected {
     let (name, is_own) = match (vendor, family, model) {
         ("AuthenticAMD", 0x1a, _) => ("zen5", true),
         ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => ("zen4", true),
@@ -134,7 +134,7 @@ pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Found {
         ("GenuineIntel", 6, 0xaa..=0xff) => ("golden_cove", false),
         _ => ("generic", false),
     };
-    Found { table: by_name(name).unwrap_or_else(generic), is_own }
+    Selected { table: by_name(name).unwrap_or_else(generic), is_own }
 }
 
 fn generic() -> &'static Table {

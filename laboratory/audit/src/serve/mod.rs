@@ -34,26 +34,26 @@ pub trait Adapter {
 /// Creates an adapter.
 pub type Make = fn() -> Box<dyn Adapter>;
 
-/// The crates under comparison that compute checksums: name, version, and adapter.
-pub(crate) const CRATES: &[(&str, &str, Make)] = &[
-    ("carryline", env!("CARGO_PKG_VERSION"), || Box::new(carryline::Carryline)),
+/// The crates under comparison that compute checksums: name, variant, version, and adapter.
+pub(crate) const CRATES: &[(&str, &str, &str, Make)] = &[
+    ("carryline", "carryline", env!("CARGO_PKG_VERSION"), || Box::new(carryline::Carryline)),
     #[cfg(feature = "peers")]
-    ("internet-checksum", env!("CARRYLINE_AUDITED_INTERNET_CHECKSUM"), || {
+    ("internet-checksum", "internet_checksum", env!("CARRYLINE_AUDITED_INTERNET_CHECKSUM"), || {
         Box::new(internet_checksum::InternetChecksum)
     }),
     #[cfg(feature = "peers")]
-    ("smoltcp", env!("CARRYLINE_AUDITED_SMOLTCP"), || Box::new(smoltcp::Smoltcp)),
+    ("smoltcp", "smoltcp", env!("CARRYLINE_AUDITED_SMOLTCP"), || Box::new(smoltcp::Smoltcp)),
     #[cfg(feature = "peers")]
-    ("etherparse", env!("CARRYLINE_AUDITED_ETHERPARSE"), || Box::new(etherparse::Etherparse)),
+    ("etherparse", "etherparse", env!("CARRYLINE_AUDITED_ETHERPARSE"), || Box::new(etherparse::Etherparse)),
     #[cfg(feature = "peers")]
-    ("s2n-quic-core", env!("CARRYLINE_AUDITED_S2N_QUIC_CORE"), || Box::new(s2n_quic::S2nQuic)),
+    ("s2n-quic-core", "s2n_quic", env!("CARRYLINE_AUDITED_S2N_QUIC_CORE"), || Box::new(s2n_quic::S2nQuic)),
     #[cfg(feature = "peers")]
-    ("pnet_packet", env!("CARRYLINE_AUDITED_PNET_PACKET"), || Box::new(pnet::Pnet)),
+    ("pnet_packet", "pnet", env!("CARRYLINE_AUDITED_PNET_PACKET"), || Box::new(pnet::Pnet)),
 ];
 
 /// A crate's answer to [`Request::Hello`].
 fn hello(name: &str) -> Hello {
-    let version = CRATES.iter().find(|(known, ..)| *known == name).map_or("", |(_, version, _)| version);
+    let version = CRATES.iter().find(|(known, ..)| *known == name).map_or("", |(_, _, version, _)| version);
     let version = if version.is_empty() { "unknown" } else { version };
     Hello { name: name.to_owned(), version: version.to_owned(), repeat: true, udp: false }
 }
@@ -67,7 +67,7 @@ pub fn adapter(words: &[String]) -> Result<Box<dyn Adapter>, String> {
         ["crate", name] => CRATES
             .iter()
             .find(|(known, ..)| *known == name)
-            .map(|(_, _, make)| make())
+            .map(|(.., make)| make())
             .ok_or_else(|| format!("no crate '{name}' is under comparison")),
         ["variant", name] => variant::find(name).ok_or_else(|| format!("there is no checksum '{name}'")),
         ["object", file, symbol, form] => object::load(file, symbol, form).map_err(|error| error.to_string()),
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn versions_are_known_from_the_lock_file() {
-        for (name, version, make) in CRATES {
+        for (name, _, version, make) in CRATES {
             assert!(version.split('.').count() == 3, "{name}: {version}");
             assert_eq!(make().hello().name, *name);
         }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn every_crate_computes_the_example_of_rfc_1071() {
         let request = Request::Sum(Data::literal(&[0, 1, 0xf2, 3, 0xf4, 0xf5, 0xf6, 0xf7]));
-        for (name, _, make) in CRATES {
+        for (name, .., make) in CRATES {
             assert_eq!(make().answer(&request), Reply::Field([0x22, 0x0d]), "{name}");
         }
     }

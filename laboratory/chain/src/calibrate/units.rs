@@ -272,14 +272,10 @@ impl Unit {
         let bits = draft.bits;
         let unwieldy = "memory of a width that no plain load and store has";
         match (output, input) {
-            (from, to) if from == to && !matches!(to, S::Address) => Ok(()),
-            (S::General(from), S::General(to)) => {
-                self.add(closers::lea(to, from), Closer::Lea);
-                Ok(())
-            }
+            (from, to) if from == to && !matches!(to, S::Address) => {}
+            (S::General(from), S::General(to)) => self.add(closers::lea(to, from), Closer::Lea),
             (S::Memory, S::Vector(to)) if closers::vector_load(to, bits).is_some() => {
                 self.instructions.extend(closers::vector_load(to, bits));
-                Ok(())
             }
             (S::Memory, to) => {
                 let (load, loaded) = match closers::load(HUB, bits) {
@@ -287,65 +283,51 @@ impl Unit {
                     None => (closers::vector_load(CARRIER, bits).ok_or(unwieldy)?, S::Vector(CARRIER)),
                 };
                 self.instructions.push(load);
-                self.close(loaded, to, draft)
+                self.close(loaded, to, draft)?;
             }
             (S::Vector(from), S::Memory) => match closers::vector_store(from, bits) {
-                Some(store) => {
-                    self.add(store, Closer::VectorStore(bits));
-                    Ok(())
-                }
+                Some(store) => self.add(store, Closer::VectorStore(bits)),
                 None => {
                     self.add(closers::from_vector(HUB, closers::xmm(from)), Closer::Vector);
                     self.add(closers::store(HUB, bits).ok_or(unwieldy)?, Closer::Store(bits));
-                    Ok(())
                 }
             },
             (S::General(from), S::Memory) => match closers::store(from, bits) {
-                Some(store) => {
-                    self.add(store, Closer::Store(bits));
-                    Ok(())
-                }
+                Some(store) => self.add(store, Closer::Store(bits)),
                 None => {
                     self.add(closers::to_vector(from, closers::xmm(CARRIER)), Closer::Vector);
-                    self.close(S::Vector(CARRIER), S::Memory, draft)
+                    self.close(S::Vector(CARRIER), S::Memory, draft)?;
                 }
             },
             (S::General(from), to) if from != HUB => {
                 self.add(closers::lea(HUB, from), Closer::Lea);
-                self.close(S::General(HUB), to, draft)
+                self.close(S::General(HUB), to, draft)?;
             }
-            (S::General(_), S::Flags) => {
-                self.add(closers::compare(), Closer::Compare);
-                Ok(())
-            }
+            (S::General(_), S::Flags) => self.add(closers::compare(), Closer::Compare),
             (S::General(_), S::Address) => {
                 self.add(closers::general(Code::And_rm64_r64, HUB, ZERO), Closer::And);
                 self.add(closers::general(Code::Or_rm64_r64, HUB, BUFFER), Closer::Or);
-                Ok(())
             }
             (S::General(_), S::Vector(to)) => {
                 self.add(closers::to_vector(HUB, closers::xmm(to)), Closer::Vector);
-                Ok(())
             }
-            (S::General(_), S::Mask(to)) => {
-                self.add(closers::to_mask(HUB, to), Closer::Mask);
-                Ok(())
-            }
+            (S::General(_), S::Mask(to)) => self.add(closers::to_mask(HUB, to), Closer::Mask),
             (S::Vector(from), to) => {
                 self.add(closers::from_vector(HUB, closers::xmm(from)), Closer::Vector);
-                self.close(S::General(HUB), to, draft)
+                self.close(S::General(HUB), to, draft)?;
             }
             (S::Mask(from), to) => {
                 self.add(closers::from_mask(HUB, from), Closer::Mask);
-                self.close(S::General(HUB), to, draft)
+                self.close(S::General(HUB), to, draft)?;
             }
             (S::Flags, to) => {
                 let flag = draft.flag.ok_or("it writes no flag that `cmov` can read")?;
                 self.add(closers::select(flag), Closer::Select(flag));
-                self.close(S::General(HUB), to, draft)
+                self.close(S::General(HUB), to, draft)?;
             }
-            (S::Address, _) => Err("an address is not a result"),
+            (S::Address, _) => return Err("an address is not a result"),
         }
+        Ok(())
     }
 
     fn add(&mut self, instruction: Instruction, closer: Closer) {

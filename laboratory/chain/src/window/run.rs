@@ -59,7 +59,7 @@ pub fn simulate(ops: &Ops, core: &Core, port_count: usize, limits: Limits) -> Si
         for op in ops {
             run.step(op);
         }
-        ends.push(run.retired);
+        ends.push(run.retire.cycle);
     }
     let first = calls / 3;
     let per_call = |count: u64| count as f64 / calls as f64;
@@ -80,6 +80,25 @@ struct Stored {
     forwards: bool,
 }
 
+/// A stage that instructions pass in order: its last cycle, and the slots used in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stage {
+    cycle: f64,
+    slots: f64,
+}
+
+impl Stage {
+    /// The cycle in which an instruction passes: `at`, or a later one if the slots of the last cycle are used up.
+    fn pass(&mut self, at: f64, slots: f64, width: f64) -> f64 {
+        let used = if at > self.cycle { 0.0 } else { self.slots };
+        *self = match used + slots > width {
+            true => Stage { cycle: at.max(self.cycle + 1.0), slots },
+            false => Stage { cycle: at, slots: used + slots },
+        };
+        self.cycle
+    }
+}
+
 /// The state of a simulation.
 struct Simulation<'a> {
     core: &'a Core,
@@ -87,11 +106,8 @@ struct Simulation<'a> {
     delivery: Delivery,
     ports: Ports,
     ready: Vec<f64>,
-    /// The cycle of the last dispatch, and the slots used in it.
-    dispatch: (f64, f64),
-    /// The cycle of the last retirement, and the slots used in it.
-    retire: (f64, f64),
-    retired: f64,
+    dispatch: Stage,
+    retire: Stage,
     /// The instructions in the reorder buffer: slots and cycle of retirement.
     reorder: VecDeque<(f64, f64)>,
     held: f64,
@@ -113,9 +129,8 @@ impl<'a> Simulation<'a> {
             delivery: Delivery::new(core.front),
             ports: Ports::new(port_count),
             ready: vec![0.0; Location::COUNT],
-            dispatch: (0.0, 0.0),
-            retire: (0.0, 0.0),
-            retired: 0.0,
+            dispatch: Stage::default(),
+            retire: Stage::default(),
             reorder: VecDeque::new(),
             held: 0.0,
             waiting: core.schedulers.iter().map(|_| BinaryHeap::new()).collect(),
@@ -140,9 +155,14 @@ impl<'a> Simulation<'a> {
         cycle
     }
 
+    /// The slots per cycle of a stage, if widths are limited.
+    fn width(&self, slots: f64) -> f64 {
+        if self.limits.width { slots } else { f64::INFINITY }
+    }
+
     /// The cycle in which an instruction is dispatched.
     fn dispatched(&mut self, op: &Op) -> f64 {
-        let mut at = self.dispatch.0;
+        let mut at = self.dispatch.cycle;
         if self.limits.front {
             let room = match self.ahead.len() >= self.core.front.queue {
                 true => self.ahead.pop_front().unwrap_or(0.0),
@@ -169,17 +189,7 @@ impl<'a> Simulation<'a> {
                 at = at.max(self.store_queue.pop_front().unwrap_or(0.0));
             }
         }
-        if self.limits.width {
-            if at > self.dispatch.0 {
-                self.dispatch.1 = 0.0;
-            }
-            if self.dispatch.1 + op.slots > self.core.dispatch {
-                at = at.max(self.dispatch.0 + 1.0);
-                self.dispatch.1 = 0.0;
-            }
-            self.dispatch.1 += op.slots;
-        }
-        self.dispatch.0 = at;
+        let at = self.dispatch.pass(at, op.slots, self.width(self.core.dispatch));
         self.ahead.push_back(at);
         at
     }
@@ -264,19 +274,8 @@ impl<'a> Simulation<'a> {
     }
 
     fn retire(&mut self, op: &Op, done: f64) {
-        let mut at = (done + 1.0).max(self.retire.0);
-        if self.limits.width {
-            if at > self.retire.0 {
-                self.retire.1 = 0.0;
-            }
-            if self.retire.1 + op.slots > self.core.retire {
-                at = at.max(self.retire.0 + 1.0);
-                self.retire.1 = 0.0;
-            }
-            self.retire.1 += op.slots;
-        }
-        self.retire.0 = at;
-        self.retired = at;
+        let at = (done + 1.0).max(self.retire.cycle);
+        let at = self.retire.pass(at, op.slots, self.width(self.core.retire));
         self.reorder.push_back((op.slots, at));
         self.held += op.slots;
     }
@@ -291,10 +290,10 @@ impl<'a> Simulation<'a> {
                 address,
                 bytes,
                 ready,
-                retired: self.retired.max(sent),
+                retired: self.retire.cycle.max(sent),
                 forwards: !op.is_masked,
             });
-            self.written = self.written.max(self.retired).max(sent);
+            self.written = self.written.max(self.retire.cycle).max(sent);
             self.store_queue.push_back(self.written);
         }
     }

@@ -81,7 +81,7 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
 }
 
 pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String> {
-    let mut found = Found(Vec::new());
+    let mut found = Differences(Vec::new());
     let (a, b) = (&here.cpu, &other.cpu);
     found.field("CPU vendor", &a.vendor, &b.vendor);
     found.field("CPU", &a.brand, &b.brand);
@@ -143,9 +143,9 @@ fn equal_within(a: Option<u64>, b: Option<u64>, relative: f64) -> bool {
     }
 }
 
-struct Found(Vec<String>);
+struct Differences(Vec<String>);
 
-impl Found {
+impl Differences {
     fn field<T: PartialEq + Debug>(&mut self, name: &str, here: &T, there: &T) {
         if here != there {
             self.0.push(format!("{name}: {} against {}", plain(here), plain(there)));

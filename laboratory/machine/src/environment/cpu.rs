@@ -58,6 +58,16 @@ impl Cpu {
             smt: number("/sys/devices/system/cpu/smt/active").map(|active| active == 1),
         }
     }
+
+    /// The name of its cores, such as `Zen 5`, if the model is known.
+    #[must_use]
+    pub fn core(&self) -> Option<&'static str> {
+        let (vendor, family, model) = (self.vendor.as_deref()?, self.family?, self.model?);
+        let core = CORES.iter().find(|(of, families, models, _)| {
+            *of == vendor && *families == family && models.iter().any(|models| models.contains(&model))
+        });
+        core.map(|(.., name)| *name)
+    }
 }
 
 /// The names of cores by vendor, family and models, from the vendors' manuals and the kernel's
@@ -77,18 +87,6 @@ const CORES: &[(&str, u32, &[std::ops::RangeInclusive<u32>], &str)] = &[
     ("GenuineIntel", 6, &[0xcf..=0xcf], "Emerald Rapids"),
     ("GenuineIntel", 6, &[0xad..=0xae], "Granite Rapids"),
 ];
-
-impl Cpu {
-    /// The name of its cores, such as `Zen 5`, if the model is known.
-    #[must_use]
-    pub fn core(&self) -> Option<&'static str> {
-        let (vendor, family, model) = (self.vendor.as_deref()?, self.family?, self.model?);
-        let is = |core: &&(&str, u32, &[std::ops::RangeInclusive<u32>], &'static str)| {
-            core.0 == vendor && core.1 == family && core.2.iter().any(|models| models.contains(&model))
-        };
-        CORES.iter().find(is).map(|core| core.3)
-    }
-}
 
 #[derive(Default)]
 struct Identity {
