@@ -1,6 +1,6 @@
 //! Drawings show what the article's figures show.
 
-use crate::support::{analyse, article, assemble};
+use crate::support::{analyse, article, assemble, assemble_loop};
 use carryline_chain::draw::{self, Picture};
 use carryline_chain::{Signature, analysis::Analysis};
 use iced_x86::code_asm::*;
@@ -86,16 +86,12 @@ fn wide() -> Vec<u8> {
 
 #[test]
 fn a_loop_shows_its_carried_chain() {
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         a.add(rax, qword_ptr(rdi))?;
         a.adc(rax, qword_ptr(rdi + 8))?;
         a.adc(rax, 0)?;
         a.add(rdi, 16)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
+        a.dec(rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     let picture = draw::of_loop(&found, &found.loops[0], "a loop", draw::Hot::Chain);

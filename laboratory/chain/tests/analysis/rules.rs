@@ -1,6 +1,6 @@
 //! The rules of the graph: flags, partial registers, idioms, masks, memory, loops.
 
-use crate::support::{analyse, analyse_with, assemble, path};
+use crate::support::{analyse, analyse_with, assemble, assemble_loop, carry_loop, path};
 use carryline_chain::analysis::Analysis;
 use carryline_chain::latencies::Latencies;
 use carryline_chain::latency::{Key, Source};
@@ -167,17 +167,13 @@ fn a_load_depends_on_the_store_to_the_same_address() {
 
 #[test]
 fn a_loop_with_four_accumulators_carries_one_addition_per_four_loads() {
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         for (index, sum) in [zmm0, zmm1, zmm2, zmm3].into_iter().enumerate() {
             a.vmovdqu64(zmm4, zmmword_ptr(rdi + 64 * index))?;
             a.vpdpwssd(sum, zmm4, zmm5)?;
         }
         a.add(rdi, 256)?;
-        a.sub(rsi, 256)?;
-        a.jne(again)?;
-        a.ret()
+        a.sub(rsi, 256)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     let [only] = &found.loops[..] else { panic!("{:?}", found.loops) };
@@ -191,19 +187,7 @@ fn a_loop_with_four_accumulators_carries_one_addition_per_four_loads() {
 
 #[test]
 fn the_classic_loop_is_bound_by_its_carry_chain() {
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
-        a.add(rax, qword_ptr(rdi))?;
-        for offset in 1..8 {
-            a.adc(rax, qword_ptr(rdi + 8 * offset))?;
-        }
-        a.adc(rax, 0)?;
-        a.add(rdi, 64)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
-    });
+    let code = carry_loop();
     let found = analyse(code, "skylake_x", &Signature::unknown());
     let only = found.main_loop().expect("a loop");
     assert_eq!(only.recurrence_cycles, 9.0);
@@ -215,27 +199,19 @@ fn the_classic_loop_is_bound_by_its_carry_chain() {
 
 #[test]
 fn an_address_of_two_registers_moves_with_either() {
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         a.mov(r8, rdi)?;
         a.add(r8, rcx)?;
         a.add(rax, qword_ptr(r8 + 8))?;
         a.add(rcx, 32)?;
-        a.cmp(rcx, rsi)?;
-        a.jb(again)?;
-        a.ret()
+        a.cmp(rcx, rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     assert_eq!(found.loops[0].bytes_per_iteration, Some(32));
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         a.add(rax, qword_ptr(rdi + rcx * 8))?;
         a.add(rcx, 2)?;
-        a.cmp(rcx, rsi)?;
-        a.jb(again)?;
-        a.ret()
+        a.cmp(rcx, rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     assert_eq!(found.loops[0].bytes_per_iteration, Some(16));
@@ -244,27 +220,19 @@ fn an_address_of_two_registers_moves_with_either() {
 #[test]
 fn a_chain_through_memory_and_one_through_a_branch_are_carried() {
     // A counter in memory.
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         a.add(qword_ptr(rsp - 8), 1)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
+        a.dec(rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     assert_eq!(found.loops[0].recurrence_cycles, 6.0, "an addition and a forwarded store");
     // Two registers that are swapped: each is added to in every second iteration.
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         a.mov(rcx, rax)?;
         a.imul_2(rdx, r8)?;
         a.mov(rax, rdx)?;
         a.mov(rdx, rcx)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
+        a.dec(rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     assert_eq!(found.loops[0].recurrence_cycles, 1.5, "three cycles in two iterations");

@@ -3,13 +3,37 @@
 use carryline_chain::analysis::{self, Analysis, Options};
 use carryline_chain::latencies::Latencies;
 use carryline_chain::{Image, Signature, decode, table};
-use iced_x86::code_asm::{CodeAssembler, IcedError};
+use iced_x86::code_asm::{CodeAssembler, IcedError, qword_ptr, rax, rdi, rsi};
 
 /// The bytes of the code that `write` assembles.
 pub fn assemble(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Vec<u8> {
     let mut assembler = CodeAssembler::new(64).expect("64 bits are supported");
     write(&mut assembler).expect("instructions that exist");
     assembler.assemble(0).expect("code that can be encoded")
+}
+
+/// The bytes of a loop: the body that `write` assembles, `jne` back to its start, and a return.
+pub fn assemble_loop(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Vec<u8> {
+    assemble(|a| {
+        let mut start = a.create_label();
+        a.set_label(&mut start)?;
+        write(a)?;
+        a.jne(start)?;
+        a.ret()
+    })
+}
+
+/// A loop that adds eight words with carry, and the last carry, in each iteration.
+pub fn carry_loop() -> Vec<u8> {
+    assemble_loop(|a| {
+        a.add(rax, qword_ptr(rdi))?;
+        for offset in 1..8 {
+            a.adc(rax, qword_ptr(rdi + 8 * offset))?;
+        }
+        a.adc(rax, 0)?;
+        a.add(rdi, 64)?;
+        a.dec(rsi)
+    })
 }
 
 /// The analysis of code on a microarchitecture.
