@@ -3,8 +3,8 @@
 //!
 //! If input and output are registers of the same kind, the instruction alone is a link. Both are then the
 //! same register or, if the output is also read, two registers alternate, so that the output's own dependency
-//! spans two links. In other cases, [closers] follow. An instruction that also reads flags
-//! gets flags that are always ready.
+//! spans two links. In other cases, [closers] follow. An instruction that also reads flags gets flags that are
+//! always ready.
 
 use super::closers::{self, BUFFER, BUFFER_AGAIN, CONSTANT, COUNTER, Closer, Flag, HUB, OTHER_COUNTER, ZERO};
 use super::instance::{self, Filling};

@@ -69,7 +69,6 @@ pub fn called(trace: &Trace, signature: &Signature, calls: Calls, bytes: usize) 
     code.dec(r12)?;
     code.jne(start)?;
     let assembled = code.assemble(AT)?;
-    let _ = rbx;
 
     let mut registers: Registers = first;
     registers[Register::RAX.number()] = first[Register::RDI.number()].wrapping_add(bytes.max(1) as u64 - 1);
