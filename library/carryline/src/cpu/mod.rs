@@ -307,16 +307,7 @@ mod x86_64 {
             }
         };
 
-        let highest = cpuid(0, 0).eax;
         let leaf1 = cpuid(1, 0);
-        let (leaf7, leaf7_1) = if highest >= 7 {
-            let leaf7 = cpuid(7, 0);
-            let leaf7_1 = if leaf7.eax >= 1 { cpuid(7, 1).eax } else { 0 };
-            (leaf7, leaf7_1)
-        } else {
-            (cpuid(0, 0), 0)
-        };
-        let leaf7_there = highest >= 7;
         let extended_8 = if cpuid(0x8000_0000, 0).eax >= 0x8000_0008 { cpuid(0x8000_0008, 0).ebx } else { 0 };
 
         let osxsave = has(leaf1.ecx, 26) && has(leaf1.ecx, 27);
@@ -328,7 +319,9 @@ mod x86_64 {
         add(has(leaf1.ecx, 9), Features::SSSE3);
         add(has(leaf1.ecx, 20), Features::SSE42);
         add(has(extended_8, 0), Features::CLZERO);
-        if leaf7_there {
+        if cpuid(0, 0).eax >= 7 {
+            let leaf7 = cpuid(7, 0);
+            let leaf7_1 = if leaf7.eax >= 1 { cpuid(7, 1).eax } else { 0 };
             let avx2 = ymm && has(leaf7.ebx, 5);
             let avx512f = zmm && avx2 && has(leaf7.ebx, 16);
             add(avx2, Features::AVX2);
