@@ -1,4 +1,4 @@
-//! One instruction at a time: what a routine does between the first and the last instruction of a small call.
+//! Small calls, one instruction at a time: what a routine does between its first and last instruction.
 
 use super::checker::Prefill;
 use super::companion::Companion;
@@ -6,15 +6,15 @@ use super::ground::{Destination, Field, Pick, Source, Stop};
 use super::images::Album;
 use super::note::{Place, Spot, Stage};
 use super::stops::StopPlan;
-use super::sweep::Proof;
+use super::sweep::Verification;
 
-/// Stops in one verification; each costs a signal.
+/// The maximum number of stops in one verification; each costs a signal.
 const MOST_STEPS: u32 = 9000;
 const MOST_STEPS_OF_A_CALL: u32 = 3000;
 const MOST_VISITS_IN_A_CALL: u32 = 12;
 
-impl Proof<'_> {
-    /// Calls of small buffers, stopped after each instruction.
+impl Verification<'_> {
+    /// Calls with small buffers, stopped after each instruction.
     pub fn stepped(
         &mut self,
         album: &Album,
@@ -28,7 +28,7 @@ impl Proof<'_> {
         let mut steps = 0;
         for round in 0..4 {
             for (turn, len) in lengths.iter().copied().enumerate() {
-                // A routine that takes its time leaves less for the others.
+                // A slow routine leaves fewer steps for the remaining calls.
                 if steps >= MOST_STEPS {
                     return Ok(());
                 }

@@ -1,12 +1,12 @@
-//! Every length, every offset, every kind of data: the bulk of verification.
+//! The main part of verification: every length, every offset, every kind of data.
 //!
-//! Lengths ascend, so that what fails first is near the smallest input that fails. In full depth every pair of
-//! length and offset (for copies: of both offsets) meets every placement, and for checksums every pattern; seeds
-//! and, for copies, patterns take turns. A replicate's depth makes one call for each length and offset, and draws the
-//! rest by its seed.
+//! Lengths ascend, so that the first failure is near the smallest failing input. At full depth, every pair of
+//! length and offset (for copies, of both offsets) meets every placement, and for checksums every pattern;
+//! seeds and, for copies, patterns alternate. At replicate depth, there is one call per length and offset,
+//! and the seed determines the rest.
 
 use super::Depth;
-use super::checker::{Checker, Prefill, ill_mismatch};
+use super::checker::{Checker, Prefill, mismatch_of_error};
 use super::counterexample::sums;
 use super::ground::{Caught, Destination, Field, Pick, Source, Stop, caught_around};
 use super::images::Album;
@@ -15,8 +15,8 @@ use super::patterns::{PATTERNS, Random, SEEDS, index};
 use super::standard::Standard;
 use carryline_variants::{Family, Lengths};
 
-/// What all stages of one verification share.
-pub(super) struct Proof<'s> {
+/// The state that all stages of one verification share.
+pub(super) struct Verification<'s> {
     pub checker: Checker<'s>,
     pub family: Family,
     pub lengths: Lengths,
@@ -24,9 +24,9 @@ pub(super) struct Proof<'s> {
     pub seed: u64,
     pub random: Random,
     turns: usize,
-    /// What the routine must do besides, as a function of the C standard.
+    /// The function of the C standard whose requirements the routine must also meet.
     pub standard: Option<Standard>,
-    /// Observations that are not faults, and what could not be tried.
+    /// Observations that are not faults, and checks that were not possible.
     pub notes: Vec<String>,
 }
 
@@ -38,10 +38,10 @@ pub(super) const MIDDLING: usize = 8194;
 const PREFILLS: [usize; 11] =
     [index::CONSTANT, 7, index::PARTLY_ZERO, 27, index::ONES, index::ZEROS, 3, 12, 13, 5, index::RANDOM];
 
-impl<'s> Proof<'s> {
-    pub fn new(checker: Checker<'s>, lengths: Lengths, depth: Depth, seed: u64) -> Proof<'s> {
+impl<'s> Verification<'s> {
+    pub fn new(checker: Checker<'s>, lengths: Lengths, depth: Depth, seed: u64) -> Verification<'s> {
         let family = checker.family;
-        Proof {
+        Verification {
             checker,
             family,
             lengths,
@@ -54,7 +54,7 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// Makes a trial, and keeps its data if it fails.
+    /// Makes a trial, and captures its data if it fails.
     pub fn run(&mut self, pick: &Pick<'_>) -> Result<(), Stop> {
         let trial = pick.trial(self.family);
         self.checker
@@ -62,25 +62,25 @@ impl<'s> Proof<'s> {
             .map_err(|mismatch| Stop::Caught(Box::new(Caught::new(*mismatch, &trial, self.family, true))))
     }
 
-    /// After the last call: that nothing is left of the calls.
+    /// Checks after the last call that no effects of the calls remain.
     pub fn quiet(&mut self) -> Result<(), Stop> {
         match (self.checker.caller.look(), self.checker.last) {
-            (Err(ill), Some((call, note))) => {
-                Err(caught_around(ill_mismatch(ill, &call, self.family), call, note))
+            (Err(error), Some((call, note))) => {
+                Err(caught_around(mismatch_of_error(error, &call, self.family), call, note))
             }
             _ => Ok(()),
         }
     }
 
-    /// Notes what was not tried, once.
+    /// Notes, once, a check that was not possible.
     pub fn note(&mut self, what: &str) {
         if !self.notes.iter().any(|note| note == what) {
             self.notes.push(what.to_owned());
         }
     }
 
-    /// The outcome of a stage that is left out, with a note, where there is no memory for it.
-    pub fn unless_memory_lacks(&mut self, what: &str, outcome: Result<(), Stop>) -> Result<(), Stop> {
+    /// The outcome of a stage; if there was not enough memory for it, a note instead of an error.
+    pub fn note_if_out_of_memory(&mut self, what: &str, outcome: Result<(), Stop>) -> Result<(), Stop> {
         match outcome {
             Err(Stop::Memory(error)) => {
                 self.notes.push(format!("not tried: {what}: {error}"));
@@ -90,7 +90,7 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// One of `0..choices`: at first each in turn, so that none is left out, then drawn.
+    /// One of `0..choices`: each in turn at first, so that none is left out, then random.
     fn choose(&mut self, choices: usize) -> usize {
         if self.turns < 128 { self.turns % choices } else { self.random.below(choices) }
     }
@@ -118,7 +118,7 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// A trial of that length and those offsets, everything else chosen.
+    /// A trial with this length and these offsets, and other choices made here.
     pub fn one(
         &mut self,
         stage: Stage,
@@ -134,7 +134,7 @@ impl<'s> Proof<'s> {
         self.at(stage, album, fields, len, dst, src)
     }
 
-    /// A trial of that length in those places, everything else chosen.
+    /// A trial with this length and these places, and other choices made here.
     pub fn at(
         &mut self,
         stage: Stage,
@@ -159,7 +159,7 @@ impl<'s> Proof<'s> {
         self.run(&Pick { stage, len, seed, src, dst })
     }
 
-    /// Buffers that touch a guard page with their first or their last byte, in every combination.
+    /// Buffers that touch a guard page with their first or last byte, in every combination.
     fn at_guards(
         &mut self,
         stage: Stage,
@@ -175,7 +175,7 @@ impl<'s> Proof<'s> {
         Ok(())
     }
 
-    /// Those of `lengths` that the routine's authors support, and the one length of a routine that has only one.
+    /// The `lengths` that the routine's authors support, or the only length of a routine that has just one.
     pub fn supported(&self, lengths: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut supported: Vec<usize> =
             lengths.into_iter().filter(|len| self.lengths.contains(*len)).collect();
@@ -188,7 +188,7 @@ impl<'s> Proof<'s> {
         supported
     }
 
-    /// A length up to `most` that the routine's authors support, if there is one.
+    /// A random supported length up to `most`, if there is one.
     pub fn some_length(&mut self, most: usize) -> usize {
         match self.lengths {
             Lengths::Any => self.random.below(most + 1),
@@ -197,7 +197,7 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// The last lengths that the routine's authors support, at every offset.
+    /// The last supported lengths, at every offset.
     pub fn declared(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
         let last = match self.lengths {
             Lengths::Any => return Ok(()),
@@ -218,7 +218,7 @@ impl<'s> Proof<'s> {
         Ok(())
     }
 
-    /// All lengths up to [`SMALL`], all offsets.
+    /// All lengths up to [`SMALL`] at all offsets.
     pub fn small(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
         for len in (0..=SMALL).filter(|len| self.lengths.contains(*len)).collect::<Vec<_>>() {
             self.at_guards(Stage::Sweep, album, fields, len)?;
@@ -293,7 +293,7 @@ impl<'s> Proof<'s> {
         Ok(())
     }
 
-    /// Lengths of some pages: each of them with a few offsets, and all offsets around powers of two.
+    /// Lengths of a few pages: every length with a few offsets, and all offsets around powers of two.
     pub fn middling(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
         let (every, calls) = if self.depth == Depth::Full { (1, 6) } else { (29, 1) };
         let start = SMALL + 1 + self.random.below(every);
@@ -326,7 +326,7 @@ impl<'s> Proof<'s> {
         Ok(())
     }
 
-    /// A trial of that length, if it is one that the routine's authors support, with everything drawn.
+    /// A trial with this length, if supported, and random choices.
     pub fn drawn(
         &mut self,
         stage: Stage,
@@ -342,7 +342,7 @@ impl<'s> Proof<'s> {
     }
 }
 
-/// The destinations that a verification writes to, one for each prefill; none where the family writes nothing.
+/// The destinations of a verification, one for each prefill; none if the family writes nothing.
 pub(super) fn fields(family: Family, album: &Album, most: usize) -> Result<Vec<Field<'_>>, Stop> {
     if !family.writes() {
         return Ok(Vec::new());
