@@ -161,13 +161,7 @@ impl Bench<'_> {
             _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
             1..4 if hot => count.min(2),
             // Its code must be as warm as that of a stream.
-            _ if single => {
-                if self.layout.largest as usize > self.cached_bytes {
-                    0
-                } else {
-                    1
-                }
-            }
+            _ if single => usize::from(self.layout.largest as usize <= self.cached_bytes),
             1..4 => 0,
             _ => (WARM_CALLS / segments).max(1).min(count),
         }
