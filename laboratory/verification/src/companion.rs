@@ -37,13 +37,13 @@ pub(super) struct Meeting {
     failure: Mutex<Option<Mismatch>>,
 }
 
-const NOBODY: u32 = 0;
-const ASKED: u32 = 1;
+const IDLE: u32 = 0;
+const REQUESTED: u32 = 1;
 const DONE: u32 = 2;
-const OVER: u32 = 3;
+const ENDED: u32 = 3;
 /// A call that uses this much CPU time while another one is stopped is waiting for it in a loop.
 const MOST_SPINNING: Duration = Duration::from_millis(100);
-/// A routine that locks reveals this within so many waits.
+/// The maximum number of waits: a routine that uses locks reveals this within them.
 const MOST_WAITS: u32 = 6;
 
 impl Meeting {
@@ -60,7 +60,7 @@ impl Meeting {
         if self.waits.load(Ordering::Relaxed)
             || self.waited.load(Ordering::Relaxed) >= MOST_WAITS
             || self.visits.load(Ordering::Relaxed) == 0
-            || self.turn.compare_exchange(NOBODY, ASKED, Ordering::AcqRel, Ordering::Relaxed).is_err()
+            || self.turn.compare_exchange(IDLE, REQUESTED, Ordering::AcqRel, Ordering::Relaxed).is_err()
         {
             return;
         }
@@ -68,7 +68,7 @@ impl Meeting {
         self.wake();
         if self.other_is_done() {
             self.met.store(true, Ordering::Relaxed);
-            let _ = self.turn.compare_exchange(DONE, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+            let _ = self.turn.compare_exchange(DONE, IDLE, Ordering::AcqRel, Ordering::Relaxed);
         } else {
             self.waits.store(true, Ordering::Relaxed);
             self.waited.fetch_add(1, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl Meeting {
         // The lock is free again; waking takes a moment.
         let back = (0..1000).any(|_| self.other_is_done());
         if back {
-            let _ = self.turn.compare_exchange(DONE, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+            let _ = self.turn.compare_exchange(DONE, IDLE, Ordering::AcqRel, Ordering::Relaxed);
             self.waits.store(false, Ordering::Relaxed);
         }
         back
@@ -95,9 +95,9 @@ impl Meeting {
         let thread = self.thread.load(Ordering::Relaxed);
         let begin = look(thread);
         let mut asleep = 0;
-        while self.turn.load(Ordering::Acquire) == ASKED {
+        while self.turn.load(Ordering::Acquire) == REQUESTED {
             let moment = futex::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-            let woken = futex::wait(&self.turn, futex::Flags::PRIVATE, ASKED, Some(&moment));
+            let woken = futex::wait(&self.turn, futex::Flags::PRIVATE, REQUESTED, Some(&moment));
             if woken.is_ok() {
                 continue;
             }
@@ -105,7 +105,7 @@ impl Meeting {
                 (Some(begin), Some(now)) => {
                     asleep = if now.asleep { asleep + 1 } else { 0 };
                     if asleep >= 2 || used(begin, now) > MOST_SPINNING {
-                        return self.turn.load(Ordering::Acquire) != ASKED;
+                        return self.turn.load(Ordering::Acquire) != REQUESTED;
                     }
                 }
                 // Nothing is known about it, for example without /proc.
@@ -163,8 +163,8 @@ impl<'m> Companion<'m> {
             meeting.thread.store(this_thread(), Ordering::Relaxed);
             loop {
                 match meeting.turn.load(Ordering::Acquire) {
-                    OVER => return,
-                    ASKED => {
+                    ENDED => return,
+                    REQUESTED => {
                         let len = meeting.len.load(Ordering::Relaxed);
                         for len in [len, verification.some_length(len.max(300))] {
                             let ground = if len <= MIDDLING { small } else { large };
@@ -174,8 +174,12 @@ impl<'m> Companion<'m> {
                                 meeting.fail(caught.mismatch);
                             }
                         }
-                        let _ =
-                            meeting.turn.compare_exchange(ASKED, DONE, Ordering::AcqRel, Ordering::Relaxed);
+                        let _ = meeting.turn.compare_exchange(
+                            REQUESTED,
+                            DONE,
+                            Ordering::AcqRel,
+                            Ordering::Relaxed,
+                        );
                         meeting.wake();
                     }
                     idle => {
@@ -214,7 +218,7 @@ impl<'m> Companion<'m> {
 
 impl Drop for Companion<'_> {
     fn drop(&mut self) {
-        self.0.turn.store(OVER, Ordering::Release);
+        self.0.turn.store(ENDED, Ordering::Release);
         self.0.wake();
     }
 }

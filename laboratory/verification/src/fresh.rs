@@ -93,7 +93,7 @@ fn keep(code: Landing, inbox: &Receiver<Input>, outbox: &Sender<Answer>) -> io::
         -1 => return Err(io::Error::last_os_error()),
         0 => {
             drop(ours);
-            // Errors end it too: there is nobody to report them to.
+            // It also ends after an error, which cannot be reported.
             let _ = serve(code, &theirs);
             // SAFETY: ends this process immediately, without handlers that belong to its parent.
             unsafe { libc::_exit(0) };
