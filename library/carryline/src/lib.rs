@@ -12,7 +12,7 @@
 //! zero::fill(&mut packet);
 //! assert_eq!(packet, [0; 8]);
 //! ```
-//! A caller who knows how the memory is used next says so with an [`Intent`], which decides whether the
+//! A caller who knows how the memory is used next states this with an [`Intent`], which decides whether the
 //! stores are non-temporal:
 //!
 //! ```

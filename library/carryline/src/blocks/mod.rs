@@ -382,7 +382,7 @@ pub(crate) fn is_in_first_line(address: *const u8) -> bool {
 }
 
 /// How many bytes before each address a masked 64-byte access to its `len` bytes should begin so as not to be
-/// slow: 0, or, if one of them would reach into the next page, so many that it ends with the data.
+/// slow: 0, or, if one of them would reach into the next page, the number that makes it end with the data.
 ///
 /// ```text
 ///          data          page end                      data       page end
