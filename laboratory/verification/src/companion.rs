@@ -7,8 +7,7 @@
 
 use super::checker::Mismatch;
 use super::counterexample::Kind;
-use super::ground::{Field, Stop};
-use super::images::Album;
+use super::ground::{Ground, Stop};
 use super::note::Stage;
 use super::other_thread::{Seen, look, this_thread};
 use super::signals::SignalStack;
@@ -134,13 +133,6 @@ fn used(begin: Seen, now: Seen) -> Duration {
     now.cpu.saturating_sub(begin.cpu)
 }
 
-/// The companion's memory: an album that is never written, and fields.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ground<'m> {
-    pub album: &'m Album,
-    pub fields: &'m [Field<'m>],
-}
-
 /// A thread that calls the same routine on its own buffers whenever it is allowed to run.
 #[derive(Debug)]
 pub(super) struct Companion<'m>(&'m Meeting);
@@ -168,8 +160,7 @@ impl<'m> Companion<'m> {
                         let len = meeting.len.load(Ordering::Relaxed);
                         for len in [len, verification.some_length(len.max(300))] {
                             let ground = if len <= MIDDLING { small } else { large };
-                            let outcome =
-                                verification.drawn(Stage::Threads, ground.album, ground.fields, len);
+                            let outcome = verification.drawn(Stage::Threads, ground, len);
                             if let Err(Stop::Caught(caught)) = outcome {
                                 meeting.fail(caught.mismatch);
                             }

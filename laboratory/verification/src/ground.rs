@@ -60,6 +60,13 @@ impl<'a> Field<'a> {
     }
 }
 
+/// The memory of a stage: an album of sources, which is never written, and the destinations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ground<'g> {
+    pub album: &'g Album,
+    pub fields: &'g [Field<'g>],
+}
+
 /// The source of a trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source<'g> {

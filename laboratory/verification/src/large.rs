@@ -20,7 +20,7 @@
 //! contents alternate.
 
 use super::Depth;
-use super::ground::{Field, Stop};
+use super::ground::{Ground, Stop};
 use super::images::Album;
 use super::note::{PAGE, Place, Spot, Stage, room_for};
 use super::patterns::{Random, index};
@@ -151,12 +151,7 @@ pub(super) const fn patterns(family: Family, full: bool) -> &'static [usize] {
 
 impl Verification<'_> {
     /// The part of the product with lengths in `within`.
-    pub fn large(
-        &mut self,
-        album: &Album,
-        fields: &[Field<'_>],
-        within: std::ops::RangeInclusive<usize>,
-    ) -> Result<(), Stop> {
+    pub fn large(&mut self, ground: Ground<'_>, within: std::ops::RangeInclusive<usize>) -> Result<(), Stop> {
         let mut random = Random::new(self.seed ^ 0x6c61_7267_6521);
         let all = lengths(&mut random);
         for (turn, len) in all.into_iter().enumerate() {
@@ -164,8 +159,8 @@ impl Verification<'_> {
                 continue;
             }
             match self.depth {
-                Depth::Full => self.product(album, fields, len, turn, &mut random)?,
-                Depth::Replicate => self.sample(album, fields, len, turn, &mut random)?,
+                Depth::Full => self.product(ground, len, turn, &mut random)?,
+                Depth::Replicate => self.sample(ground, len, turn, &mut random)?,
             }
         }
         Ok(())
@@ -180,14 +175,13 @@ impl Verification<'_> {
         let count = if self.family.reads() { 2 } else { 1 };
         let album = Album::new(LARGEST_ROOM, patterns.into_iter().take(count), false, self.seed)?;
         let own = fields(self.family, &album, 1)?;
-        self.large(&album, &own, LARGE + 1..=LARGEST)
+        self.large(Ground { album: &album, fields: &own }, LARGE + 1..=LARGEST)
     }
 
     /// All cases with one length.
     fn product(
         &mut self,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         turn: usize,
         random: &mut Random,
@@ -195,7 +189,7 @@ impl Verification<'_> {
         for (order, pair) in PAIRS.into_iter().enumerate() {
             let all = len <= WHOLE_PRODUCT || pair == Pair::PageAligned;
             for spot in 0..if all { 3 } else { 1 } {
-                self.paired(album, fields, len, pair, turn + order + spot, random)?;
+                self.paired(ground, len, pair, turn + order + spot, random)?;
             }
         }
         let (first, every) = match len {
@@ -205,14 +199,7 @@ impl Verification<'_> {
         };
         for distance in (first..64).step_by(every) {
             for distance in [distance as isize, -(distance as isize)] {
-                self.paired(
-                    album,
-                    fields,
-                    len,
-                    Pair::Apart(distance),
-                    turn + distance.unsigned_abs(),
-                    random,
-                )?;
+                self.paired(ground, len, Pair::Apart(distance), turn + distance.unsigned_abs(), random)?;
             }
         }
         Ok(())
@@ -222,8 +209,7 @@ impl Verification<'_> {
     /// placement occurs.
     fn sample(
         &mut self,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         turn: usize,
         random: &mut Random,
@@ -237,13 +223,12 @@ impl Verification<'_> {
             PAIRS.into_iter().chain([apart]).filter(|pair| pair.applies(reads, writes)).collect();
         let turn = turn + self.seed as usize % pairs.len();
         let pair = pairs[turn % pairs.len()];
-        self.paired(album, fields, len, pair, turn, random)
+        self.paired(ground, len, pair, turn, random)
     }
 
     fn paired(
         &mut self,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         pair: Pair,
         turn: usize,
@@ -257,7 +242,7 @@ impl Verification<'_> {
         let spots = [Spot::ALL[turn % 3], Spot::ALL[(turn + turn / 3) % 3]];
         let [dst_spot, src_spot] = if writes { spots } else { [spots[1], spots[0]] };
         let (dst, src) = (Place::in_page(dst_spot, dst), Place::in_page(src_spot, src));
-        self.at(Stage::Large, album, fields, len, dst, src)
+        self.at(Stage::Large, ground, len, dst, src)
     }
 }
 
@@ -290,7 +275,9 @@ mod tests {
             let fields = fields(Family::Copy, &album, 1).expect("memory");
             let mut verification =
                 Verification::new(Checker::new(copy.landing(), None, 0), Lengths::Any, Depth::Full, seed);
-            verification.large(&album, &fields, 16 * KIB..=MIB).expect("a correct routine");
+            verification
+                .large(Ground { album: &album, fields: &fields }, 16 * KIB..=MIB)
+                .expect("a correct routine");
             let cells = verification.checker.tally.cells();
             let aligned = |cell: &&crate::tally::Tried| cell.offsets == crate::tally::Offsets::PageAligned;
             let placements: BTreeSet<_> = cells.iter().filter(aligned).map(|cell| cell.placement).collect();

@@ -72,7 +72,7 @@ use crate::subject::Subject;
 use carryline_variants::landing::Landing;
 use carryline_variants::{CopyFn, Lengths, Routine, ZeroFn};
 use checker::Checker;
-use ground::Stop;
+use ground::{Ground, Stop};
 use images::Album;
 use patterns::{PATTERNS, index};
 use serde::{Deserialize, Serialize};
@@ -286,7 +286,7 @@ fn stages(verification: &mut Verification<'_>, code: Landing) -> Result<(), Stop
     let seed = verification.seed;
     let small = Album::new(4096, 0..PATTERNS.len(), true, seed)?;
     let small_fields = fields(family, &small, usize::MAX)?;
-    verification.small(&small, &small_fields)?;
+    verification.small(Ground { album: &small, fields: &small_fields })?;
     verification.empty_buffers()?;
     verification.repeated()?;
 
@@ -294,13 +294,14 @@ fn stages(verification: &mut Verification<'_>, code: Landing) -> Result<(), Stop
     let middling: Vec<usize> = if full { (0..PATTERNS.len()).collect() } else { few.to_vec() };
     let middling = Album::new(3 * 4096, middling, full, seed)?;
     let middling_fields = fields(family, &middling, usize::MAX)?;
-    verification.middling(&middling, &middling_fields)?;
+    let middling = Ground { album: &middling, fields: &middling_fields };
+    verification.middling(middling)?;
     let most = match verification.lengths {
         Lengths::Any => 0,
         Lengths::UpTo(most) | Lengths::Only(most) | Lengths::OnlyUnseeded(most) => most,
     };
     if most <= sweep::MIDDLING {
-        verification.declared(&middling, &middling_fields)?;
+        verification.declared(middling)?;
     }
     let picture = images::Image::new(16 << 10, index::RANDOM, 0, seed)?;
     verification.one_mapping(&picture)?;
@@ -313,9 +314,10 @@ fn stages(verification: &mut Verification<'_>, code: Landing) -> Result<(), Stop
     let patterns = large::patterns(family, full);
     let large = Album::new(large::LARGE_ROOM, patterns.iter().copied(), false, seed)?;
     let large_fields = fields(family, &large, 5)?;
-    verification.large(&large, &large_fields, 0..=large::LARGE)?;
+    let large = Ground { album: &large, fields: &large_fields };
+    verification.large(large, 0..=large::LARGE)?;
     if most > sweep::MIDDLING {
-        verification.declared(&large, &large_fields)?;
+        verification.declared(large)?;
     }
     if full {
         let outcome = verification.repeated_at_large();
@@ -331,14 +333,14 @@ fn stages(verification: &mut Verification<'_>, code: Landing) -> Result<(), Stop
     verification.note_if_out_of_memory("a write of 33 MiB", outcome)?;
 
     #[cfg(target_arch = "x86_64")]
-    stopped_stages(verification, code, &middling, &large)?;
+    stopped_stages(verification, code, middling.album, large.album)?;
     #[cfg(not(target_arch = "x86_64"))]
     verification.note("not tried: stopped calls, which need x86-64");
     if let Some(standard) = verification.standard {
         verification.standard(standard)?;
     }
-    verification.neighbour_race(&middling, &middling_fields)?;
-    verification.threads(&middling, &middling_fields, code)?;
+    verification.neighbour_race(middling)?;
+    verification.threads(middling, code)?;
     verification.beyond_memory(code)
 }
 
@@ -364,10 +366,10 @@ fn stopped_stages(
         let mut other =
             Verification::new(checker, verification.lengths, Depth::Replicate, !verification.seed);
         other.checker.caller.deadline = verification.checker.caller.deadline;
-        let ground = |album, fields| companion::Ground { album, fields };
-        let (on_small, on_large) = (ground(small, &others), ground(large, &large_others));
+        let on_small = Ground { album: small, fields: &others };
+        let on_large = Ground { album: large, fields: &large_others };
         let companion = companion::Companion::start(scope, &meeting, other, on_small, on_large);
-        verification.stepped(small, &own, &companion)?;
+        verification.stepped(Ground { album: small, fields: &own }, &companion)?;
         let outcome = verification.interrupted(&companion);
         verification.note_if_out_of_memory("large calls stopped at chosen pages", outcome)
     })

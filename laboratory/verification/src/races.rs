@@ -7,8 +7,7 @@
 use super::Depth;
 use super::checker::{Checker, Mismatch, Prefill};
 use super::counterexample::Kind;
-use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
-use super::images::Album;
+use super::ground::{Caught, Destination, Ground, Pick, Source, Stop};
 use super::note::{Place, Spot, Stage};
 use super::signals::SignalStack;
 use super::sweep::{Verification, fields};
@@ -57,7 +56,7 @@ impl Neighbour {
 
 impl Verification<'_> {
     /// Another thread increments the bytes next to the destination; no increment may be lost.
-    pub fn neighbour_race(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+    pub fn neighbour_race(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         if !self.family.writes() {
             return Ok(());
         }
@@ -71,19 +70,14 @@ impl Verification<'_> {
             let outcome = self
                 .supported([1, 5, 13, 31, 64, 100, 255, 17])
                 .into_iter()
-                .try_for_each(|len| self.race_at(&neighbour, album, fields, len));
+                .try_for_each(|len| self.race_at(&neighbour, ground, len));
             neighbour.over.store(true, Ordering::Release);
             outcome
         })
     }
 
-    fn race_at(
-        &mut self,
-        neighbour: &Neighbour,
-        album: &Album,
-        fields: &[Field<'_>],
-        len: usize,
-    ) -> Result<(), Stop> {
+    fn race_at(&mut self, neighbour: &Neighbour, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
+        let Ground { album, fields } = ground;
         let src = self.family.reads().then(|| {
             Source::in_album(album, album.patterns()[0], false, Place::in_line(Spot::Middle, 9), len)
         });
@@ -160,20 +154,21 @@ impl Verification<'_> {
     }
 
     /// Two threads call the routine concurrently.
-    pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Landing) -> Result<(), Stop> {
+    pub fn threads(&mut self, own: Ground<'_>, routine: Landing) -> Result<(), Stop> {
         const CALLS: u32 = 1500;
         if !two_cpus() {
             self.note("not tried: two concurrent threads, since there is only one CPU");
             return Ok(());
         }
         let (lengths, seed, deadline) = (self.lengths, self.seed, self.checker.caller.deadline);
-        let others = fields(self.family, album, 4)?;
+        let others = fields(self.family, own.album, 4)?;
+        let others = Ground { fields: &others, ..own };
         let ready = Barrier::new(2);
-        let run = |verification: &mut Verification<'_>, own: &[Field<'_>]| {
+        let run = |verification: &mut Verification<'_>, ground: Ground<'_>| {
             ready.wait();
             (0..CALLS).try_for_each(|_| {
                 let len = verification.some_length(3000);
-                verification.drawn(Stage::Threads, album, own, len)
+                verification.drawn(Stage::Threads, ground, len)
             })
         };
         let (here, there) = std::thread::scope(|scope| {
@@ -183,7 +178,7 @@ impl Verification<'_> {
                 let mut verification =
                     Verification::new(Checker::new(routine, None, 0), lengths, Depth::Replicate, !seed);
                 verification.checker.caller.deadline = deadline;
-                run(&mut verification, &others)
+                run(&mut verification, others)
             });
             (run(self, own), other.join())
         });

@@ -8,7 +8,7 @@
 use super::Depth;
 use super::checker::{Checker, Prefill, mismatch_of_error};
 use super::counterexample::sums;
-use super::ground::{Caught, Destination, Field, Pick, Source, Stop, caught_around};
+use super::ground::{Caught, Destination, Field, Ground, Pick, Source, Stop, caught_around};
 use super::images::Album;
 use super::note::{Place, Spot, Stage};
 use super::patterns::{PATTERNS, Random, SEEDS, index};
@@ -122,8 +122,7 @@ impl<'s> Verification<'s> {
     pub fn one(
         &mut self,
         stage: Stage,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         dst_offset: usize,
         src_offset: usize,
@@ -131,27 +130,27 @@ impl<'s> Verification<'s> {
         let (src_spot, turn) = (Spot::ALL[self.choose(3)], self.choose(9));
         let dst_spot = Spot::ALL[(turn / 3 + turn) % 3];
         let (dst, src) = (Place::in_line(dst_spot, dst_offset), Place::in_line(src_spot, src_offset));
-        self.at(stage, album, fields, len, dst, src)
+        self.at(stage, ground, len, dst, src)
     }
 
     /// A trial with this length and these places, and other choices made here.
     pub fn at(
         &mut self,
         stage: Stage,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         dst: Place,
         src: Place,
     ) -> Result<(), Stop> {
         self.turns += 1;
         let src = self.family.reads().then(|| {
-            let pattern = album.patterns()[self.choose(album.patterns().len())];
+            let patterns = ground.album.patterns();
+            let pattern = patterns[self.choose(patterns.len())];
             let follow = self.random.below(2) == 0;
-            Source::in_album(album, pattern, follow, src, len)
+            Source::in_album(ground.album, pattern, follow, src, len)
         });
         let dst = self.family.writes().then(|| {
-            let field = &fields[self.choose(fields.len())];
+            let field = &ground.fields[self.choose(ground.fields.len())];
             let prefill = self.prefill();
             Destination::in_field(field, prefill, dst, len)
         });
@@ -160,17 +159,11 @@ impl<'s> Verification<'s> {
     }
 
     /// Buffers that touch a guard page with their first or last byte, in every combination.
-    fn at_guards(
-        &mut self,
-        stage: Stage,
-        album: &Album,
-        fields: &[Field<'_>],
-        len: usize,
-    ) -> Result<(), Stop> {
+    fn at_guards(&mut self, stage: Stage, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
         let first = Place::in_line(Spot::AfterGuard, 0);
         let last = Place::in_line(Spot::BeforeGuard, (64 - len % 64) % 64);
         for (dst, src) in [(last, last), (first, first), (last, first), (first, last)] {
-            self.at(stage, album, fields, len, dst, src)?;
+            self.at(stage, ground, len, dst, src)?;
         }
         Ok(())
     }
@@ -198,20 +191,20 @@ impl<'s> Verification<'s> {
     }
 
     /// The last supported lengths, at every offset.
-    pub fn declared(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+    pub fn declared(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         let last = match self.lengths {
             Lengths::Any => return Ok(()),
             Lengths::UpTo(limit) => limit.saturating_sub(2)..=limit,
             Lengths::Only(only) | Lengths::OnlyUnseeded(only) => only..=only,
         };
-        let room = album.of(album.patterns()[0]).len() - 128;
+        let room = ground.album.of(ground.album.patterns()[0]).len() - 128;
         let rounds = if self.depth == Depth::Full { 24 } else { 2 };
         for len in last.filter(|len| (SMALL + 1..=room).contains(len)) {
-            self.at_guards(Stage::Lengths, album, fields, len)?;
+            self.at_guards(Stage::Lengths, ground, len)?;
             for offset in (0..64).chain(0..64).take(if len <= MIDDLING { 128 } else { 8 }) {
                 for _ in 0..if len <= MIDDLING { rounds } else { 1 } {
                     let src = if self.family.writes() { self.random.below(64) } else { offset };
-                    self.one(Stage::Lengths, album, fields, len, offset, src)?;
+                    self.one(Stage::Lengths, ground, len, offset, src)?;
                 }
             }
         }
@@ -219,21 +212,19 @@ impl<'s> Verification<'s> {
     }
 
     /// All lengths up to [`SMALL`] at all offsets.
-    pub fn small(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+    pub fn small(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         for len in (0..=SMALL).filter(|len| self.lengths.contains(*len)).collect::<Vec<_>>() {
-            self.at_guards(Stage::Sweep, album, fields, len)?;
+            self.at_guards(Stage::Sweep, ground, len)?;
             match (self.depth, self.family) {
                 (Depth::Replicate, _) => {
                     let turn = self.random.below(64);
                     for offset in 0..64 {
-                        self.one(Stage::Sweep, album, fields, len, offset, (offset * 5 + turn) % 64)?;
+                        self.one(Stage::Sweep, ground, len, offset, (offset * 5 + turn) % 64)?;
                     }
                 }
-                (Depth::Full, Family::Checksum) => self.small_sums(album, len)?,
-                (Depth::Full, Family::Zero) => self.small_zeros(fields, len)?,
-                (Depth::Full, Family::Copy | Family::CopyChecksum) => {
-                    self.small_copies(album, fields, len)?
-                }
+                (Depth::Full, Family::Checksum) => self.small_sums(ground.album, len)?,
+                (Depth::Full, Family::Zero) => self.small_zeros(ground.fields, len)?,
+                (Depth::Full, Family::Copy | Family::CopyChecksum) => self.small_copies(ground, len)?,
             }
         }
         Ok(())
@@ -274,7 +265,7 @@ impl<'s> Verification<'s> {
         Ok(())
     }
 
-    fn small_copies(&mut self, album: &Album, fields: &[Field<'_>], len: usize) -> Result<(), Stop> {
+    fn small_copies(&mut self, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
         for dst_offset in 0..64 {
             for src_offset in 0..64 {
                 self.turns += 1;
@@ -282,9 +273,10 @@ impl<'s> Verification<'s> {
                 let turn = src_offset + dst_offset;
                 let src_place = Place::in_line(Spot::ALL[turn % 3], src_offset);
                 let dst_place = Place::in_line(Spot::ALL[(turn / 3 + src_offset) % 3], dst_offset);
-                let field = &fields[(len + src_offset) % fields.len()];
+                let field = &ground.fields[(len + src_offset) % ground.fields.len()];
                 let prefill = self.prefill();
-                let src = Some(Source::in_album(album, pattern, turn.is_multiple_of(2), src_place, len));
+                let src =
+                    Some(Source::in_album(ground.album, pattern, turn.is_multiple_of(2), src_place, len));
                 let dst = Some(Destination::in_field(field, prefill, dst_place, len));
                 let seed = self.checksum_seed();
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst })?;
@@ -294,18 +286,18 @@ impl<'s> Verification<'s> {
     }
 
     /// Lengths of a few pages: every length with a few offsets, and all offsets around powers of two.
-    pub fn middling(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+    pub fn middling(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         let (every, calls) = if self.depth == Depth::Full { (1, 6) } else { (29, 1) };
         let start = SMALL + 1 + self.random.below(every);
         for len in (start..=4160).step_by(every) {
             for _ in 0..calls {
-                self.drawn(Stage::Lengths, album, fields, len)?;
+                self.drawn(Stage::Lengths, ground, len)?;
             }
         }
         for power in 8..=13 {
             for len in (1_usize << power) - 2..=(1 << power) + 2 {
                 if self.lengths.contains(len) {
-                    self.at_guards(Stage::Lengths, album, fields, len)?;
+                    self.at_guards(Stage::Lengths, ground, len)?;
                 }
                 let calls = if self.depth == Depth::Full { 64 } else { 4 };
                 for offset in 0..calls {
@@ -314,31 +306,25 @@ impl<'s> Verification<'s> {
                         let dst = if self.depth == Depth::Full { offset } else { turn };
                         // A family that only reads has its one offset here.
                         let src = if self.family.writes() { src_turn } else { dst };
-                        self.one(Stage::Lengths, album, fields, len, dst, src)?;
+                        self.one(Stage::Lengths, ground, len, dst, src)?;
                     }
                 }
             }
         }
         for _ in 0..if self.depth == Depth::Full { 300 } else { 8 } {
             let len = 4160 + self.random.below(4034);
-            self.drawn(Stage::Lengths, album, fields, len)?;
+            self.drawn(Stage::Lengths, ground, len)?;
         }
         Ok(())
     }
 
     /// A trial with this length, if supported, and random choices.
-    pub fn drawn(
-        &mut self,
-        stage: Stage,
-        album: &Album,
-        fields: &[Field<'_>],
-        len: usize,
-    ) -> Result<(), Stop> {
+    pub fn drawn(&mut self, stage: Stage, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
         if !self.lengths.contains(len) {
             return Ok(());
         }
         let (dst, src) = (self.random.below(64), self.random.below(64));
-        self.one(stage, album, fields, len, dst, src)
+        self.one(stage, ground, len, dst, src)
     }
 }
 
