@@ -135,9 +135,9 @@ pub fn internet(data: &[u8]) -> Checksum {
 /// If the lengths differ; the message names both.
 ///
 /// ```
-/// use carryline::checksum::{copy_and_sum, partial};
+/// use carryline::checksum::{copy_and_sum, fold, partial};
 /// let mut copied = [0; 5];
-/// assert_eq!(copy_and_sum(&mut copied, b"bytes", 7), partial(b"bytes", 7));
+/// assert_eq!(fold(copy_and_sum(&mut copied, b"bytes", 7)), fold(partial(b"bytes", 7)));
 /// assert_eq!(&copied, b"bytes");
 /// ```
 #[inline]
