@@ -1,7 +1,7 @@
 //! zeroing: sixteen ways to zero memory, hot and never cached.
 //!
-//! Hot is 4 KB, again and again. Never cached was one buffer of 400 MB; here it is one of four times the last cache
-//! level, zeroed whole by every call. The rows of today's instructions follow those of 2003.
+//! Hot is the same 4 KB repeatedly. Never cached was one buffer of 400 MB; here it is one of four times the
+//! last cache level, zeroed whole by every call. Rows of newer instructions follow those of 2003.
 
 mod claims;
 
@@ -24,7 +24,8 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A row of the published tables: its name there, the variant here, bytes per second hot and never cached.
+/// A row of the published tables: its name there, the variant here, and bytes per second hot and never
+/// cached.
 struct Row {
     name: &'static str,
     what: &'static str,
@@ -56,7 +57,7 @@ const ROWS: [Row; 16] = [
     row("zeroF", "movntps", "movntps", 2_282_741_753.0, 2_240_602_162.0),
 ];
 
-/// What has come since: their names in the collection.
+/// Newer variants, by their names in the collection.
 const MODERN: [&str; 11] = [
     "i686_pagezero_scan",
     "rep_stosb",
@@ -71,7 +72,8 @@ const MODERN: [&str; 11] = [
     "carryline",
 ];
 
-/// Rows that write through the cache, and write all of it: those that leave alone what is zero already only read here.
+/// Whether a row writes the whole buffer through the cache. The check of i686_pagezero only reads a zeroed
+/// buffer.
 fn writes_cached(row: &Row) -> bool {
     !matches!(row.variant, "movntps" | "i686_pagezero_or")
 }
@@ -82,11 +84,11 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let names: Vec<&str> = ROWS.iter().map(|row| row.variant).chain(MODERN).collect();
     let hot = Condition::plain(HOT_BYTES);
-    // In whole MiB.
+    // Whole MiB.
     let cold_bytes = context.here.caches.too_large() >> 20 << 20;
     let cold = Condition::plain(cold_bytes);
     for (state, condition, bytes, share) in [("hot", hot, HOT_BYTES, 0.3), ("cold", cold, cold_bytes, 0.65)] {
-        // What one state lacks (memory, as a rule) does not keep the other from being measured.
+        // If one state cannot be measured (usually for lack of memory), the other still is.
         let measured = context.measure(vec![context.situation(Family::Zero, condition, &names)], share);
         if let Err(reason) = &measured {
             outcome.notes.push(format!("Not measured {state}: {reason}."));
@@ -115,7 +117,7 @@ fn short(row: &Row) -> &'static str {
     row.what
 }
 
-/// The times of one state, per 4 KB for every call size.
+/// The times of one state, scaled to 4 KB.
 struct Times {
     measured: Result<Measured, String>,
     bytes: u64,
