@@ -14,6 +14,9 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
+/// The bit of a page map entry that says that the page is mapped.
+const PRESENT: u64 = 1 << 63;
+
 /// This thread's minor faults so far; 0 if the kernel does not count them.
 pub(crate) fn minor_faults() -> u64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
@@ -27,22 +30,26 @@ pub(crate) fn minor_faults() -> u64 {
 
 /// The number of mapped pages among the `pages` from `base` on; `None` if the kernel does not report it.
 pub(crate) fn mapped(base: *const u8, pages: usize) -> Option<usize> {
-    const PRESENT: u64 = 1 << 63;
-    Some(entries(base, pages)?.iter().filter(|entry| *entry & PRESENT != 0).count())
+    Some(entries(base, pages).ok()?.iter().filter(|entry| *entry & PRESENT != 0).count())
 }
 
 /// The frame of a page; `None` if the kernel does not report it, which it does only to the administrator.
 pub(crate) fn frame(base: *const u8) -> Option<u64> {
-    const FRAME: u64 = (1 << 55) - 1;
-    entries(base, 1)?.first().map(|entry| entry & FRAME).filter(|frame| *frame != 0)
+    entries(base, 1).ok()?.first().copied().and_then(frame_of)
 }
 
-fn entries(base: *const u8, pages: usize) -> Option<Vec<u64>> {
-    let file = std::fs::File::open("/proc/self/pagemap").ok()?;
+/// The kernel's page map of the `pages` from `base` on.
+pub(crate) fn entries(base: *const u8, pages: usize) -> std::io::Result<Vec<u64>> {
+    let file = std::fs::File::open("/proc/self/pagemap")?;
     let mut bytes = vec![0; pages * 8];
-    file.read_exact_at(&mut bytes, (base.addr() / page_bytes() * 8) as u64).ok()?;
+    file.read_exact_at(&mut bytes, (base.addr() / page_bytes() * 8) as u64)?;
     let entry = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).unwrap_or(0);
-    Some(bytes.chunks_exact(8).map(entry).collect())
+    Ok(bytes.chunks_exact(8).map(entry).collect())
+}
+
+/// The frame number in an entry of the page map; `None` if the page is not mapped or its frame is hidden.
+pub(crate) fn frame_of(entry: u64) -> Option<u64> {
+    Some(entry & ((1 << 55) - 1)).filter(|frame| entry & PRESENT != 0 && *frame != 0)
 }
 
 /// Whether lines are left in the caches.
@@ -142,6 +149,14 @@ mod tests {
     use carryline_machine::arena::{Arena, Pages};
 
     const COUNT: usize = 8;
+
+    #[test]
+    fn frames_are_read_from_page_map_entries() {
+        assert_eq!(frame_of(1 << 63 | 0x1234), Some(0x1234));
+        assert_eq!(frame_of(0x1234), None, "not present");
+        assert_eq!(frame_of(1 << 63), None, "hidden");
+        assert_eq!(frame_of(1 << 63 | 1 << 61 | 1 << 55 | 7), Some(7));
+    }
 
     #[test]
     fn released_pages_are_unmapped_and_zero_and_fault_again() {

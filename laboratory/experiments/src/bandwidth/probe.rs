@@ -56,7 +56,7 @@ struct Facts {
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let bytes = setup.parameters::<Parameters>()?.bytes.unwrap_or(setup.caches.too_large());
     let bytes = (bytes as usize / (2 * TURN)).max(1) * 2 * TURN;
-    let mut arena = Arena::new(bytes, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+    let mut arena = Arena::new(bytes, Pages::Base)?;
     arena.prefault();
     setup.status.beat();
     let arena = Rc::new(arena);

@@ -177,16 +177,20 @@ impl Found {
             }
             outcome.plots.push(self.printed(name));
         }
-        let disagree = self.draws.iter().filter(|draw| !draw.agree).count();
-        let counted = (!self.draws.is_empty()).then(|| Figure::exact(Unit::Draws, disagree as f64)).flatten();
-        let reason = || self.probed.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
-        outcome.figures.add_or_reason("draws that disagree", counted.ok_or_else(reason));
+        outcome.figures.add_or_reason("draws that disagree", self.disagreeing());
         for Unusable { series, reason } in &self.probed.unusable {
             outcome.notes.push(format!("{series} is left out: {reason}."));
         }
         if let Some(reason) = &self.probed.reason {
             outcome.notes.push(format!("Partly measured: {reason}."));
         }
+    }
+
+    /// The number of draws whose sums disagree.
+    pub fn disagreeing(&self) -> Result<Figure, String> {
+        let disagree = self.draws.iter().filter(|draw| !draw.agree).count();
+        let counted = (!self.draws.is_empty()).then(|| Figure::exact(Unit::Draws, disagree as f64)).flatten();
+        counted.ok_or_else(|| self.probed.reason.clone().unwrap_or("no chain was summed".to_owned()))
     }
 
     /// The draws of a chain in the form of the author's program.

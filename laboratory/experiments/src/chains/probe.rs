@@ -104,7 +104,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }
     let room = |chain: &Vec<u64>| chain.iter().map(|len| slot_bytes(*len)).sum::<u64>();
     let bytes = chains.iter().map(room).max().unwrap_or(1);
-    let mut arena = Arena::new(bytes as usize, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+    let mut arena = Arena::new(bytes as usize, Pages::Base)?;
     arena.prefault();
     setup.status.beat();
 

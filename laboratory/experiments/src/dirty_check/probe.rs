@@ -48,8 +48,7 @@ const fn pages(state: &str) -> usize {
 }
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-    let mut arena =
-        Arena::new(64 * PAGE_BYTES, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+    let mut arena = Arena::new(64 * PAGE_BYTES, Pages::Base)?;
     arena.prefault();
     let arena = Rc::new(arena);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);

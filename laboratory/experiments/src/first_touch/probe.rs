@@ -91,12 +91,11 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         return Err(Impossible("frames are made cold by clflush, which is an x86-64 instruction".to_owned()));
     }
     let page = page_bytes();
-    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     Ok(Box::new(FirstTouch {
         page,
-        arena: Arena::new(PAGES * page, Pages::Base).map_err(impossible)?,
-        through: Resident::new(PAGES * page, Writes::Shared).map_err(impossible)?,
-        copied: Resident::new(PAGES * page, Writes::Private).map_err(impossible)?,
+        arena: Arena::new(PAGES * page, Pages::Base)?,
+        through: Resident::new(PAGES * page, Writes::Shared)?,
+        copied: Resident::new(PAGES * page, Writes::Private)?,
         huge: huge(),
         clear: setup.zeroing(&["rep_stosb"])?.1,
         overhead_ticks: clock::overhead_ticks(),

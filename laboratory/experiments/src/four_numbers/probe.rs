@@ -159,10 +159,9 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let (_, stosl) = setup.zeroing(&["rep_stosl"])?;
     // bzero is no longer in POSIX; the C library implements it as memset.
     let (_, bzero) = setup.zeroing(&["libc_memset"])?;
-    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     Ok(Box::new(FourNumbers {
-        arena: Arena::new(orders().len() * PAGES_EACH * ZEROED_BYTES, Pages::Base).map_err(impossible)?,
-        resident: Resident::new(PAGES_EACH * ZEROED_BYTES, Writes::Shared).map_err(impossible)?,
+        arena: Arena::new(orders().len() * PAGES_EACH * ZEROED_BYTES, Pages::Base)?,
+        resident: Resident::new(PAGES_EACH * ZEROED_BYTES, Writes::Shared)?,
         stosl,
         bzero,
         rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),

@@ -134,7 +134,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let most = sizes.iter().copied().max().ok_or_else(|| Impossible("no size was given".to_owned()))?;
     let (mut buffers, mut unusable) = (Vec::new(), Vec::new());
     for (label, pages) in PAGES.into_iter().zip([Pages::Base, Pages::Huge]) {
-        let mut arena = Arena::new(most as usize, pages).map_err(|error| Impossible(error.to_string()))?;
+        let mut arena = Arena::new(most as usize, pages)?;
         arena.prefault();
         setup.status.beat();
         let huge = arena.huge_bytes();

@@ -9,7 +9,7 @@ mod claims;
 use super::chains::{checksum, measure};
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, TableResult, Unit};
+use carryline_results::claims::{Datum, TableResult, Unit};
 use carryline_results::sources::HANNUM_1996;
 use carryline_statistics::below;
 use claims::CLAIMS;
@@ -82,7 +82,6 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         ],
     );
     let versions = ["orig", "myc1", "dr1"];
-    let mut disagree = 0.0;
     for (row, draw) in ROWS.iter().zip(found.draws.iter().map(Some).chain(std::iter::repeat(None))) {
         let size = [Datum::Number(row.buffers as f64), Datum::Text(row.bytes.to_string())];
         let mut published: Vec<Datum> = size.to_vec();
@@ -110,11 +109,8 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         for (label, time) in versions.into_iter().zip(times) {
             outcome.figures.add_or_reason(format!("{label} {}", row.name), time);
         }
-        disagree += f64::from(u8::from(draw.is_some_and(|draw| !draw.agree)));
     }
-    let counted = if found.draws.is_empty() { None } else { Figure::exact(Unit::Draws, disagree) };
-    let reason = || found.probed.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
-    outcome.figures.add_or_reason("rows that disagree", counted.ok_or_else(reason));
+    outcome.figures.add_or_reason("rows that disagree", found.disagreeing());
     outcome.tables.push(table);
     let drawn = chains.iter().map(|(name, lengths)| {
         format!("{name}: {}", lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" "))

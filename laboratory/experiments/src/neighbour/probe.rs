@@ -133,10 +133,9 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         process::pin(mine).map_err(Impossible)?;
     }
     let bytes = region_bytes(&setup.caches);
-    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
-    let region = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
+    let region = Arena::new(bytes, Pages::Huge)?;
     let cached_lines = chase::lines_within(setup.caches.l3 / 4);
-    let cached = Arena::new(cached_lines * LINE, Pages::Huge).map_err(impossible)?;
+    let cached = Arena::new(cached_lines * LINE, Pages::Huge)?;
     // SAFETY: the whole of both arenas, which nothing else uses yet.
     unsafe {
         chase::lay(region.start(), bytes / LINE, setup.status);
@@ -155,7 +154,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         }
     }
     let shared = Arc::new(Shared { cpu: AtomicI32::new(-1), ..Shared::default() });
-    let mut own = Arena::new(bytes, Pages::Base).map_err(impossible)?;
+    let mut own = Arena::new(bytes, Pages::Base)?;
     own.prefault();
     setup.status.beat();
     let (pinned, waiting) = std::sync::mpsc::channel();

@@ -12,6 +12,7 @@
 //! the guest's. The writes are repeated on huge pages. Samples are ticks per page of 4 KB.
 
 use crate::batches::{Batches, Timed};
+use crate::pages;
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_sampler::touch;
@@ -20,7 +21,6 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
 /// See the module.
@@ -70,8 +70,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let colours = colours.unwrap_or(1).max(1);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
     let count = bytes.div_ceil(PAGE);
-    let failed = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
-    let pool = Arena::new(count * PAGE, Pages::Base).map_err(failed)?;
+    let pool = Arena::new(count * PAGE, Pages::Base)?;
     // Pages are faulted in random order, so that frames, which the kernel hands out nearly in order, are
     // unrelated to addresses.
     let mut random: Vec<usize> = (0..count).collect();
@@ -106,7 +105,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }
     all.push(writes(WRITES[1], &pool, random.clone()));
     all.push(writes(WRITES[2], &pool, (0..count).collect()));
-    let mut huge = Arena::new(count * PAGE, Pages::Huge).map_err(failed)?;
+    let mut huge = Arena::new(count * PAGE, Pages::Huge)?;
     huge.prefault();
     setup.status.beat();
     let got = huge.huge_bytes();
@@ -184,20 +183,10 @@ fn by_colour(frames: &[u64], colours: u64, most: usize, random: &[usize]) -> [Re
 
 /// The frame of every page of an arena, or the reason why it is unknown.
 fn frames(pool: &Arena, count: usize) -> Result<Vec<u64>, String> {
-    let reason = |error: std::io::Error| format!("/proc/self/pagemap cannot be read: {error}");
-    let file = std::fs::File::open("/proc/self/pagemap").map_err(reason)?;
-    let mut entries = vec![0_u8; count * 8];
-    file.read_exact_at(&mut entries, (pool.start().addr() / PAGE * 8) as u64).map_err(reason)?;
-    let frames =
-        entries.chunks_exact(8).map(|entry| frame(u64::from_le_bytes(entry.try_into().unwrap_or_default())));
-    let frames: Option<Vec<u64>> = frames.collect();
+    let entries = pages::entries(pool.start(), count)
+        .map_err(|error| format!("/proc/self/pagemap cannot be read: {error}"))?;
+    let frames: Option<Vec<u64>> = entries.into_iter().map(pages::frame_of).collect();
     frames.ok_or_else(|| "the kernel shows the frames of pages only to root (/proc/self/pagemap)".to_owned())
-}
-
-/// The frame number in an entry of the page map; `None` where there is none to be seen.
-const fn frame(entry: u64) -> Option<u64> {
-    let (present, number) = (entry >> 63 == 1, entry & ((1 << 55) - 1));
-    if present && number != 0 { Some(number) } else { None }
 }
 
 /// The share of frames that directly follow another one of the pool.
@@ -233,11 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_the_page_map_is_read() {
-        assert_eq!(frame(1 << 63 | 0x1234), Some(0x1234));
-        assert_eq!(frame(0x1234), None, "not present");
-        assert_eq!(frame(1 << 63), None, "hidden");
-        assert_eq!(frame(1 << 63 | 1 << 61 | 1 << 55 | 7), Some(7));
+    fn sequential_frames_are_counted() {
         assert_eq!(share_in_sequence(&[5, 9, 6, 7, 1]), 0.5);
     }
 

@@ -105,18 +105,17 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
             "the memory is made cold by clflush, which is an x86-64 instruction".to_owned(),
         ));
     }
-    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     let mut sets = Vec::new();
     let victims = crate::chosen(&setup.parameters::<Parameters>()?.victims, &VICTIMS);
     for victim in &victims {
         let bytes = set_bytes(*victim, &setup.caches);
-        let arena = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
+        let arena = Arena::new(bytes, Pages::Huge)?;
         // SAFETY: the arena's own lines.
         unsafe { chase::lay(arena.start(), bytes / LINE, setup.status) };
         sets.push(arena);
     }
     let largest = victims.iter().map(|victim| moved_bytes(*victim, &setup.caches)).max().unwrap_or(0);
-    let mut moved = Arena::new(largest, Pages::Base).map_err(impossible)?;
+    let mut moved = Arena::new(largest, Pages::Base)?;
     moved.prefault();
     setup.status.beat();
     let zero = |names: &[&'static str]| setup.zeroing(names).map(|(name, f)| (name, Between::Zero(f)));

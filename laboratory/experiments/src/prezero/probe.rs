@@ -77,7 +77,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         ));
     }
     let arena = |bytes: usize| {
-        let mut arena = Arena::new(bytes, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+        let mut arena = Arena::new(bytes, Pages::Base)?;
         arena.prefault();
         setup.status.beat();
         Ok::<_, Impossible>(arena)

@@ -86,7 +86,7 @@ pub(crate) mod x86 {
     const LENGTHS: usize = 1024;
 
     pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-        let mut arena = Arena::new(ROOM, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+        let mut arena = Arena::new(ROOM, Pages::Base)?;
         arena.prefault();
         let arena = Rc::new(arena);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);

@@ -60,7 +60,7 @@ mod x86 {
     const PAST: (usize, usize) = (7, 13);
 
     pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-        let mut arena = Arena::new(ROOM, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+        let mut arena = Arena::new(ROOM, Pages::Base)?;
         arena.prefault();
         let arena = Rc::new(arena);
         let series = |label: String, repeat: Repeat, alignment: &str, bytes: u32| {

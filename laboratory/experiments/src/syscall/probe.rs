@@ -60,10 +60,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 
 fn series(title: String, label: &'static str) -> Timed {
     // The copies' buffers: hot, and nothing reads what is copied.
-    let mut arguments = [1_u64; 12];
+    let (mut to, from) = ([1; 6], [1; 6]);
     Timed::new(title, TIMES, move |times| {
-        let (to, from) = arguments.split_at_mut(6);
-        let (to, from) = (to.as_mut_ptr().cast::<u8>(), from.as_ptr().cast::<u8>());
         macro_rules! each {
             ($action:expr) => {
                 for _ in 0..times {
@@ -87,16 +85,16 @@ fn series(title: String, label: &'static str) -> Timed {
             }
             #[cfg(target_arch = "x86_64")]
             "rep movsb, then getppid" => each!({
-                by_string(to, from);
+                by_string(&mut to, &from);
                 parent();
             }),
             "registers, then getppid" => each!({
-                by_registers(to, from);
+                by_registers(&mut to, &from);
                 parent();
             }),
             #[cfg(target_arch = "x86_64")]
-            "rep movsb alone" => each!(by_string(to, from)),
-            "registers alone" => each!(by_registers(to, from)),
+            "rep movsb alone" => each!(by_string(&mut to, &from)),
+            "registers alone" => each!(by_registers(&mut to, &from)),
             _ => each!(parent()),
         }
     })
@@ -131,28 +129,27 @@ fn raw(number: libc::c_long) -> i64 {
     }
 }
 
-/// Both pointers are to 48 bytes, not overlapping.
+/// The six arguments of a system call.
+type Arguments = [u64; 6];
+
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn by_string(to: *mut u8, from: *const u8) {
-    // SAFETY: `series` gives two halves of an array of 96 bytes.
-    unsafe {
-        crate::small_copy::probe::x86::movsb(to, from, std::hint::black_box(crate::small_copy::probe::BYTES))
-    };
+fn by_string(to: &mut Arguments, from: &Arguments) {
+    let bytes = std::hint::black_box(size_of::<Arguments>());
+    // SAFETY: two arrays of that many bytes, which are borrowed separately.
+    unsafe { crate::small_copy::probe::x86::movsb(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
 }
 
-/// Both pointers are to 48 bytes, not overlapping.
 #[inline(always)]
-fn by_registers(to: *mut u8, from: *const u8) {
+fn by_registers(to: &mut Arguments, from: &Arguments) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: `series` gives two halves of an array of 96 bytes.
+    // SAFETY: two arrays of 48 bytes, which are borrowed separately.
     unsafe {
-        crate::small_copy::probe::x86::registers_64(to, from);
+        crate::small_copy::probe::x86::registers_64(to.as_mut_ptr().cast(), from.as_ptr().cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    for word in 0..6 {
-        // SAFETY: word < 6, and `series` gives two halves of an array of 96 bytes of aligned words.
-        unsafe { to.cast::<u64>().add(word).write_volatile(from.cast::<u64>().add(word).read_volatile()) };
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = std::hint::black_box(*from);
     }
 }
 

@@ -8,7 +8,7 @@ mod claims;
 use super::{Basis, Context, Experiment, In, Measured, Outcome};
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
+use carryline_results::claims::{Figure, Figures, TableResult, Unit};
 use carryline_results::sources::EVANS_2003;
 use carryline_variants::Family;
 use claims::CLAIMS;
@@ -95,7 +95,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         }
         let times = Times { measured: measured.map_err(|reason| reason.to_string()), bytes };
         for row in &ROWS {
-            outcome.figures.add_or_reason(format!("{} {state}", short(row)), times.of(row.variant));
+            outcome.figures.add_or_reason(format!("{} {state}", row.what), times.of(row.variant));
         }
         best_and_slowest(&mut outcome.figures, state);
         let title = match state {
@@ -110,11 +110,6 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             .to_owned(),
     );
     Ok(outcome)
-}
-
-/// What claims call a row.
-fn short(row: &Row) -> &'static str {
-    row.what
 }
 
 /// The times of one state, scaled to 4 KB.
@@ -133,7 +128,7 @@ impl Times {
 
 fn best_and_slowest(figures: &mut Figures, state: &str) {
     let names: Vec<String> =
-        ROWS.iter().filter(|row| writes_cached(row)).map(|row| format!("{} {state}", short(row))).collect();
+        ROWS.iter().filter(|row| writes_cached(row)).map(|row| format!("{} {state}", row.what)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let reason = figures.look(names[0]).err().unwrap_or_default();
     for (role, name) in [("best", figures.smallest(&names)), ("slowest", figures.largest(&names))] {
@@ -160,29 +155,20 @@ fn table(title: String, state: &str, times: &Times) -> TableResult {
     let rate = |row: &Row| if state == "hot" { row.hot } else { row.cold };
     let stosl = times.of(ROWS[0].variant).ok();
     let mut push = |name: &str, what: &str, variant: &str, published: Option<f64>| {
-        let here = times.of(variant);
-        let gb_per_s = here.as_ref().ok().map(|time| time.over(HOT_BYTES as f64, Unit::GbPerS));
-        let speed = here.as_ref().ok().zip(stosl.as_ref()).map(|(time, stosl)| stosl.value() / time.value());
-        let mut row: Vec<Datum> = vec![name.into(), what.into(), variant.into()];
-        match &here {
-            Ok(time) => row.extend([
-                published.map(|rate| rate / 1e9).into(),
-                gb_per_s.as_ref().into(),
-                published.map(|rate| HOT_BYTES as f64 / rate * 1e9).into(),
-                time.into(),
-                published.map(|published| published / rate(&ROWS[0])).into(),
-                speed.into(),
-            ]),
-            Err(_) => row.extend([
-                published.map(|rate| rate / 1e9).into(),
-                Datum::None,
-                published.map(|rate| HOT_BYTES as f64 / rate * 1e9).into(),
-                Datum::None,
-                published.map(|published| published / rate(&ROWS[0])).into(),
-                Datum::None,
-            ]),
-        }
-        table.push(row);
+        let here = times.of(variant).ok();
+        let gb_per_s = here.as_ref().map(|time| time.over(HOT_BYTES as f64, Unit::GbPerS));
+        let speed = here.as_ref().zip(stosl.as_ref()).map(|(time, stosl)| stosl.value() / time.value());
+        table.push(vec![
+            name.into(),
+            what.into(),
+            variant.into(),
+            published.map(|rate| rate / 1e9).into(),
+            gb_per_s.as_ref().into(),
+            published.map(|rate| HOT_BYTES as f64 / rate * 1e9).into(),
+            here.as_ref().into(),
+            published.map(|published| published / rate(&ROWS[0])).into(),
+            speed.into(),
+        ]);
     };
     for row in &ROWS {
         push(row.name, row.what, row.variant, Some(rate(row)));

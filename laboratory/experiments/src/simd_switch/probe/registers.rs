@@ -177,15 +177,13 @@ pub(super) unsafe fn repeat(instruction: usize, area: &mut Area, components: u64
                 asm!(
                     "2:",
                     $line,
-                    "dec {count:e}",
+                    "dec ecx",
                     "jnz 2b",
                     area = in(reg) start,
-                    count = inout(reg) count => _,
-                    in("eax") components as u32,
-                    in("edx") (components >> 32) as u32,
-                    out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
-                    out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
-                    out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+                    inout("ecx") count => _,
+                    inout("eax") components as u32 => _,
+                    inout("edx") (components >> 32) as u32 => _,
+                    clobber_abi("sysv64"),
                 )
             }
         };
