@@ -1,7 +1,7 @@
 //! The benchmark document: a paragraph and a part for each machine and tier, from their results alone.
 //!
-//! The same results give the same document, byte for byte: dates and machines are those that the results were kept with,
-//! and nothing is measured here.
+//! The same results give the same document, byte for byte: dates and machines are those that the results were
+//! kept with, and nothing is measured here.
 
 use crate::goal::Part;
 use crate::markdown;

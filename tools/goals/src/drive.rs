@@ -35,8 +35,8 @@ pub fn settings(one: &Measured) -> Vec<(&'static str, String)> {
 const LEAST: f64 = 4.0;
 const LEAST_OF_FEW: f64 = 2.0;
 
-/// The matrices that goals need: cells that differ in their sizes alone stand in one, as long as they take about the
-/// same time, for the command shares its budget out evenly.
+/// The matrices that goals need: cells that differ in their sizes alone stand in one, as long as they take
+/// about the same time, for the command shares its budget out evenly.
 #[must_use]
 pub fn matrices(goals: &[Goal]) -> Vec<Cells> {
     let mut matrices: Vec<Cells> = Vec::new();

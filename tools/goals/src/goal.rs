@@ -138,21 +138,22 @@ impl Cells {
 pub enum Against {
     /// The fastest of what users have without us, in that very cell: see [`is_peer`].
     BestPeer,
-    /// This variant of the family; a row of the C library stands for the faster of its two, as installed and with
-    /// raised thresholds, in that very cell.
+    /// This variant of the family; a row of the C library stands for the faster of its two, as installed and
+    /// with raised thresholds, in that very cell.
     Variant(&'static str),
     /// The fastest of these variants of the family, in that very cell; of the C library both rows.
     BestOf(&'static [&'static str]),
     /// This variant of another family, in the same run and under the same condition.
     Elsewhere(Family, &'static str),
-    /// The C library's memcpy, and then the fastest checksum that is not ours, of any origin: the times of the two
-    /// added up.
+    /// The C library's memcpy, and then the fastest checksum that is not ours, of any origin: the times of
+    /// the two added up.
     TwoPasses,
     /// What the machine allows: a share of its load or store limit.
     Limit,
     /// The null call plus the given hundredths of a tick.
     Null(u32),
-    /// The same variant at the other offsets of the cells ([`Cells::also_at`]), and so many hundredths of a tick.
+    /// The same variant at the other offsets of the cells ([`Cells::also_at`]), and so many hundredths of a
+    /// tick.
     OursAt(u32),
 }
 
@@ -233,7 +234,8 @@ impl Goal {
         self
     }
 
-    /// True if it is held against what users have without us, and not against the machine or our own routines.
+    /// True if it is held against what users have without us, and not against the machine or our own
+    /// routines.
     #[must_use]
     pub fn is_against_others(&self) -> bool {
         !matches!(self.against, Against::Limit | Against::Null(_) | Against::OursAt(_))
@@ -246,8 +248,8 @@ impl Goal {
     }
 }
 
-/// Techniques of the collection that are also what others ship: the checksum of current kernels, and C library
-/// routines that are no family's baseline.
+/// Techniques of the collection that are also what others ship: the checksum of current kernels, and C
+/// library routines that are no family's baseline.
 const SHIPPED: [(Family, &str); 4] = [
     (Family::Checksum, "adc_2_streams"),
     (Family::Copy, "libc_memmove"),
@@ -264,11 +266,11 @@ pub fn is_ours(name: &str) -> bool {
 /// How the names of plug-ins begin.
 pub const PLUGIN: &str = "plugin:";
 
-/// True if a variant is what users have without us: the baseline, another project's library, or the C library's. A plug-in
-/// is not, so that goals do not depend on what somebody measured beside them.
+/// True if a variant is what users have without us: the baseline, another project's library, or the C
+/// library's. A plug-in is not, so that goals do not depend on what somebody measured beside them.
 ///
-/// A variant that this build of the collection does not know was measured by one with more features: those bring
-/// peers, and nothing else.
+/// A variant that this build of the collection does not know was measured by one with more features: those
+/// bring peers, and nothing else.
 #[must_use]
 pub fn is_peer(family: Family, name: &str) -> bool {
     if is_ours(name) || name.starts_with(PLUGIN) {
@@ -277,7 +279,7 @@ pub fn is_peer(family: Family, name: &str) -> bool {
     match carryline_variants::find(family, name).map(|variant| variant.role) {
         None | Some(Role::Baseline | Role::Peer) => true,
         Some(Role::Technique) => SHIPPED.contains(&(family, name)),
-        Some(Role::Reference | Role::Ours | Role::Seed) => false,
+        Some(Role::Reference | Role::Ours | Role::Historical) => false,
     }
 }
 

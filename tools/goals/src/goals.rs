@@ -24,8 +24,9 @@ pub fn all(tier: Tier) -> Vec<Goal> {
     [own, sizes::goals(), traps::goals(tier)].concat()
 }
 
-/// The goals of a tier that words of `--only` mean: a part of the library, a goal, or the beginning of several goals' names
-/// up to a hyphen; all, without a word. Words that mean goals of other tiers alone leave nothing.
+/// The goals of a tier that words of `--only` mean: a part of the library, a goal, or the beginning of
+/// several goals' names up to a hyphen; all, without a word. Words that mean goals of other tiers alone leave
+/// nothing.
 ///
 /// # Errors
 /// A word that means no goal of any tier.

@@ -1,8 +1,8 @@
 //! Goals held against stored results.
 //!
-//! Every goal comes down to one ratio that must be at least the goal's: the opponent's time over ours, or the share of
-//! a limit. Ratios are of gross times and paired by round where both stand in one situation; across situations of one
-//! run they are formed from the medians of the replicates, each a process of its own.
+//! Every goal comes down to one ratio that must be at least the goal's: the opponent's time over ours, or the
+//! share of a limit. Ratios are of gross times and paired by round where both stand in one situation; across
+//! situations of one run they are formed from the medians of the replicates, each a process of its own.
 
 use crate::goal::{Against, Goal, Over, is_ours, is_peer};
 use crate::stored::{Stored, StoredSituation};
@@ -112,8 +112,8 @@ fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> Verdict
     }
 }
 
-/// The geometric mean of ratios, each with the floor of its cell: with an interval as wide as independent cells give it, and
-/// the floor of a typical cell.
+/// The geometric mean of ratios, each with the floor of its cell: with an interval as wide as independent
+/// cells give it, and the floor of a typical cell.
 pub(crate) fn mean_of(cells: &[(Ratio, f64)]) -> Option<(Ratio, f64)> {
     let count = cells.len() as f64;
     let mean = cells.iter().map(|(ratio, _)| ratio.median.ln()).sum::<f64>() / count;
@@ -225,11 +225,12 @@ fn same_run<'a>(here: &StoredSituation, other: &'a StoredSituation) -> Result<&'
     if other.run == here.run { Ok(other) } else { Err(format!("{name} was measured in another run")) }
 }
 
-/// The ratio of what takes place in other situations, one after the other and with so many ticks more, to our variant in
-/// this.
+/// The ratio of what takes place in other situations, one after the other and with so many ticks more, to our
+/// variant in this.
 ///
-/// Added up by replicate, of those that have the first part: a row of the C library is in every second process alone. Where
-/// such a process has not measured another part, that counts with the median of those that have.
+/// Added up by replicate, of those that have the first part: a row of the C library is in every second
+/// process alone. Where such a process has not measured another part, that counts with the median of those
+/// that have.
 fn elsewhere(
     here: &StoredSituation,
     ours: &str,

@@ -4,7 +4,8 @@ use crate::tier::Tier;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What of an environment is looked at here. Every version has kept these under these names, as far as the machine told.
+/// What of an environment is looked at here. Every version has kept these under these names, as far as the
+/// machine told.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Kept {
@@ -26,8 +27,8 @@ fn cpu(environment: &Value) -> Cpu {
     Kept::deserialize(environment).unwrap_or_default().cpu
 }
 
-/// The name of a machine in file names: `zen5-family26-model2`, `intel-family6-model143`. Machines with one CPU model
-/// share it.
+/// The name of a machine in file names: `zen5-family26-model2`, `intel-family6-model143`. Machines with one
+/// CPU model share it.
 ///
 /// ```
 /// use carryline_goals::machine::name;

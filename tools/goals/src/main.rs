@@ -62,8 +62,8 @@ struct CriticalArgs {
     /// Write the document from the stored files alone.
     #[arg(long, conflicts_with_all = ["carryline", "only", "predict"])]
     write: bool,
-    /// The document [default: docs/critical.md of the workspace]. The scores lie in a folder of the same name without its
-    /// ending.
+    /// The document [default: docs/critical.md of the workspace]. The scores lie in a folder of the same name
+    /// without its ending.
     #[arg(long, value_name = "FILE.md")]
     out: Option<PathBuf>,
 }
@@ -73,8 +73,8 @@ struct Which {
     /// Goals to take: checksum, memory, a goal, or the beginning of several goals' names [default: all].
     #[arg(long, value_name = "GOAL", num_args = 1.., value_delimiter = ',')]
     only: Vec<String>,
-    /// The tier: avx512, avx2 or sse2 [default: for `run` that of the machine, and on an AVX-512 machine also avx2; else
-    /// every tier].
+    /// The tier: avx512, avx2 or sse2 [default: for `run` that of the machine, and on an AVX-512 machine also
+    /// avx2; else every tier].
     #[arg(long, value_name = "TIER")]
     tier: Option<Tier>,
     /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
@@ -92,8 +92,8 @@ struct Run {
     /// The command to measure with, instead of a fresh release build.
     #[arg(long, value_name = "PATH")]
     carryline: Option<PathBuf>,
-    /// A routine of another library, shown beside the collection; no goal depends on it. May be given several times; see
-    /// docs/other-libraries.md. One that needs more than a masked tier has wants --tier.
+    /// A routine of another library, shown beside the collection; no goal depends on it. May be given several
+    /// times; see docs/other-libraries.md. One that needs more than a masked tier has wants --tier.
     #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = plugin)]
     plugin: Vec<PluginSpec>,
     /// Print what would be run, and stop.
@@ -106,8 +106,8 @@ struct WriteArgs {
     /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// The document [default: docs/benchmarks.md of the workspace]. The results lie in a folder of the same name
-    /// without its ending.
+    /// The document [default: docs/benchmarks.md of the workspace]. The results lie in a folder of the same
+    /// name without its ending.
     #[arg(long, value_name = "FILE.md")]
     out: Option<PathBuf>,
 }

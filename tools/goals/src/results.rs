@@ -1,7 +1,8 @@
-//! What was found on one machine in one tier, small enough to commit: the document is written from such files alone.
+//! What was found on one machine in one tier, small enough to commit: the document is written from such files
+//! alone.
 //!
-//! A file is `docs/benchmarks/MACHINE-TIER.json`. Its fields and lines have a stable order, so that the difference between
-//! two measurements can be read.
+//! A file is `docs/benchmarks/MACHINE-TIER.json`. Its fields and lines have a stable order, so that the
+//! difference between two measurements can be read.
 
 mod collect;
 mod others;
@@ -140,8 +141,8 @@ pub struct GoalResult {
     /// The cell with the highest ratio, where it is not the last of those.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub best: Option<CellResult>,
-    /// How many cells there are, and how many of them are significantly slower than the opponent, significantly faster, and below what is
-    /// wanted.
+    /// How many cells there are, and how many of them are significantly slower than the opponent,
+    /// significantly faster, and below what is wanted.
     pub count: Count,
     /// When it was measured, if not with the others.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -261,8 +262,8 @@ impl Results {
         Ok(results)
     }
 
-    /// Keeps what `older` has and this has not: goals that were not measured again, and tables of other conditions. A goal
-    /// that asks for something else by now is not kept.
+    /// Keeps what `older` has and this has not: goals that were not measured again, and tables of other
+    /// conditions. A goal that asks for something else by now is not kept.
     #[must_use]
     pub fn over(mut self, older: Results) -> Results {
         let is_the_same = |new: &GoalResult, old: &GoalResult| {
@@ -316,8 +317,8 @@ fn read(path: &Path) -> anyhow::Result<Results> {
         .with_context(|| format!("{}: not the results of a machine; remove or restore it", path.display()))
 }
 
-/// Writes results into their file in the folder, over what was known of the same machine and tier, and touches no other:
-/// the path.
+/// Writes results into their file in the folder, over what was known of the same machine and tier, and
+/// touches no other: the path.
 ///
 /// # Errors
 /// A folder that cannot be written, and a file under the same name that is not of this format.

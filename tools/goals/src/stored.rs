@@ -34,7 +34,8 @@ pub struct StoredRun {
     pub warnings: Vec<Warning>,
 }
 
-/// What tells runs of different purpose apart: their families, and whether they were told the variants, their offsets.
+/// What tells runs of different purpose apart: their families, and whether they were told the variants, their
+/// offsets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matrix {
     /// The families measured side by side.
@@ -68,7 +69,8 @@ impl Matrix {
 pub struct StoredSituation {
     /// Index of its run in [`Stored::runs`].
     pub run: usize,
-    /// The matrix that it is a part of. The same situation may stand in several, each with figures of its own.
+    /// The matrix that it is a part of. The same situation may stand in several, each with figures of its
+    /// own.
     pub matrix: Matrix,
     /// The samples.
     pub gathered: Gathered,
@@ -99,8 +101,8 @@ pub struct Group {
 }
 
 impl Stored {
-    /// Reads a database, by machine and tier, that of the newest run first. Runs that never ended, and damaged ones, are
-    /// passed over.
+    /// Reads a database, by machine and tier, that of the newest run first. Runs that never ended, and
+    /// damaged ones, are passed over.
     ///
     /// # Errors
     /// If the file does not exist, is not a database of carryline, or holds no finished run.
@@ -176,7 +178,8 @@ impl Stored {
         Ok(groups)
     }
 
-    /// The situation of a family, in the matrix and under the condition of a goal's cells, at a size written so.
+    /// The situation of a family, in the matrix and under the condition of a goal's cells, at a size written
+    /// so.
     #[must_use]
     pub fn find(&self, family: Family, size: &str, cells: &Cells) -> Option<&StoredSituation> {
         let matrix = Matrix::of(cells);
@@ -223,8 +226,8 @@ impl StoredSituation {
         place.map(|place| self.gathered.gross(place)).unwrap_or_default()
     }
 
-    /// The variant itself, or that of the same function of the C library with other thresholds, if that was measured
-    /// here too and is faster: see [`carryline_variants::c_library`].
+    /// The variant itself, or that of the same function of the C library with other thresholds, if that was
+    /// measured here too and is faster: see [`carryline_variants::c_library`].
     #[must_use]
     pub fn better_row<'a>(&self, variant: &'a str) -> &'a str {
         let this = carryline_variants::find(self.gathered.situation.family, variant);

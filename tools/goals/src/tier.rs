@@ -104,8 +104,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The value of `GLIBC_TUNABLES` that holds the C library to the tier too, with what the user has `set` before it; `None`
-    /// where nothing is masked.
+    /// The value of `GLIBC_TUNABLES` that holds the C library to the tier too, with what the user has `set`
+    /// before it; `None` where nothing is masked.
     #[must_use]
     pub fn glibc_tunables(&self, set: Option<&str>) -> Option<String> {
         self.mask.as_ref()?;
@@ -115,8 +115,9 @@ impl Measured {
     }
 }
 
-/// The tiers to measure on a machine of tier `here`: the one requested, or else its own, and on an AVX-512 machine the
-/// AVX2 tier too, for most programs run on machines that have no more. What is masked already stays masked.
+/// The tiers to measure on a machine of tier `here`: the one requested, or else its own, and on an AVX-512
+/// machine the AVX2 tier too, for most programs run on machines that have no more. What is masked already
+/// stays masked.
 ///
 /// # Errors
 /// A tier that the machine does not have, in words.

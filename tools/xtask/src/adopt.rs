@@ -1,8 +1,8 @@
-//! Other people's crates with our sum in the place of theirs: each crate's own tests before and after, and the time of its
-//! checksum.
+//! Other people's crates with our sum in the place of theirs: each crate's own tests before and after, and
+//! the time of its checksum.
 //!
-//! The sources are the ones that cargo has fetched, in the version of the workspace's `Cargo.lock`. They are copied, and the
-//! copy is edited as [`crates`] says.
+//! The sources are the ones that cargo has fetched, in the version of the workspace's `Cargo.lock`. They are
+//! copied, and the copy is edited as [`crates`] says.
 
 mod crates;
 mod edit;
@@ -91,7 +91,8 @@ impl fmt::Display for Comparison {
 /// Runs the crate's own tests with its sum and with ours, and times both.
 ///
 /// # Errors
-/// The source cannot be fetched, has not the functions that are to be edited, or does not build; cargo has said why.
+/// The source cannot be fetched, has not the functions that are to be edited, or does not build; cargo has
+/// said why.
 pub fn adopt(adopted: &Adopted) -> io::Result<Comparison> {
     let (version, source) = fetched(adopted.name)?;
     let folder = crate::target_folder()?.join("adopt");
@@ -173,7 +174,8 @@ fn fetched(name: &str) -> io::Result<(String, PathBuf)> {
 fn cargo(folder: &Path, target: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(folder).env("CARGO_TARGET_DIR", target);
-    // As cargo compiles dependencies: what a newer compiler warns of is no error, even where the crate denies warnings.
+    // As cargo compiles dependencies: what a newer compiler warns of is no error, even where the crate denies
+    // warnings.
     command.env("RUSTFLAGS", "--cap-lints=allow").env("CARGO_TERM_COLOR", "never").stderr(Stdio::inherit());
     command
 }
@@ -212,7 +214,8 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 const TIMING: &str = "carryline_timing";
 const TIMING_FILE: &str = "examples/carryline_timing.rs";
 
-/// A program that prints, for each of [`SIZES`], a line with the nanoseconds that one call takes: the median of rounds.
+/// A program that prints, for each of [`SIZES`], a line with the nanoseconds that one call takes: the median
+/// of rounds.
 fn timing_program(adopted: &Adopted) -> String {
     let mut program = String::from("use std::hint::black_box;\nuse std::time::Instant;\n\n");
     let _ = writeln!(program, "fn checksum(data: &[u8]) -> u64 {{\n    {}\n}}", adopted.call);

@@ -1,5 +1,5 @@
-//! Programs of other crates, built and run: those read databases and know the laboratory, and installing the C library, which
-//! builds xtask, should not have to build that.
+//! Programs of other crates, built and run: those read databases and know the laboratory, and installing the
+//! C library, which builds xtask, should not have to build that.
 
 use std::ffi::OsString;
 use std::io;

@@ -31,7 +31,8 @@ impl Toolchain {
     }
 }
 
-/// Builds the library `target` of a package with the profile `capi` and without std: the files that cargo has made of it.
+/// Builds the library `target` of a package with the profile `capi` and without std: the files that cargo has
+/// made of it.
 pub(crate) fn library(
     workspace: &Path,
     package: &str,
@@ -68,7 +69,8 @@ fn build(
     let mut command = Command::new(cargo);
     command.args(toolchain.arguments()).args(arguments).arg("--message-format=json-render-diagnostics");
     if toolchain == Toolchain::Zig {
-        // What is handed out is small; symbols stay, by which `carryline critical` finds where a routine ends.
+        // What is handed out is small; symbols stay, by which `carryline critical` finds where a routine
+        // ends.
         command.env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo").env("CARGO_PROFILE_CAPI_STRIP", "debuginfo");
     }
     let output = command.current_dir(workspace).stderr(Stdio::inherit()).output()?;

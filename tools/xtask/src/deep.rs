@@ -1,7 +1,7 @@
-//! Checks that take too long for `cargo test`: the fuzzing targets for minutes instead of thousands of inputs, and every test
-//! that is marked `#[ignore = "deep: ..."]`, in a module named `deep`. What there is to build is built before the time begins
-//! to count. The time is shared out, so that every check begins; one that has found nothing when its share ends is ended, and
-//! named in the answer.
+//! Checks that take too long for `cargo test`: the fuzzing targets for minutes instead of thousands of
+//! inputs, and every test that is marked `#[ignore = "deep: ..."]`, in a module named `deep`. What there is
+//! to build is built before the time begins to count. The time is shared out, so that every check begins; one
+//! that has found nothing when its share ends is ended, and named in the answer.
 
 use serde_json::Value;
 use std::ffi::OsString;

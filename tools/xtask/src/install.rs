@@ -1,4 +1,5 @@
-//! The command, the C library and the interposer: built, named as people and C name them, laid out under a prefix.
+//! The command, the C library and the interposer: built, named as people and C name them, laid out under a
+//! prefix.
 
 use crate::build::{Toolchain, command, library, with_extension};
 use std::path::{Path, PathBuf};
@@ -61,13 +62,13 @@ impl Layout {
     }
 }
 
-/// Builds everything for release and puts it under `job.prefix`: the command with its manual pages and completions, the
-/// interposer where `carryline real` finds it, the C library with header and pkg-config file. What another version left there
-/// under the same names is replaced.
+/// Builds everything for release and puts it under `job.prefix`: the command with its manual pages and
+/// completions, the interposer where `carryline real` finds it, the C library with header and pkg-config
+/// file. What another version left there under the same names is replaced.
 ///
 /// # Errors
-/// A system other than Linux, a prefix that a pkg-config file cannot hold, a build that fails (cargo has said why on
-/// standard error), a file that cannot be written. The message names the file.
+/// A system other than Linux, a prefix that a pkg-config file cannot hold, a build that fails (cargo has said
+/// why on standard error), a file that cannot be written. The message names the file.
 pub fn install(job: &Install) -> io::Result<Installed> {
     let layout = Layout::of(job)?;
     writable(&layout.root)?;
@@ -160,7 +161,8 @@ fn interposer(workspace: &Path, toolchain: Toolchain) -> io::Result<PathBuf> {
     with_extension(&library(workspace, "carryline-preload", "carryline_preload", toolchain)?, "so")
 }
 
-/// Builds the interposer with the profile `capi`, as it is installed: its path, wherever cargo is set up to put it.
+/// Builds the interposer with the profile `capi`, as it is installed: its path, wherever cargo is set up to
+/// put it.
 ///
 /// # Errors
 /// A system other than Linux, or a build that fails; cargo has said why on standard error.
@@ -221,7 +223,8 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path).map_err(|error| naming(path, &error))
 }
 
-/// Calls `make` with a name beside `path` and renames what it made, so that running programs keep the old file.
+/// Calls `make` with a name beside `path` and renames what it made, so that running programs keep the old
+/// file.
 fn replace_by(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));

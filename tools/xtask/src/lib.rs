@@ -1,8 +1,9 @@
-//! Jobs around the workspace that cargo has no command for: [`install`], the command, the C library and the interposer where
-//! people and C programs expect them, [`package`], the same for those who do not build, [`vendor_c`], the C library as sources for programs built without Rust, [`python`], the Python
-//! package, [`adopt`], our sum in other crates, [`site`], the documents as a site, [`picture`], what a
-//! terminal showed as an image, [`benchmarks`], the goals of the library held against measurements,
-//! [`profiles`], the safe decisions for CPUs that nobody measured, and [`deep`], the checks that take too long for `cargo test`.
+//! Jobs around the workspace that cargo has no command for: [`install`], the command, the C library and the
+//! interposer where people and C programs expect them, [`package`], the same for those who do not build,
+//! [`vendor_c`], the C library as sources for programs built without Rust, [`python`], the Python package,
+//! [`adopt`], our sum in other crates, [`site`], the documents as a site, [`picture`], what a terminal showed
+//! as an image, [`benchmarks`], the goals of the library held against measurements, [`profiles`], the safe
+//! decisions for CPUs that nobody measured, and [`deep`], the checks that take too long for `cargo test`.
 
 mod adopt;
 mod benchmarks;

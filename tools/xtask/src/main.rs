@@ -1,6 +1,7 @@
 //! `cargo xtask`: see the library.
 //!
-//! Exit status: 0 done, 1 failed, 2 unusable arguments; of `benchmarks` and `profiles` what the program ends with.
+//! Exit status: 0 done, 1 failed, 2 unusable arguments; of `benchmarks` and `profiles` what the program ends
+//! with.
 
 use std::fmt::Display;
 use std::io;

@@ -1,6 +1,7 @@
 //! Packages for people who do not build: three for Debian, and a tarball for every other Linux with glibc.
 //!
-//! All hold the same programs, compiled and linked by Zig for [`OLDEST_GLIBC`]; what they need of it is read from them.
+//! All hold the same programs, compiled and linked by Zig for [`OLDEST_GLIBC`]; what they need of it is read
+//! from them.
 
 mod archives;
 mod debian;
@@ -20,8 +21,8 @@ use std::{fs, io};
 /// Builds the packages into a folder, with their checksums in `SHA256SUMS`: the files.
 ///
 /// # Errors
-/// A system other than Linux, no cargo-zigbuild, a build that fails, a program that needs a newer glibc than the oldest
-/// supported one, a file that cannot be written.
+/// A system other than Linux, no cargo-zigbuild, a build that fails, a program that needs a newer glibc than
+/// the oldest supported one, a file that cannot be written.
 pub fn package(folder: &Path) -> io::Result<Vec<PathBuf>> {
     has_zigbuild()?;
     fs::create_dir_all(folder).map_err(|error| naming(folder, &error))?;
@@ -65,7 +66,8 @@ fn old_enough(file: &Path) -> io::Result<Needs> {
     }
 }
 
-/// What is built now is dated by the commit, so that two builds of it are the same; `SOURCE_DATE_EPOCH` comes first.
+/// What is built now is dated by the commit, so that two builds of it are the same; `SOURCE_DATE_EPOCH` comes
+/// first.
 fn date(workspace: &Path) -> io::Result<u64> {
     if let Some(seconds) = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok()) {
         return Ok(seconds);

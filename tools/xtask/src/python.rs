@@ -45,8 +45,8 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Builds the wheel, and runs its tests if asked to. Python is `PYTHON`, or `python3`. maturin is taken from the `PATH`, or
-/// installed by pip into an environment in cargo's target folder, as pytest is.
+/// Builds the wheel, and runs its tests if asked to. Python is `PYTHON`, or `python3`. maturin is taken from
+/// the `PATH`, or installed by pip into an environment in cargo's target folder, as pytest is.
 ///
 /// # Errors
 /// The build or a test fails; what they have to say they say themselves.

@@ -1,5 +1,5 @@
-//! The documents as a site: the pages that `docs/SUMMARY.md` lists, laid out as in the repository, so that links between
-//! them hold, and rendered by mdBook.
+//! The documents as a site: the pages that `docs/SUMMARY.md` lists, laid out as in the repository, so that
+//! links between them hold, and rendered by mdBook.
 
 use crate::install::{naming, put, read, workspace};
 use crate::target_folder;

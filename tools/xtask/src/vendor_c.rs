@@ -1,5 +1,5 @@
-//! The C library as files that a C program takes along: the header, and for each architecture one assembly source, which
-//! any C compiler of the last ten years assembles. No Rust is needed there.
+//! The C library as files that a C program takes along: the header, and for each architecture one assembly
+//! source, which any C compiler of the last ten years assembles. No Rust is needed there.
 //!
 //! The sources are what the compiler makes of `library/capi`, cleaned: see [`assembly`] and [`machine_code`].
 
@@ -39,7 +39,8 @@ struct Architecture {
     name: &'static str,
     target: &'static str,
     dialect: Dialect,
-    /// Flags of the compiler. Atomics in line, as the functions that would be called are those of a compiler's own library.
+    /// Flags of the compiler. Atomics in line, as the functions that would be called are those of a
+    /// compiler's own library.
     flags: &'static [&'static str],
     /// What the preprocessor knows where the source applies.
     condition: &'static str,
@@ -76,8 +77,8 @@ pub(crate) fn is_prefix(text: &str) -> bool {
 /// `carryline-ARCHITECTURE.S` into the folder. Files of the same names are replaced.
 ///
 /// # Errors
-/// A build that fails (cargo has said why on standard error), a file that cannot be written, and what must not happen:
-/// compiled code that calls more than libc, or that these modules do not understand.
+/// A build that fails (cargo has said why on standard error), a file that cannot be written, and what must
+/// not happen: compiled code that calls more than libc, or that these modules do not understand.
 pub fn vendor_c(job: &VendorC) -> io::Result<Vendored> {
     let workspace = workspace()?;
     fs::create_dir_all(&job.folder).map_err(|error| naming(&job.folder, &error))?;
@@ -147,7 +148,8 @@ fn build_folder() -> io::Result<PathBuf> {
     Ok(build)
 }
 
-/// Compiles the C library: its assembly source, and the object that the compiler makes of the same code. No linker is needed.
+/// Compiles the C library: its assembly source, and the object that the compiler makes of the same code. No
+/// linker is needed.
 fn compile(workspace: &Path, build: &Path, architecture: &Architecture) -> io::Result<(String, Vec<u8>)> {
     let emitted = build.join(architecture.name);
     let (text, object) = (emitted.with_extension("s"), emitted.with_extension("o"));

@@ -1,7 +1,8 @@
-//! What unsafe code says about itself: `# Safety` on every unsafe function, private ones too, and comments that discharge
-//! obligations instead of pointing at other comments.
+//! What unsafe code says about itself: `# Safety` on every unsafe function, private ones too, and comments
+//! that discharge obligations instead of pointing at other comments.
 //!
-//! Clippy's `missing_safety_doc` with private items takes safe functions with `#[target_feature]` for unsafe ones.
+//! Clippy's `missing_safety_doc` with private items takes safe functions with `#[target_feature]` for unsafe
+//! ones.
 
 use std::path::{Path, PathBuf};
 
@@ -35,8 +36,8 @@ fn declares_unsafe_function(line: &str) -> bool {
     names("unsafe fn ") || names("unsafe extern \"C\" fn ")
 }
 
-/// True for a method of a trait's implementation, as the trait documents its requirements, and for what a block
-/// `extern "C" { ... }` declares, as that is another language's function.
+/// True for a method of a trait's implementation, as the trait documents its requirements, and for what a
+/// block `extern "C" { ... }` declares, as that is another language's function.
 fn is_documented_elsewhere(lines: &[&str], at: usize) -> bool {
     let around =
         lines[..at].iter().rev().find(|line| !line.trim().is_empty() && indent(line) < indent(lines[at]));
@@ -54,7 +55,8 @@ fn all_sources() -> Vec<PathBuf> {
     files
 }
 
-/// What nobody calls goes; only other processors, other systems and files that several test programs share are excuses.
+/// What nobody calls goes; only other processors, other systems and files that several test programs share
+/// are excuses.
 #[test]
 fn dead_code_is_not_excused() {
     let excuse = concat!("allow(", "dead_code");

@@ -161,8 +161,8 @@ mod x86 {
                             continue;
                         }
                         let batch = batch(kernel, mode, placement);
-                        // SAFETY: 40 bytes of the vector follow the pointer; the kernel's instructions were verified
-                        // to run here.
+                        // SAFETY: 40 bytes of the vector follow the pointer; the kernel's instructions were
+                        // verified to run here.
                         let ticks = unsafe {
                             batch(data, WARM);
                             batch(data, CALLS)
@@ -230,7 +230,8 @@ mod x86 {
                 impl Kernel for $name {
                     #[inline(always)]
                     unsafe fn sum($data: *const u8, $seed: u32) -> u32 {
-                        // SAFETY: 40 readable bytes and the CPU's instructions are what the caller of `sum` gives.
+                        // SAFETY: 40 readable bytes and the CPU's instructions are what the caller of `sum`
+                        // gives.
                         unsafe { $sum }
                     }
                 }
@@ -306,8 +307,8 @@ mod x86 {
             if MODE == FENCED {
                 clock::fence();
             }
-            // SAFETY: the caller gives 40 readable bytes at `data`, which no instruction has changed, and the CPU has
-            // the instructions.
+            // SAFETY: the caller gives 40 readable bytes at `data`, which no instruction has changed, and the
+            // CPU has the instructions.
             let result = unsafe { K::sum(data, if MODE == CHAINED { sum } else { seed }) };
             if MODE == CHAINED {
                 sum = result;

@@ -143,7 +143,8 @@ pub(crate) mod x86 {
             }),
             "chained" => Timed::new(title, CALLS, move |times| {
                 let _kept = &kept;
-                // SAFETY: both are 48 bytes of the arena, not overlapping, readable and writable; nothing else accesses it.
+                // SAFETY: both are 48 bytes of the arena, not overlapping, readable and writable; nothing
+                // else accesses it.
                 unsafe { there_and_back(method, destination, source, times, call) };
             }),
             "missing" => Timed::new(title, MISSES as u32, move |times| {

@@ -1,8 +1,8 @@
-//! The scoreboard of `carryline critical`: every cell predicted and measured, from the tables and after calibration, with
-//! llvm-mca beside it where it is installed.
+//! The scoreboard of `carryline critical`: every cell predicted and measured, from the tables and after
+//! calibration, with llvm-mca beside it where it is installed.
 //!
-//! [`measure`] runs the command and makes [`Scores`], which are kept in `docs/critical`, one file a machine; [`page`] is the
-//! document made from these files alone.
+//! [`measure`] runs the command and makes [`Scores`], which are kept in `docs/critical`, one file a machine;
+//! [`page`] is the document made from these files alone.
 
 pub mod page;
 mod summary;
@@ -79,7 +79,8 @@ impl Kind {
 }
 
 impl Score {
-    /// True for routines whose times the front end and the scheduler of the tables were fitted to. The others judge the fit.
+    /// True for routines whose times the front end and the scheduler of the tables were fitted to. The others
+    /// judge the fit.
     #[must_use]
     pub fn is_of_the_fit(&self) -> bool {
         self.variant.bytes().map(u32::from).sum::<u32>() % 2 == 0
@@ -170,8 +171,8 @@ pub fn measure(program: &Path, machine: String, cells: &[(&'static str, usize)])
     Ok(scores)
 }
 
-/// Predicts every cell anew with a build of the command and keeps what was measured: for changes of the predictions alone. What
-/// was calibrated is measured too, and is left out.
+/// Predicts every cell anew with a build of the command and keeps what was measured: for changes of the
+/// predictions alone. What was calibrated is measured too, and is left out.
 ///
 /// # Errors
 /// As [`measure`].
@@ -267,7 +268,8 @@ fn add(scores: &mut Scores, measured: &Value, calibrated: &Value) {
     }
 }
 
-/// What bounds the calls, by the bounds alone: the path through the argument that chains them, or the work of a call.
+/// What bounds the calls, by the bounds alone: the path through the argument that chains them, or the work of
+/// a call.
 fn kind(one: &Value, dependence: &str) -> Kind {
     if dependence == "independent" {
         return Kind::Independent;

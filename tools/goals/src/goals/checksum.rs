@@ -1,9 +1,10 @@
 //! Goals of the checksum library in the AVX-512 tier.
 //!
-//! The fastest peer known, VPP's checksum for AVX-512, is C code that no package registry has. What it does is known
-//! from measurements beside the kernel's own form, which stands in every run of ours: a goal `...-kernel` asks for the
-//! same lead over that form. The kernel of those measurements summed two chains (`adc_2_streams`; 52 ticks at 1500
-//! bytes), so that form decides; the ratio to the classic one (`adc_1_stream`) is shown beside it.
+//! The fastest peer known, VPP's checksum for AVX-512, is C code that no package registry has. What it does
+//! is known from measurements beside the kernel's own form, which stands in every run of ours: a goal
+//! `...-kernel` asks for the same lead over that form. The kernel of those measurements summed two chains
+//! (`adc_2_streams`; 52 ticks at 1500 bytes), so that form decides; the ratio to the classic one
+//! (`adc_1_stream`) is shown beside it.
 
 use crate::goal::{Against, Cells, Goal, Part};
 use carryline_conditions::Offsets;

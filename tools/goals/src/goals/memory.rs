@@ -28,8 +28,8 @@ const NOT_SOON: &str = "carryline_not_soon";
 /// The variant with the data declared read immediately.
 const READ_HERE: &str = "carryline_read_here";
 
-/// How many MiB lie between zeroing and reading, and what a caller says then: as long as a last level may hold the bytes,
-/// "not soon" is not true.
+/// How many MiB lie between zeroing and reading, and what a caller says then: as long as a last level may
+/// hold the bytes, "not soon" is not true.
 const LATER_READS: [(&str, u64, &str); 3] = [
     ("zero-read-later-4m", 4, "carryline"),
     ("zero-read-later-16m", 16, "carryline"),

@@ -1,5 +1,5 @@
-//! What holds in every tier: no size and no pair of offsets at which a call falls into a trap, such as a string
-//! instruction between buffers that lie nearly a multiple of a page apart.
+//! What holds in every tier: no size and no pair of offsets at which a call falls into a trap, such as a
+//! string instruction between buffers that lie nearly a multiple of a page apart.
 
 use crate::goal::{Against, Cells, Goal, Part};
 use crate::tier::Tier;

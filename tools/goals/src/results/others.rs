@@ -34,8 +34,8 @@ pub struct OtherLibrary {
     pub slower: usize,
     /// The cells with the lowest ratios, its time over ours.
     pub worst: Vec<Place>,
-    /// The geometric mean of its time over ours on a fleet's size mixes, drawn anew for each batch, at random offsets, hot and
-    /// independent.
+    /// The geometric mean of its time over ours on a fleet's size mixes, drawn anew for each batch, at random
+    /// offsets, hot and independent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fleet: Option<Interval>,
 }

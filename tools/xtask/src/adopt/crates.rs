@@ -40,8 +40,8 @@ pub(super) const ALL: [Adopted; 3] = [
         test_arguments: &[],
         call: "u64::from(smoltcp::wire::checksum::data(data))",
     },
-    // As loaded, not folded. Its helper `u64_16bit_word::add_slice` keeps its body: two unit tests hold the 64 bits that it has
-    // before they are folded, which are an accident of how it sums.
+    // As loaded, not folded. Its helper `u64_16bit_word::add_slice` keeps its body: two unit tests hold the
+    // 64 bits that it has before they are folded, which are an accident of how it sums.
     Adopted {
         name: "etherparse",
         edits: &[Edit {

@@ -15,7 +15,8 @@ pub(super) fn with_body(text: &str, signature: &str, body: &str) -> Result<Strin
     Ok(format!("{}{{\n{body}\n}}{}", &text[..open], &text[end..]))
 }
 
-/// How many bytes the block has that the text begins with. Braces in comments, strings and characters are no braces.
+/// How many bytes the block has that the text begins with. Braces in comments, strings and characters are no
+/// braces.
 fn block_bytes(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0_usize, 0);

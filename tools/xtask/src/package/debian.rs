@@ -239,7 +239,8 @@ fn architecture() -> &'static str {
     }
 }
 
-/// Who answers for the packages: `DEBFULLNAME` and `DEBEMAIL`, as for Debian's own tools, or who made the last commit.
+/// Who answers for the packages: `DEBFULLNAME` and `DEBEMAIL`, as for Debian's own tools, or who made the
+/// last commit.
 fn maintainer(workspace: &Path) -> String {
     let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     let name = variable("DEBFULLNAME").or_else(|| of_commit(workspace, "%cn"));

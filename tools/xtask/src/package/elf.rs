@@ -5,7 +5,8 @@ use object::{Endianness, elf};
 use std::collections::BTreeSet;
 use std::io;
 
-/// The libraries that a file is linked with, and the versions of symbols that it takes from them, as `GLIBC_2.17`.
+/// The libraries that a file is linked with, and the versions of symbols that it takes from them, as
+/// `GLIBC_2.17`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Needs {
     pub(crate) libraries: BTreeSet<String>,

@@ -1,5 +1,5 @@
-//! A compiler's assembly source made fit for other people's assemblers: without the compiler's notes for debuggers, with
-//! names that C and old assemblers take, and exported names with the prefix.
+//! A compiler's assembly source made fit for other people's assemblers: without the compiler's notes for
+//! debuggers, with names that C and old assemblers take, and exported names with the prefix.
 
 use super::names;
 use std::collections::{HashMap, HashSet};
@@ -183,8 +183,8 @@ struct Names<'t> {
     new: HashMap<&'t str, String>,
     /// Labels that only the compiler's notes referred to.
     unused: HashSet<&'t str>,
-    /// Exported names that the source itself refers to, by a label of its own: a shared library's function may be replaced by
-    /// another's of the same name, and is then not at a distance that is known here.
+    /// Exported names that the source itself refers to, by a label of its own: a shared library's function
+    /// may be replaced by another's of the same name, and is then not at a distance that is known here.
     called_here: HashSet<&'t str>,
     exported: Vec<String>,
 }
@@ -289,8 +289,8 @@ impl<'t> Names<'t> {
     }
 }
 
-/// The words of a text that may be symbols, and where they begin. Registers of AT&T's language begin with `%`, kinds of
-/// relocations with `@`.
+/// The words of a text that may be symbols, and where they begin. Registers of AT&T's language begin with
+/// `%`, kinds of relocations with `@`.
 fn symbols(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || "_.$".contains(character);
     let mut at = 0;

@@ -1,16 +1,16 @@
-//! Instructions that older assemblers refuse, written as their bytes: the object that an assembler has made of the source is
-//! walked beside it.
+//! Instructions that older assemblers refuse, written as their bytes: the object that an assembler has made
+//! of the source is walked beside it.
 //!
-//! GNU as learnt AVX-512 VNNI in 2018; Clang until version 6 takes no AVX-512 instruction at all unless it is told to by
-//! options. So everything beyond AVX2 is written as bytes.
+//! GNU as learnt AVX-512 VNNI in 2018; Clang until version 6 takes no AVX-512 instruction at all unless it is
+//! told to by options. So everything beyond AVX2 is written as bytes.
 
 use iced_x86::{CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction};
 use object::read::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
-/// What the instructions of a text may need: all that assemblers of 2016 know without options. What is not among it is
-/// written as bytes.
+/// What the instructions of a text may need: all that assemblers of 2016 know without options. What is not
+/// among it is written as bytes.
 const KNOWN: [CpuidFeature; 30] = [
     CpuidFeature::INTEL8086,
     CpuidFeature::INTEL186,
@@ -44,10 +44,12 @@ const KNOWN: [CpuidFeature; 30] = [
     CpuidFeature::AVX2,
 ];
 
-/// The source with bytes in the place of instructions that are not [`KNOWN`]; `object` is what an assembler has made of it.
+/// The source with bytes in the place of instructions that are not [`KNOWN`]; `object` is what an assembler
+/// has made of it.
 ///
 /// # Errors
-/// The two are not of the same code, or the source has something between instructions that this module does not know.
+/// The two are not of the same code, or the source has something between instructions that this module does
+/// not know.
 pub(super) fn in_bytes(source: &str, object: &[u8]) -> io::Result<String> {
     let mut code = Walk { sections: sections(object)? };
     let (mut out, mut section) = (String::with_capacity(source.len()), String::new());
@@ -151,7 +153,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Walks over the instruction that `text` writes in the section. The answer is what to write instead, if anything.
+    /// Walks over the instruction that `text` writes in the section. The answer is what to write instead, if
+    /// anything.
     fn instruction(&mut self, section: &str, text: &str) -> io::Result<Option<String>> {
         let wrong = |what: &str| io::Error::other(format!("section {section}: `{text}`: {what}"));
         let code = self.section(section)?;
@@ -165,7 +168,8 @@ impl Walk {
         if !is_written_as_bytes(&instruction) {
             return Ok(None);
         }
-        // The two have not got out of step: 4 letters are enough, and all that names of one instruction share.
+        // The two have not got out of step: 4 letters are enough, and all that names of one instruction
+        // share.
         let mnemonic = format!("{:?}", instruction.mnemonic()).to_lowercase();
         if text.get(..4) != mnemonic.get(..4) {
             return Err(wrong(&format!("the object has {mnemonic} there")));

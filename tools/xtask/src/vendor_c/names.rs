@@ -1,13 +1,13 @@
-//! What symbols are called in a source that is handed out: names of C with the prefix, names of Rust in letters that every
-//! assembler takes.
+//! What symbols are called in a source that is handed out: names of C with the prefix, names of Rust in
+//! letters that every assembler takes.
 
 /// A character that names are made of.
 fn is_part(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// The text with the prefix in front of every name that begins with `carryline_`, and with its upper case in front of those
-/// that begin with `CARRYLINE_`.
+/// The text with the prefix in front of every name that begins with `carryline_`, and with its upper case in
+/// front of those that begin with `CARRYLINE_`.
 pub(super) fn with_prefix(text: &str, prefix: &str) -> String {
     let upper = prefix.to_ascii_uppercase();
     let mut with = String::with_capacity(text.len());
@@ -27,8 +27,8 @@ pub(super) fn with_prefix(text: &str, prefix: &str) -> String {
     with
 }
 
-/// A name of Rust without its hash: `carryline::checksum::avx2::partial` is `carryline__checksum__avx2__partial`, which is no
-/// name of the C library.
+/// A name of Rust without its hash: `carryline::checksum::avx2::partial` is
+/// `carryline__checksum__avx2__partial`, which is no name of the C library.
 pub(super) fn of_rust(mangled: &str) -> String {
     let path = format!("{:#}", rustc_demangle::demangle(mangled));
     let mut name = String::with_capacity(path.len());
