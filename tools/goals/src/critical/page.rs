@@ -1,4 +1,4 @@
-//! The document about the predictions, from the scores of every machine.
+//! The document on the accuracy of predictions, from the scores of every machine.
 
 use super::summary::{ABOVE, Summary, error, exceeded, goal};
 use super::{Kind, Score, Scores};
@@ -6,10 +6,10 @@ use crate::markdown;
 use carryline_report::units::{number, percent};
 use std::fmt::Write;
 
-/// What somebody predicts for a cell.
+/// A source of predictions.
 type Column = fn(&Score) -> Option<f64>;
 
-/// Cells that are listed with the reason.
+/// The number of worst cells listed with a reason.
 const WORST: usize = 10;
 
 /// The document.
@@ -56,7 +56,7 @@ fn machine(out: &mut String, scores: &Scores) {
         }
         rows.extend(row("all", name, Summary::of(scores.cells.iter(), column)));
     }
-    for (words, of_the_fit) in [("independent, fitted to", true), ("independent, judging the fit", false)] {
+    for (words, of_the_fit) in [("independent, used for the fit", true), ("independent, validating the fit", false)] {
         let half = scores.cells.iter().filter(|cell| cell.kind == Kind::Independent);
         rows.extend(row(
             words,
@@ -83,7 +83,7 @@ fn row(cells: &str, by: &str, summary: Option<Summary>) -> Option<Vec<String>> {
     ])
 }
 
-/// A share with a decimal, for errors that are small.
+/// A percentage with one decimal, for small errors.
 fn fine(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
@@ -108,7 +108,7 @@ fn goals(out: &mut String, scores: &Scores) {
     let (is_reached, limit) = (reached(names.is_empty()), percent(ABOVE));
     let _ = writeln!(
         out,
-        "- bounds: {is_reached}: {} lie more than {limit} above the measurement{which}",
+        "- bounds: {is_reached}: {} are more than {limit} above the measurement{which}",
         names.len()
     );
     let null = |cell: &Score| cell.null_call;
@@ -119,7 +119,7 @@ fn goals(out: &mut String, scores: &Scores) {
         .fold((f64::INFINITY, 0.0_f64), |(low, high), cycles| (low.min(cycles), high.max(cycles)));
     let _ = writeln!(
         out,
-        "- null call: {} to {} cycles over all cells; why it is not one figure is told in [METHODOLOGY.md](../METHODOLOGY.md)",
+        "- null call: {} to {} cycles over all cells; [METHODOLOGY.md](../METHODOLOGY.md) explains why it varies",
         number(low),
         number(high)
     );
@@ -151,39 +151,39 @@ fn worst(out: &mut String, scores: &Scores) {
             ]
         })
         .collect();
-    let _ = writeln!(out, "\n### The {} worst\n", rows.len());
+    let _ = writeln!(out, "\n### The {} worst cells\n", rows.len());
     let header = ["cell", "predicted", "measured", "error", "reason"];
     out.push_str(&markdown::table(&header, &[false, true, true, true, false], &rows));
 }
 
-/// Why a prediction is that far off, as far as it is known.
+/// The reason for an error, as far as it is known.
 fn reason(cell: &Score, error: f64) -> &'static str {
     let is_chained = cell.kind != Kind::Independent;
     match (cell.family.as_str(), cell.variant.as_str()) {
         (_, "smoltcp") if error < 0.0 => {
-            "not known; chains of two vector additions a turn do not overlap from call to call"
+            "unknown; chains of two vector additions per iteration do not overlap between calls"
         }
         ("copy", _) if is_chained && error < 0.0 => {
-            "not known; the buffers have the same offset in their pages, which can make loads wait for stores"
+            "unknown; the buffers have the same page offset, which can make loads wait for stores"
         }
         ("zero", _) if is_chained && error < 0.0 => {
-            "a byte read back from a wide store takes longer than what is read back whole"
+            "reading back one byte of a wide store takes longer than reading back the whole store"
         }
         ("copy" | "zero", _) if error < 0.0 => {
-            "which stores are written to the cache together is not modelled"
+            "the merging of stores on their way to the cache is not modelled"
         }
         (_, "reference" | "pnet" | "words16_c") => {
-            "not known; all loops that extend 16-bit registers take longer than their instructions"
+            "unknown; all loops that extend 16-bit registers take longer than their instructions"
         }
-        _ if cell.binds.as_deref() == Some("front_end") => "the front end, whose figures are fitted",
-        _ if error < 0.0 => "not known; calls overlap less than in the simulation",
-        _ => "not known; calls overlap more than in the simulation",
+        _ if cell.binds.as_deref() == Some("front_end") => "the front end, whose parameters are fitted",
+        _ if error < 0.0 => "unknown; calls overlap less than in the simulation",
+        _ => "unknown; calls overlap more than in the simulation",
     }
 }
 
 fn every(out: &mut String, scores: &Scores) {
     out.push_str(
-        "\n### Every cell\n\nCore cycles of a call. A dash: not modelled, so nothing is predicted.\n\n",
+        "\n### All cells\n\nCore cycles per call. A dash means not modelled, so nothing is predicted.\n\n",
     );
     let figure = |cycles: Option<f64>| cycles.map_or("-".to_owned(), number);
     let rows: Vec<Vec<String>> = scores
@@ -219,7 +219,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn the_document_is_what_is_written_from_its_files() {
+    fn the_document_matches_its_files() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         let scores = read_all(&docs.join("critical")).expect("files that can be read");
         let kept = std::fs::read_to_string(docs.join("critical.md")).expect("a document");

@@ -1,4 +1,4 @@
-//! From stored samples and judged goals to the results of a machine.
+//! Collects the results of a machine from stored samples and evaluated goals.
 
 use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Limit, Order, Outcome, Results, VERSION};
 use crate::goal::{Against, Over};
@@ -12,7 +12,7 @@ use carryline_statistics::Ratio;
 use std::collections::BTreeMap;
 
 impl Results {
-    /// What a group of stored runs says of the goals.
+    /// The results of a group of stored runs.
     #[must_use]
     pub fn of(group: &Group, findings: &[Finding]) -> Results {
         let stored = &group.stored;
@@ -39,13 +39,13 @@ impl Results {
     }
 }
 
-/// Four digits are more than any figure deserves, and keep the files small.
+/// Rounds to four significant digits, which suffice for every figure and keep the files small.
 pub(super) fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
     let digits = 3 - value.abs().log10().floor() as i32;
-    // Divided, not multiplied: 0.1 has no exact inverse, and its digits would show.
+    // Divides instead of multiplying, because 0.1 has no exact representation and its digits would show.
     if digits >= 0 {
         let scale = 10_f64.powi(digits);
         (value * scale).round() / scale
@@ -75,7 +75,7 @@ fn environment(run: &StoredRun) -> Vec<[String; 2]> {
     let clock = here.clock.hz.map_or("unknown".to_owned(), |hz| format!("TSC {:.3} GHz", hz as f64 / 1e9));
     [
         ("CPU", machine::words(cpu)),
-        ("caches", if caches.is_empty() { "not told".to_owned() } else { caches.join(", ") }),
+        ("caches", if caches.is_empty() { "not reported".to_owned() } else { caches.join(", ") }),
         ("clock", format!("{clock}{}", cycle.unwrap_or_default())),
         ("kernel", here.system.kernel.clone()),
         ("C library", format!("{}{}", here.system.libc, tunables.unwrap_or_default())),
@@ -85,7 +85,7 @@ fn environment(run: &StoredRun) -> Vec<[String; 2]> {
     .into()
 }
 
-/// Which C library the ratios are to.
+/// A note on the C library that ratios refer to.
 fn notes(stored: &Stored) -> Vec<String> {
     let mut names =
         stored.situations.iter().flat_map(|situation| &situation.gathered.situation.subjects).peekable();
@@ -114,7 +114,7 @@ fn differences(stored: &Stored) -> Vec<String> {
     lines
 }
 
-/// The limits of all runs together: what one run reached, the machine allows.
+/// The limits over all runs: the maximum that any run reached.
 fn limits(stored: &Stored) -> Vec<Limit> {
     let mut best: BTreeMap<Level, [f64; 3]> = BTreeMap::new();
     for limit in stored.runs.iter().flat_map(|run| &run.limits) {
@@ -185,7 +185,7 @@ fn goal(finding: &Finding) -> GoalResult {
         },
         ours: shown.map(|cell| rounded(cell.ours.median)),
         opponent: opponent.map(|cell| cell.opponent.clone()),
-        // A mean has no ticks.
+        // A mean has no opponent ticks.
         opponent_ticks: shown.filter(|_| goal.over == Over::Worst).map(|cell| rounded(cell.opponent_ticks)),
         ratio: finding.ratio.as_ref().map(interval),
         also: first.and_then(|cell| cell.also.as_ref()).map(|(name, ratio)| (name.clone(), interval(ratio))),
@@ -220,7 +220,7 @@ fn cell(finding: &CellFinding) -> CellResult {
     }
 }
 
-/// Which is faster, where a ratio is the opponent's time over ours.
+/// The order of our time and the opponent's, from the opponent's time over ours.
 pub(super) fn order(ratio: &Ratio, floor: f64) -> Order {
     match () {
         () if ratio.high < 1.0 && 1.0 - ratio.median > floor => Order::Slower,
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_keep_four_digits() {
+    fn figures_have_four_significant_digits() {
         let values = [0.0, 1.23456, 0.98765, 12.3456, 1234.56, 8_222_890.4, 0.012345].map(rounded);
         assert_eq!(values, [0.0, 1.235, 0.9877, 12.35, 1235.0, 8_222_890.0, 0.01235]);
         assert_eq!(rounded(f64::NAN), 0.0);
