@@ -4,10 +4,11 @@
 //! nothing is measured here.
 
 use crate::goal::Part;
+use crate::judge::Verdict;
 use crate::markdown;
-use crate::results::{GoalResult, Kind, Order, Outcome, Results};
+use crate::results::{GoalResult, Kind, Order, Results};
 use crate::standing;
-use crate::table::{factor, ticks};
+use crate::table::{factor, summary, ticks, verdict};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -70,7 +71,7 @@ pub fn document(all: &[Results]) -> String {
 fn part(out: &mut String, results: &Results) {
     let _ = writeln!(out, "## {}\n", standing::heading(results));
     machine(out, results);
-    let _ = writeln!(out, "{}.\n", summary(results));
+    let _ = writeln!(out, "{}.\n", summary(results.goals.iter().map(|goal| &goal.outcome)));
     for (part, title) in [(Part::Checksum, "Checksum"), (Part::Memory, "Zero and copy")] {
         let of_part: Vec<&GoalResult> = results.goals.iter().filter(|goal| goal.part == part).collect();
         if !of_part.is_empty() {
@@ -134,34 +135,13 @@ fn machine(out: &mut String, results: &Results) {
     out.push('\n');
 }
 
-/// The number of goals by outcome.
-fn summary(results: &Results) -> String {
-    let count = |wanted: fn(&Outcome) -> bool| results.goals.iter().filter(|g| wanted(&g.outcome)).count();
-    format!(
-        "{} goals: {} reached, {} at the bar, {} missed, {} without figures",
-        results.goals.len(),
-        count(|outcome| *outcome == Outcome::Reached),
-        count(|outcome| *outcome == Outcome::Tie),
-        count(|outcome| matches!(outcome, Outcome::Missed { .. })),
-        count(|outcome| matches!(outcome, Outcome::NotMeasured(_)))
-    )
-}
-
 fn interval(ratio: &crate::results::Interval) -> String {
     format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
 }
 
 /// The outcome of a goal, in words.
 fn outcome(goal: &GoalResult) -> String {
-    let mut words = match &goal.outcome {
-        Outcome::Reached => "reached".to_owned(),
-        Outcome::Tie => "tie: at the bar".to_owned(),
-        Outcome::Missed { by, at_most } => {
-            let most = at_most.map(|most| format!("; the limit allows {most:.2}")).unwrap_or_default();
-            format!("missed by {:.0} %{most}", (by * 100.0).max(1.0))
-        }
-        Outcome::NotMeasured(why) => why.clone(),
-    };
+    let mut words = verdict(&goal.outcome);
     if let Some(day) = &goal.measured {
         let _ = write!(words, " ({day})");
     }
@@ -239,7 +219,7 @@ fn losses(out: &mut String, results: &Results) {
     let mut lines: Vec<String> = Vec::new();
     for goal in &results.goals {
         let is_slower = goal.kind != Kind::Machine && goal.count.slower > 0;
-        if !is_slower && !matches!(goal.outcome, Outcome::Missed { .. }) {
+        if !is_slower && !matches!(goal.outcome, Verdict::Missed { .. }) {
             continue;
         }
         let slower: Vec<_> =

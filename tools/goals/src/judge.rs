@@ -9,6 +9,7 @@ use crate::stored::{Stored, StoredSituation};
 use carryline_conditions::Then;
 use carryline_statistics::{Estimate, Order, Ratio, compare, estimate, median, paired_ratio};
 use carryline_variants::Family;
+use serde::{Deserialize, Serialize};
 
 /// The noise floor of a situation without one of its own, as in the ranking.
 pub(crate) const FLOOR_WITHOUT_TWINS: f64 = 0.02;
@@ -34,22 +35,24 @@ pub struct CellFinding {
     pub limit_ticks: Option<f64>,
 }
 
-/// What became of a goal.
-#[derive(Clone, Debug, PartialEq)]
+/// The verdict on a goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Significantly at least as fast as wanted.
+    /// Significantly at least as fast as required.
     Reached,
-    /// Not to be told from what is wanted.
+    /// Not distinguishable from the required ratio.
     Tie,
-    /// Slower than wanted.
+    /// Slower than required.
     Missed {
-        /// By this factor less one.
+        /// By this factor minus one.
         by: f64,
-        /// The ratio of a routine at the machine's own limit, where not even that is what is wanted.
+        /// The ratio of a routine at the machine's own limit, if even that misses the goal.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
         at_most: Option<f64>,
     },
-    /// It cannot be said, and why.
-    NotThere(String),
+    /// Not measured, with the reason.
+    NotMeasured(String),
 }
 
 /// A goal with its evaluation.
@@ -81,7 +84,7 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
                 goal: goal.clone(),
                 cells: vec![],
                 ratio: None,
-                verdict: Verdict::NotThere(reason),
+                verdict: Verdict::NotMeasured(reason),
             };
         }
     };
@@ -90,7 +93,7 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
         Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
         Over::Mean => mean_of(&cells.iter().map(|cell| (cell.ratio, cell.floor)).collect::<Vec<_>>()),
     };
-    let mut verdict = judged.map_or(Verdict::NotThere("it has no cell".to_owned()), |(ratio, floor)| {
+    let mut verdict = judged.map_or(Verdict::NotMeasured("it has no cell".to_owned()), |(ratio, floor)| {
         verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
     });
     if let (Verdict::Missed { at_most, .. }, Over::Worst, Some(cell)) =

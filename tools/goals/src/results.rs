@@ -12,6 +12,7 @@ mod text;
 pub use others::OtherLibrary;
 
 use crate::goal::Part;
+use crate::judge::Verdict;
 use crate::tier::Tier;
 use anyhow::{Context, bail};
 use carryline_machine::environment::Level;
@@ -119,8 +120,8 @@ pub struct GoalResult {
     pub sizes: String,
     /// The required ratio: how many times as fast as the opponent, or the share of a limit.
     pub want: f64,
-    /// Its outcome.
-    pub outcome: Outcome,
+    /// The verdict.
+    pub outcome: Verdict,
     /// Our gross ticks at the judged size; none for a mean.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<f64>,
@@ -204,26 +205,6 @@ pub struct Count {
     pub below: usize,
 }
 
-/// What became of a goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Significantly at least as fast as wanted.
-    Reached,
-    /// Not to be told from what is wanted.
-    Tie,
-    /// Slower than wanted.
-    Missed {
-        /// By this factor less one.
-        by: f64,
-        /// What a routine at the machine's own limit would reach, where even that is not enough.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        at_most: Option<f64>,
-    },
-    /// It cannot be said, and why.
-    NotMeasured(String),
-}
-
 /// The figures of all variants under one condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
@@ -269,10 +250,10 @@ impl Results {
         let is_the_same = |new: &GoalResult, old: &GoalResult| {
             (&new.id, &new.source, &new.family) == (&old.id, &old.source, &old.family)
                 && (new.want - old.want).abs() < 1e-3
-                && !matches!(old.outcome, Outcome::NotMeasured(_))
+                && !matches!(old.outcome, Verdict::NotMeasured(_))
         };
         for goal in &mut self.goals {
-            if matches!(goal.outcome, Outcome::NotMeasured(_))
+            if matches!(goal.outcome, Verdict::NotMeasured(_))
                 && let Some(old) = older.goals.iter().find(|old| is_the_same(goal, old))
             {
                 let measured = old.measured.clone().unwrap_or_else(|| older.measured.clone());

@@ -1,6 +1,7 @@
 //! A summary in words of where carryline is faster or slower on a machine, and by how much.
 
-use crate::results::{CellResult, GoalResult, Kind, Order, OtherLibrary, Outcome, Results};
+use crate::judge::Verdict;
+use crate::results::{CellResult, GoalResult, Kind, Order, OtherLibrary, Results};
 use crate::table::factor;
 use carryline_variants::Family;
 use std::collections::BTreeMap;
@@ -29,9 +30,9 @@ pub fn heading(results: &Results) -> String {
 /// The summary of a machine: a line and a list.
 #[must_use]
 pub fn paragraph(results: &Results) -> String {
-    let reached = results.goals.iter().filter(|goal| goal.outcome == Outcome::Reached).count();
+    let reached = results.goals.iter().filter(|goal| goal.outcome == Verdict::Reached).count();
     let measured =
-        results.goals.iter().filter(|goal| !matches!(goal.outcome, Outcome::NotMeasured(_))).count();
+        results.goals.iter().filter(|goal| !matches!(goal.outcome, Verdict::NotMeasured(_))).count();
     let mut out =
         format!("**{}** ({}): {reached} of {measured} goals reached.", heading(results), results.measured);
     let unmeasured = results.goals.len() - measured;
@@ -107,8 +108,11 @@ fn mixes(results: &Results) -> Option<String> {
     };
     let (drawn, learnt) = (means("fleet"), means("learnt"));
     let (first, _) = drawn.first()?;
-    let mut sentence =
-        format!("A fleet's size distributions against libc in the mean ({}): {}", first.condition, words(&drawn));
+    let mut sentence = format!(
+        "A fleet's size distributions against libc in the mean ({}): {}",
+        first.condition,
+        words(&drawn)
+    );
     if !learnt.is_empty() {
         let _ = write!(sentence, "; with sizes that a branch predictor has learned {}", words(&learnt));
     }

@@ -45,7 +45,7 @@ pub fn verdict(verdict: &Verdict) -> String {
             }
             words
         }
-        Verdict::NotThere(why) => why.clone(),
+        Verdict::NotMeasured(why) => why.clone(),
     }
 }
 
@@ -98,7 +98,7 @@ pub fn render(findings: &[Finding], style: Style) -> String {
             Verdict::Reached => Emphasis::Strong,
             Verdict::Missed { .. } => Emphasis::Bad,
             Verdict::Tie => Emphasis::None,
-            Verdict::NotThere(_) => Emphasis::Faint,
+            Verdict::NotMeasured(_) => Emphasis::Faint,
         };
         let row = vec![
             finding.goal.id.clone(),
@@ -122,7 +122,7 @@ pub fn render(findings: &[Finding], style: Style) -> String {
             let _ = writeln!(out, "{}: at {size} against {name} {}", finding.goal.id, ratio(also));
         }
     }
-    let _ = writeln!(out, "{}", summary(findings));
+    let _ = writeln!(out, "{}", summary(findings.iter().map(|finding| &finding.verdict)));
     out
 }
 
@@ -186,14 +186,18 @@ pub fn worst_sizes(results: &Results, style: Style) -> String {
 
 /// The number of goals by verdict.
 #[must_use]
-pub fn summary(findings: &[Finding]) -> String {
-    let count = |wanted: fn(&Verdict) -> bool| findings.iter().filter(|f| wanted(&f.verdict)).count();
+pub fn summary<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {
+    let (mut all, mut reached, mut tied, mut missed, mut unmeasured) = (0, 0, 0, 0, 0);
+    for verdict in verdicts {
+        all += 1;
+        *match verdict {
+            Verdict::Reached => &mut reached,
+            Verdict::Tie => &mut tied,
+            Verdict::Missed { .. } => &mut missed,
+            Verdict::NotMeasured(_) => &mut unmeasured,
+        } += 1;
+    }
     format!(
-        "{} goals: {} reached, {} at the bar, {} missed, {} without figures",
-        findings.len(),
-        count(|v| *v == Verdict::Reached),
-        count(|v| *v == Verdict::Tie),
-        count(|v| matches!(v, Verdict::Missed { .. })),
-        count(|v| matches!(v, Verdict::NotThere(_)))
+        "{all} goals: {reached} reached, {tied} at the bar, {missed} missed, {unmeasured} without figures"
     )
 }

@@ -7,8 +7,7 @@ use carryline_variants::Family::{Copy, Zero};
 
 const FLEET: &str = "fleet distributions, sizes that no predictor can learn: memcpy and memmove 2.4 times libc in the \
      geometric mean, memset 1.4 times, no single set below";
-const LEARNT: &str =
-    "fleet distributions, 4096 sizes repeated: 1.05 times libc in the mean, no set below";
+const LEARNT: &str = "fleet distributions, 4096 sizes repeated: 1.05 times libc in the mean, no set below";
 const STORES: &str = "hot, 2 to 20 KB: 0.95 of the store limit";
 const LARGE: &str = "copies of 32 to 512 KB no slower than libc; of 1 to 8 MB 1.1 times as fast";
 const COLD: &str = "cold, the data not needed soon: zeroing of 4 KB and more twice libc, copies of 64 MB and more 1.3 \

@@ -1,6 +1,6 @@
 //! Collects the results of a machine from stored samples and evaluated goals.
 
-use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Limit, Order, Outcome, Results, VERSION};
+use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Limit, Order, Results, VERSION};
 use crate::goal::{Against, Over};
 use crate::goals::sizes;
 use crate::judge::{CellFinding, Finding, Verdict};
@@ -164,6 +164,7 @@ fn goal(finding: &Finding) -> GoalResult {
     let (sizes, shown) = table::shown(finding);
     let first = finding.cells.first();
     let opponent = shown.or(first);
+    let count = |wanted| finding.cells.iter().filter(|cell| order(&cell.ratio, cell.floor) == wanted).count();
     let best = finding.cells.last().filter(|_| finding.cells.len() > WORST);
     GoalResult {
         id: goal.id.clone(),
@@ -176,12 +177,10 @@ fn goal(finding: &Finding) -> GoalResult {
         sizes,
         want: rounded(goal.want),
         outcome: match &finding.verdict {
-            Verdict::Reached => Outcome::Reached,
-            Verdict::Tie => Outcome::Tie,
             Verdict::Missed { by, at_most } => {
-                Outcome::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
+                Verdict::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
             }
-            Verdict::NotThere(why) => Outcome::NotMeasured(why.clone()),
+            other => other.clone(),
         },
         ours: shown.map(|cell| rounded(cell.ours.median)),
         opponent: opponent.map(|cell| cell.opponent.clone()),
@@ -193,16 +192,8 @@ fn goal(finding: &Finding) -> GoalResult {
         best: best.map(cell),
         count: Count {
             cells: finding.cells.len(),
-            faster: finding
-                .cells
-                .iter()
-                .filter(|cell| order(&cell.ratio, cell.floor) == Order::Faster)
-                .count(),
-            slower: finding
-                .cells
-                .iter()
-                .filter(|cell| order(&cell.ratio, cell.floor) == Order::Slower)
-                .count(),
+            faster: count(Order::Faster),
+            slower: count(Order::Slower),
             below: finding.cells.iter().filter(|cell| cell.ratio.median < goal.want).count(),
         },
         measured: None,
@@ -222,10 +213,12 @@ fn cell(finding: &CellFinding) -> CellResult {
 
 /// The order of our time and the opponent's, from the opponent's time over ours.
 pub(super) fn order(ratio: &Ratio, floor: f64) -> Order {
-    match () {
-        () if ratio.high < 1.0 && 1.0 - ratio.median > floor => Order::Slower,
-        () if ratio.low > 1.0 && ratio.median - 1.0 > floor => Order::Faster,
-        () => Order::Tie,
+    if ratio.high < 1.0 && 1.0 - ratio.median > floor {
+        Order::Slower
+    } else if ratio.low > 1.0 && ratio.median - 1.0 > floor {
+        Order::Faster
+    } else {
+        Order::Tie
     }
 }
 

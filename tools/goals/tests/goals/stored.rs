@@ -70,7 +70,7 @@ fn zeros(ours: f64, theirs: f64) -> Gathered {
 fn ratio(goal: Goal, stored: &Stored) -> Result<f64, String> {
     let Finding { ratio, verdict, .. } = judge(&[goal], stored).remove(0);
     match verdict {
-        Verdict::NotThere(why) => Err(why),
+        Verdict::NotMeasured(why) => Err(why),
         _ => Ok((ratio.expect("a figure").median * 100.0).round() / 100.0),
     }
 }
