@@ -1,5 +1,5 @@
-//! A compiler's assembly source made fit for other people's assemblers: without the compiler's notes for
-//! debuggers, with names that C and old assemblers take, and exported names with the prefix.
+//! Prepares a compiler's assembly source for other people's assemblers: removes debugging information,
+//! changes names to those that C and old assemblers accept, and adds the prefix to exported names.
 
 use super::names;
 use std::collections::{HashMap, HashSet};
@@ -9,14 +9,14 @@ use std::io;
 /// The language of an assembly source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dialect {
-    /// AT&T's, for x86-64.
+    /// AT&T syntax, for x86-64.
     X86,
-    /// Arm's.
+    /// Arm syntax.
     Aarch64,
 }
 
 impl Dialect {
-    /// What begins a comment. In Arm's language `#` begins numbers.
+    /// The beginning of a comment. In Arm syntax `#` begins numbers.
     fn comment(self) -> &'static str {
         match self {
             Dialect::X86 => "#",
@@ -25,14 +25,14 @@ impl Dialect {
     }
 }
 
-/// A source that can be handed out.
+/// A cleaned source.
 pub(super) struct Cleaned {
     pub(super) text: String,
-    /// What it exports, as it is called there.
+    /// The exported names.
     pub(super) exported: Vec<String>,
 }
 
-/// A line with something in it, without comment and blanks around.
+/// A line that is not empty, without comment and surrounding blanks.
 #[derive(Clone, Copy)]
 enum Line<'t> {
     Label(&'t str),
@@ -44,7 +44,7 @@ enum Line<'t> {
 /// Cleans the source `text`.
 ///
 /// # Errors
-/// It has something that this module does not know.
+/// If it contains anything that this module does not know.
 pub(super) fn clean(text: &str, dialect: Dialect, prefix: &str) -> io::Result<Cleaned> {
     let lines = lines(text, dialect);
     let names = Names::of(&lines, prefix)?;
@@ -81,10 +81,10 @@ pub(super) fn clean(text: &str, dialect: Dialect, prefix: &str) -> io::Result<Cl
 }
 
 fn unknown(what: &str) -> io::Error {
-    io::Error::other(format!("`{what}` in a compiler's assembly source, which xtask does not know there"))
+    io::Error::other(format!("unexpected `{what}` in the compiler's assembly source"))
 }
 
-/// The lines that stay.
+/// The lines to keep.
 fn lines(text: &str, dialect: Dialect) -> Vec<Line<'_>> {
     let mut is_debug = false;
     let mut lines = Vec::new();
@@ -102,7 +102,7 @@ fn lines(text: &str, dialect: Dialect) -> Vec<Line<'_>> {
         match line {
             Line::Directive(".section", arguments) => {
                 let (name, _) = section_name(arguments);
-                // The note on the stack is the same for all sources, and written once.
+                // The note on the stack is the same for all sources, and is added once.
                 is_debug = name.starts_with(".debug") || name.starts_with(".note");
             }
             Line::Directive(".text", _) => is_debug = false,
@@ -117,7 +117,7 @@ fn lines(text: &str, dialect: Dialect) -> Vec<Line<'_>> {
     lines
 }
 
-/// The line up to the first comment sign that is not in quotes.
+/// The line up to the first unquoted comment sign.
 fn without_comment<'t>(line: &'t str, sign: &str) -> &'t str {
     let (mut quoted, mut escaped) = (false, false);
     for (at, character) in line.char_indices() {
@@ -142,10 +142,10 @@ fn section_name(arguments: &str) -> (&str, &str) {
     (unquoted(arguments[..at].trim()), &arguments[at..])
 }
 
-/// Lines of at most so many characters of a string.
+/// The maximum number of characters of a string per line.
 const STRING_WIDTH: usize = 96;
 
-/// Writes a string in pieces, none of which ends within an escape.
+/// Writes a string in pieces without splitting escapes.
 fn write_string(out: &mut String, name: &str, text: &str) -> io::Result<()> {
     let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let mut rest = inside.ok_or_else(|| unknown(&format!("{name} {text}")))?;
@@ -168,23 +168,23 @@ fn write_string(out: &mut String, name: &str, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Which label an exported name stands for.
+/// The label that an exported name refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Symbols {
-    /// The one that other objects see.
+    /// The one visible to other objects.
     Exported,
-    /// The one beside it, which only this source sees.
+    /// The local one at the same address.
     Here,
 }
 
-/// What the symbols of a source are called in the cleaned one.
+/// The symbol names of the cleaned source.
 struct Names<'t> {
-    /// By the name in the compiler's source, for every label there.
+    /// The new name of every label in the compiler's source.
     new: HashMap<&'t str, String>,
-    /// Labels that only the compiler's notes referred to.
+    /// Labels used only by debugging information.
     unused: HashSet<&'t str>,
-    /// Exported names that the source itself refers to, by a label of its own: a shared library's function
-    /// may be replaced by another's of the same name, and is then not at a distance that is known here.
+    /// Exported names that the source itself refers to, by a local label: a shared library's function may be
+    /// replaced by another one of the same name, whose distance is unknown here.
     called_here: HashSet<&'t str>,
     exported: Vec<String>,
 }
@@ -255,14 +255,14 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// The text with new names.
+    /// Replaces the names in a text.
     fn replace(&self, text: &str, exported: Symbols) -> String {
         let (mut with, mut end) = (String::with_capacity(text.len()), 0);
         for (at, token) in symbols(text) {
             let token_is = unquoted(token);
             let name = match self.new.get(token_is) {
                 Some(name) => name.as_str(),
-                // POSIX has withdrawn it. Equal bytes are 0 to both.
+                // bcmp is no longer in POSIX. Both return 0 for equal bytes.
                 None if token_is == "bcmp" => "memcmp",
                 None => continue,
             };
@@ -276,7 +276,7 @@ impl<'t> Names<'t> {
         with + &text[end..]
     }
 
-    /// The name of a section that is one symbol's.
+    /// The name of a section that belongs to one symbol.
     fn of_section(&self, name: &str) -> String {
         const KINDS: [&str; 6] =
             [".text.unlikely.", ".text.", ".data.rel.ro.", ".data.", ".bss.", ".rodata."];
@@ -289,8 +289,8 @@ impl<'t> Names<'t> {
     }
 }
 
-/// The words of a text that may be symbols, and where they begin. Registers of AT&T's language begin with
-/// `%`, kinds of relocations with `@`.
+/// The words of a text that may be symbols, with their positions. Registers in AT&T syntax begin with `%`,
+/// relocation types with `@`.
 fn symbols(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || "_.$".contains(character);
     let mut at = 0;
@@ -303,7 +303,7 @@ fn symbols(text: &str) -> impl Iterator<Item = (usize, &str)> {
             };
             let begin = at;
             if len == 0 {
-                // A register or a kind of relocation goes as a whole.
+                // Skips a register or a relocation type as a whole.
                 let sign = rest.chars().next().map_or(1, char::len_utf8);
                 let word = if rest.starts_with(['%', '@']) {
                     rest[1..].find(|character| !is_part(character)).unwrap_or(rest.len() - 1)
@@ -327,7 +327,7 @@ mod tests {
     use super::{Dialect, clean, symbols, write_string};
 
     #[test]
-    fn what_is_for_debuggers_goes_and_names_change() {
+    fn debugging_information_is_removed_and_names_change() {
         let source = "\t.file\t\"x.rs\"
 \t.section\t.text.carryline_zero,\"ax\",@progbits
 \t.globl\tcarryline_zero
@@ -376,12 +376,12 @@ carryline__cpu__find:
     }
 
     #[test]
-    fn an_export_that_is_no_name_of_ours_is_an_error() {
+    fn foreign_exports_are_errors() {
         assert!(clean("\t.globl\tmain\nmain:\n", Dialect::X86, "").is_err());
     }
 
     #[test]
-    fn registers_numbers_and_relocations_are_no_symbols() {
+    fn registers_numbers_and_relocations_are_not_symbols() {
         let found: Vec<&str> =
             symbols("*a@GOTPCREL(%rip), $0x1f, \"b$c\"+8(%rax,%r10,8)").map(|(_, s)| s).collect();
         assert_eq!(found, ["a", "$0x1f", "\"b$c\""]);
@@ -390,7 +390,7 @@ carryline__cpu__find:
     }
 
     #[test]
-    fn long_strings_are_cut_outside_of_escapes() {
+    fn long_strings_are_split_outside_escapes() {
         for letters in 0..100 {
             let text = format!("{}\\302\\240\\n{}", "a".repeat(letters), "\\\"".repeat(80));
             let mut out = String::new();
