@@ -12,7 +12,6 @@ pub use crates::Adopted;
 
 use crate::install::{naming, workspace};
 use serde_json::Value;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -153,9 +152,9 @@ pub fn adopt(adopted: &Adopted) -> io::Result<Comparison> {
 
 /// The version and the folder of a crate in the workspace's lock file, fetched if necessary.
 fn fetched(name: &str) -> io::Result<(String, PathBuf)> {
-    let mut metadata = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    let mut metadata = crate::cargo(&workspace()?);
     metadata.args(["metadata", "--format-version=1", "--all-features", "--locked"]);
-    let output = metadata.current_dir(workspace()?).stderr(Stdio::inherit()).output()?;
+    let output = metadata.output()?;
     if !output.status.success() {
         return Err(io::Error::other(format!("cargo metadata: {}", output.status)));
     }
@@ -172,11 +171,11 @@ fn fetched(name: &str) -> io::Result<(String, PathBuf)> {
 }
 
 fn cargo(folder: &Path, target: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    command.current_dir(folder).env("CARGO_TARGET_DIR", target);
+    let mut command = crate::cargo(folder);
+    command.env("CARGO_TARGET_DIR", target);
     // Like cargo for dependencies: warnings of a newer compiler are not errors, even if the crate denies
     // warnings.
-    command.env("RUSTFLAGS", "--cap-lints=allow").env("CARGO_TERM_COLOR", "never").stderr(Stdio::inherit());
+    command.env("RUSTFLAGS", "--cap-lints=allow").env("CARGO_TERM_COLOR", "never");
     command
 }
 

@@ -1,10 +1,8 @@
 //! Builds packages with cargo, and finds the resulting files, wherever cargo puts them.
 
 use serde_json::Value;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// The oldest glibc that packages support.
 pub(crate) const OLDEST_GLIBC: &str = "2.17";
@@ -65,15 +63,14 @@ fn build(
     arguments: &[&str],
     toolchain: Toolchain,
 ) -> io::Result<Vec<Value>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = crate::cargo(workspace);
     command.args(toolchain.arguments()).args(arguments).arg("--message-format=json-render-diagnostics");
     if toolchain == Toolchain::Zig {
         // Packages are kept small, but keep symbols, by which `carryline critical` finds the end of a
         // routine.
         command.env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo").env("CARGO_PROFILE_CAPI_STRIP", "debuginfo");
     }
-    let output = command.current_dir(workspace).stderr(Stdio::inherit()).output()?;
+    let output = command.output()?;
     if !output.status.success() {
         return Err(io::Error::other(format!("building {package} failed: {}", output.status)));
     }

@@ -4,7 +4,6 @@
 //! its share ends is stopped and named in the result.
 
 use serde_json::Value;
-use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -76,9 +75,7 @@ pub fn deep(time: Duration) -> io::Result<Deep> {
 const FUZZ: &str = "carryline-fuzz";
 
 fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
-    command
+    crate::cargo(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
 }
 
 fn build(what: &[&str]) -> io::Result<()> {

@@ -29,7 +29,7 @@ pub use site::site;
 pub use vendor_c::{VendorC, Vendored, vendor_c};
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
@@ -273,12 +273,18 @@ fn parse_vendor_c(mut arguments: impl Iterator<Item = String>) -> Result<Job, Us
     Ok(Job::VendorC(VendorC { folder, prefix }))
 }
 
+/// The cargo that runs this program, in a folder, with its standard error inherited.
+fn cargo(folder: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    cargo.current_dir(folder).stderr(Stdio::inherit());
+    cargo
+}
+
 /// Cargo's target folder.
 fn target_folder() -> io::Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut metadata = Command::new(cargo);
+    let mut metadata = cargo(&install::workspace()?);
     metadata.args(["metadata", "--no-deps", "--format-version=1", "--locked"]);
-    let metadata = metadata.current_dir(install::workspace()?).stderr(Stdio::inherit()).output()?;
+    let metadata = metadata.output()?;
     let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
     let folder = metadata["target_directory"].as_str().map(PathBuf::from);
     folder.ok_or_else(|| io::Error::other("cargo metadata: no target_directory"))

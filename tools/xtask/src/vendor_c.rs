@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The destination, and the prefix of names.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -137,12 +137,6 @@ fn is_installed(target: &str) -> io::Result<bool> {
     Ok(output.status.success() && Path::new(folder.trim_end()).is_dir())
 }
 
-fn cargo(workspace: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    command.current_dir(workspace).stderr(Stdio::inherit());
-    command
-}
-
 /// A separate build folder, because the flags differ from those of other builds.
 fn build_folder() -> io::Result<PathBuf> {
     let build = crate::target_folder()?.join("vendor-c");
@@ -159,7 +153,7 @@ fn compile(workspace: &Path, build: &Path, architecture: &Architecture) -> io::R
     emit.push(&text);
     emit.push(",obj=");
     emit.push(&object);
-    let mut compile = cargo(workspace);
+    let mut compile = crate::cargo(workspace);
     compile
         .args(["rustc", "--quiet", "--locked", "--package", "carryline-capi", "--lib", "--profile", "capi"])
         .args(["--no-default-features", "--crate-type", "staticlib", "--target", architecture.target])

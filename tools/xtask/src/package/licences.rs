@@ -2,18 +2,15 @@
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::{fs, io};
 
 /// A list of the crates linked into some packages of the workspace, and the text of each distinct licence.
 pub(crate) fn of(workspace: &Path, packages: &[&str]) -> io::Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = crate::cargo(workspace);
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     command.args(["metadata", "--format-version=1", "--locked", "--filter-platform", &target]);
-    let output = command.current_dir(workspace).stderr(Stdio::inherit()).output()?;
+    let output = command.output()?;
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let linked = linked(&metadata, packages);
 
