@@ -4,11 +4,13 @@
 //! The sources are the compiler's output for `library/capi`, cleaned: see [`assembly`] and [`machine_code`].
 
 mod assembly;
+mod lines;
 mod machine_code;
 mod names;
+mod symbols;
 
 use crate::install::{naming, read, replace, workspace};
-use assembly::Dialect;
+use lines::Dialect;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;

@@ -7,6 +7,7 @@
 //! is measured too.
 
 mod claims;
+mod edges;
 mod probe;
 
 use super::string_startup::plot;
@@ -16,7 +17,8 @@ use carryline_machine::environment::CacheSizes;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult};
 use carryline_results::sources::EVANS_2018;
 use claims::CLAIMS;
-use probe::{PAGES, Parameters, edges, ladder, name, orderly};
+use edges::edges;
+use probe::{PAGES, Parameters, ladder, name, orderly};
 use std::time::Duration;
 
 /// See the module.

@@ -7,6 +7,7 @@
 
 mod claims;
 mod probe;
+mod thread;
 
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;

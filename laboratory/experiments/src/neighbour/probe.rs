@@ -9,6 +9,7 @@
 //!
 //! The facts give the two CPUs and whether they share a core.
 
+use super::thread::{BLOCK, SPINNING, Shared, work};
 use crate::chase::{self, LINE};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages};
@@ -17,13 +18,12 @@ use carryline_machine::{clock, process, second_core};
 use carryline_results::claims::Unit;
 use carryline_sampler::touch;
 use carryline_statistics::{below, shuffle};
-use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 /// See the module.
@@ -41,15 +41,12 @@ pub const MODES: [&str; 6] = [
     "beside rep zeroing",
     "beside NT zeroing",
 ];
-const SPINNING: usize = 2;
 /// The variants of the zeroing modes; the first that runs here is used.
 const VARIANTS: [&[&str]; 3] =
     [&["avx512", "avx2", "sse2", "write_bytes"], &["rep_stosb"], &["avx512_nontemporal", "movntps"]];
 
 /// The most memory for victim and neighbour each, so that both fit even on small machines.
 const MOST_BYTES: u64 = 256 << 20;
-/// Bytes that the neighbour zeroes between two looks at the mode.
-const BLOCK: usize = 64 << 10;
 /// A sample takes about this long.
 const SAMPLE_NS: f64 = 1_000_000.0;
 /// How long the neighbour may take to start working.
@@ -65,18 +62,6 @@ pub fn name(victim: &str, mode: &str) -> String {
 #[must_use]
 pub fn name_of_rate(victim: &str, mode: &str) -> String {
     format!("zeroed beside {victim}, {mode}")
-}
-
-/// The state shared by both threads.
-#[derive(Default)]
-struct Shared {
-    /// Index into [`MODES`].
-    mode: AtomicUsize,
-    /// Blocks done since the start.
-    blocks: AtomicU64,
-    /// The CPU on which the neighbour last ran.
-    cpu: AtomicI32,
-    stop: AtomicBool,
 }
 
 struct Neighbour {
@@ -200,39 +185,6 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 /// The memory of the victim and of the neighbour each: a power of two, so that the chain is a full cycle.
 fn region_bytes(caches: &CacheSizes) -> usize {
     chase::lines_within(caches.too_large().min(MOST_BYTES)) * LINE
-}
-
-/// The loop of the neighbour's thread.
-fn work(shared: &Shared, own: &Arena, bytes: usize, routines: &[Option<Zeroing>; VARIANTS.len()]) {
-    let mut at = 0;
-    while !shared.stop.load(Ordering::Acquire) {
-        let mode = shared.mode.load(Ordering::Acquire);
-        // SAFETY: has no preconditions; it only returns the number of the CPU.
-        shared.cpu.store(unsafe { libc::sched_getcpu() }, Ordering::Relaxed);
-        match mode.checked_sub(SPINNING) {
-            // Idle: the thread sleeps, so that its core is idle.
-            None => {
-                shared.blocks.fetch_add(1, Ordering::Release);
-                std::thread::park_timeout(Duration::from_millis(20));
-            }
-            Some(0) => {
-                let mut turns = 0_u32;
-                while turns < 4096 {
-                    turns = std::hint::black_box(turns + 1);
-                }
-                shared.blocks.fetch_add(1, Ordering::Release);
-            }
-            Some(way) => {
-                if let Some(zero) = routines[way - 1] {
-                    // SAFETY: at + BLOCK <= bytes, the arena's length; only this thread uses the arena, and
-                    // the routine is verified.
-                    unsafe { zero.call(own.start().wrapping_add(at), BLOCK) };
-                    at = (at + BLOCK) % bytes;
-                }
-                shared.blocks.fetch_add(1, Ordering::Release);
-            }
-        }
-    }
 }
 
 impl Neighbour {

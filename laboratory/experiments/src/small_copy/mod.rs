@@ -4,14 +4,19 @@
 //! or have unpredictable lengths.
 
 mod claims;
-pub(crate) mod probe;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod copies;
+mod probe;
 
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use carryline_results::sources::EVANS_2018;
 use claims::CLAIMS;
-use probe::{BYTES, METHODS, MODES, MOST_BYTES, name};
+use probe::{METHODS, MODES, MOST_BYTES, name};
+
+/// Bytes of a copy of fixed length: six arguments.
+const BYTES: usize = 48;
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {

@@ -30,8 +30,6 @@ pub const METHODS: [&str; 9] = [
 ];
 /// The modes, in the order of the table.
 pub const MODES: [&str; 4] = ["independent", "chained", "missing", "random"];
-/// Bytes of a copy of fixed length: six arguments.
-pub const BYTES: usize = 48;
 /// The largest random length.
 pub const MOST_BYTES: usize = 96;
 
@@ -59,8 +57,12 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod x86 {
-    use super::{BYTES, METHODS, MODES, MOST_BYTES, name, takes_any_length};
+mod x86 {
+    use super::super::BYTES;
+    use super::super::copies::{
+        movsb, movsb_48, movsb_any_48, movsq_48, nothing, registers_32, registers_64, sse,
+    };
+    use super::{METHODS, MODES, MOST_BYTES, name, takes_any_length};
     use crate::batches::{Batches, Timed, flush_range};
     use carryline_engine::probe::{Impossible, Rounds, Setup};
     use carryline_machine::arena::{Arena, Pages};
@@ -70,7 +72,6 @@ pub(crate) mod x86 {
     use carryline_verification::Copying;
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
-    use std::arch::asm;
     use std::hint::black_box;
     use std::rc::Rc;
 
@@ -231,111 +232,6 @@ pub(crate) mod x86 {
                 2 => movsb(dst, src, len),
                 _ => call.call(dst, src, len),
             }
-        }
-    }
-
-    /// # Safety
-    /// No requirements; it is unsafe so that it has the same type as the others.
-    #[inline(always)]
-    unsafe fn nothing(dst: *mut u8, src: *const u8) {
-        // SAFETY: emits no instruction.
-        unsafe { asm!("/* {0} {1} */", in(reg) dst, in(reg) src, options(nostack, preserves_flags)) };
-    }
-
-    /// # Safety
-    /// `len` bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    pub(crate) unsafe fn movsb(dst: *mut u8, src: *const u8, len: usize) {
-        // SAFETY: the caller gives `len` bytes on both sides, not overlapping; DF is clear by the ABI.
-        unsafe {
-            asm!("rep movsb", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") len => _, options(nostack, preserves_flags));
-        }
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn movsb_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: BYTES is 48, and the caller gives that many bytes on both sides, not overlapping.
-        unsafe { movsb(dst, src, BYTES) };
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn movsb_any_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: BYTES is 48, and the caller gives that many bytes on both sides, not overlapping.
-        unsafe { movsb(dst, src, black_box(BYTES)) };
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn movsq_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: 6 words, the caller's 48 bytes on both sides, not overlapping; DF is clear by the ABI.
-        unsafe {
-            asm!("rep movsq", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") BYTES / 8 => _, options(nostack, preserves_flags));
-        }
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn registers_32(dst: *mut u8, src: *const u8) {
-        // SAFETY: 12 words of the caller's 48 bytes on both sides.
-        unsafe {
-            asm!(
-                ".set carryline_at, 0",
-                ".rept 6",
-                "mov {a:e}, [{src} + carryline_at]",
-                "mov {b:e}, [{src} + carryline_at + 4]",
-                "mov [{dst} + carryline_at], {a:e}",
-                "mov [{dst} + carryline_at + 4], {b:e}",
-                ".set carryline_at, carryline_at + 8",
-                ".endr",
-                src = in(reg) src, dst = in(reg) dst, a = out(reg) _, b = out(reg) _,
-                options(nostack, preserves_flags)
-            );
-        }
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    pub(crate) unsafe fn registers_64(dst: *mut u8, src: *const u8) {
-        // SAFETY: 6 words of the caller's 48 bytes on both sides.
-        unsafe {
-            asm!(
-                ".set carryline_at, 0",
-                ".rept 3",
-                "mov {a}, [{src} + carryline_at]",
-                "mov {b}, [{src} + carryline_at + 8]",
-                "mov [{dst} + carryline_at], {a}",
-                "mov [{dst} + carryline_at + 8], {b}",
-                ".set carryline_at, carryline_at + 16",
-                ".endr",
-                src = in(reg) src, dst = in(reg) dst, a = out(reg) _, b = out(reg) _,
-                options(nostack, preserves_flags)
-            );
-        }
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn sse(dst: *mut u8, src: *const u8) {
-        // SAFETY: three times 16 of the caller's 48 bytes on both sides; SSE2 is part of x86-64.
-        unsafe {
-            asm!(
-                "movups {a}, [{src}]",
-                "movups {b}, [{src} + 16]",
-                "movups {c}, [{src} + 32]",
-                "movups [{dst}], {a}",
-                "movups [{dst} + 16], {b}",
-                "movups [{dst} + 32], {c}",
-                src = in(reg) src, dst = in(reg) dst, a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _,
-                options(nostack, preserves_flags)
-            );
         }
     }
 

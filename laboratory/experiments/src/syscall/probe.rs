@@ -137,7 +137,7 @@ type Arguments = [u64; 6];
 fn by_string(to: &mut Arguments, from: &Arguments) {
     let bytes = std::hint::black_box(size_of::<Arguments>());
     // SAFETY: two arrays of that many bytes, which are borrowed separately.
-    unsafe { crate::small_copy::probe::x86::movsb(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
+    unsafe { crate::small_copy::copies::movsb(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
 }
 
 #[inline(always)]
@@ -145,7 +145,7 @@ fn by_registers(to: &mut Arguments, from: &Arguments) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: two arrays of 48 bytes, which are borrowed separately.
     unsafe {
-        crate::small_copy::probe::x86::registers_64(to.as_mut_ptr().cast(), from.as_ptr().cast());
+        crate::small_copy::copies::registers_64(to.as_mut_ptr().cast(), from.as_ptr().cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     for (to, from) in to.iter_mut().zip(from) {
