@@ -6,6 +6,7 @@
 //! hot or as cold as they were. [`Resident`] is memory whose pages exist and hold data but are not mapped:
 //! touching one costs the kernel entry and no clearing.
 
+use carryline_engine::probe::Impossible;
 use carryline_machine::arena::{MapError, page_bytes};
 use carryline_sampler::loops::Call;
 use carryline_sampler::{flush, touch};
@@ -81,14 +82,19 @@ pub(crate) fn drain() {
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// Returns pages to the kernel: private memory loses its contents, shared memory only its mapping. The next
-/// access faults.
+/// Leaves the lines of pages hot or cold and returns the pages to the kernel: private memory loses its
+/// contents, shared memory only its mapping. The next access faults.
 ///
 /// # Safety
-/// `base` to `base + len` must be whole pages of a mapping whose contents are no longer needed.
-pub(crate) unsafe fn release(base: *mut u8, len: usize) -> rustix::io::Result<()> {
-    // SAFETY: the caller gives whole pages of a mapping whose contents are no longer needed.
-    unsafe { madvise(base.cast(), len, Advice::LinuxDontNeed) }
+/// As for [`leave`]; `base` to `base + len` must be whole pages of a mapping whose contents are not needed.
+pub(crate) unsafe fn release(base: *mut u8, len: usize, left: Lines) -> Result<(), Impossible> {
+    // SAFETY: the caller gives whole pages, below 4 GiB, that nothing else uses meanwhile and whose contents
+    // are not needed.
+    unsafe {
+        leave(base, len, left);
+        madvise(base.cast(), len, Advice::LinuxDontNeed)
+    }
+    .map_err(|error| Impossible(format!("the kernel does not release pages: {error}")))
 }
 
 /// Where writes to a mapping of a [`Resident`] file go.
@@ -178,8 +184,7 @@ mod tests {
             assert!(mapped(arena.start(), COUNT).is_none_or(|pages| pages == COUNT));
             // SAFETY: the arena's own pages, whose contents are not needed.
             unsafe {
-                leave(arena.start(), COUNT * page, left);
-                release(arena.start(), COUNT * page).expect("private memory");
+                release(arena.start(), COUNT * page, left).expect("private memory");
             }
             assert!(mapped(arena.start(), COUNT).is_none_or(|pages| pages == 0));
         }
@@ -195,7 +200,7 @@ mod tests {
             unsafe {
                 assert_eq!(resident.start().read_volatile(), 1);
                 resident.start().write_volatile(9);
-                release(resident.start(), COUNT * page).expect("a mapping");
+                release(resident.start(), COUNT * page, Lines::Cold).expect("a mapping");
             }
             assert!(mapped(resident.start(), COUNT).is_none_or(|pages| pages == 0));
             // SAFETY: the first byte of the file's pages, which stay mapped.

@@ -150,11 +150,7 @@ impl FirstTouch {
     fn release(&mut self, base: *mut u8, left: Lines) -> Result<(), Impossible> {
         let len = PAGES * self.page;
         // SAFETY: pages of this probe's own memory, whose contents are not needed; all may be written.
-        unsafe {
-            pages::leave(base, len, left);
-            pages::release(base, len)
-        }
-        .map_err(|error| Impossible(format!("the kernel does not take pages back: {error}")))?;
+        unsafe { pages::release(base, len, left) }?;
         self.mapped_before =
             self.mapped_before.zip(pages::mapped(base, PAGES)).map(|(sum, now)| sum + now as u64);
         Ok(())
@@ -229,11 +225,7 @@ impl FirstTouch {
                 Ok(arena) => {
                     let base = arena.start();
                     // SAFETY: the huge arena's own memory.
-                    unsafe {
-                        pages::leave(base, HUGE_BYTES, Lines::Cold);
-                        pages::release(base, HUGE_BYTES)
-                    }
-                    .map_err(|error| Impossible(format!("a huge page stays: {error}")))?;
+                    unsafe { pages::release(base, HUGE_BYTES, Lines::Cold) }?;
                     // SAFETY: the first page of the huge arena, which only this thread uses.
                     self.touch(method, HUGE_BYTES / 4096, || unsafe { write_each(base, page, 1) })
                 }

@@ -223,11 +223,7 @@ impl FourNumbers {
     /// Releases every page of the arena with cold frames.
     fn release(&mut self) -> Result<(), Impossible> {
         // SAFETY: the arena's own pages, whose contents are not needed.
-        unsafe {
-            pages::leave(self.arena.start(), self.arena.len(), Lines::Cold);
-            pages::release(self.arena.start(), self.arena.len())
-        }
-        .map_err(|error| Impossible(format!("the kernel does not take pages back: {error}")))
+        unsafe { pages::release(self.arena.start(), self.arena.len(), Lines::Cold) }
     }
 
     /// Releases one page with a hot or cold frame.
@@ -235,10 +231,8 @@ impl FourNumbers {
         // SAFETY: a page of the arena, whose contents are not needed.
         unsafe {
             write(page);
-            pages::leave(page, ZEROED_BYTES, left);
-            pages::release(page, ZEROED_BYTES)
+            pages::release(page, ZEROED_BYTES, left)
         }
-        .map_err(|error| Impossible(format!("the kernel does not take pages back: {error}")))
     }
 
     /// Runs every order on its own pages; returns a sample for each order and number.
@@ -299,11 +293,7 @@ impl FourNumbers {
                 Before::Resident => {
                     page = self.resident.start().wrapping_add(at * ZEROED_BYTES);
                     // SAFETY: a page of the file.
-                    unsafe {
-                        pages::leave(page, ZEROED_BYTES, Lines::Hot);
-                        pages::release(page, ZEROED_BYTES)
-                    }
-                    .map_err(|error| Impossible(format!("a mapped page stays: {error}")))?;
+                    unsafe { pages::release(page, ZEROED_BYTES, Lines::Hot) }?;
                 }
             }
             ticks.push(self.act(state.what, page, state.drained));
