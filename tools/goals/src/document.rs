@@ -4,9 +4,9 @@
 //! nothing is measured here.
 
 use crate::goal::Part;
-use crate::judge::Verdict;
+use crate::judge::GoalVerdict;
 use crate::markdown;
-use crate::results::{GoalResult, Kind, Order, Results};
+use crate::results::{GoalResult, OpponentKind, Order, Results};
 use crate::standing;
 use crate::table::{factor, summary, ticks, verdict};
 use std::fmt::Write;
@@ -218,8 +218,8 @@ fn losses(out: &mut String, results: &Results) {
     let _ = writeln!(out, "### Losses and missed goals\n");
     let mut lines: Vec<String> = Vec::new();
     for goal in &results.goals {
-        let is_slower = goal.kind != Kind::Machine && goal.count.slower > 0;
-        if !is_slower && !matches!(goal.outcome, Verdict::Missed { .. }) {
+        let is_slower = goal.kind != OpponentKind::Machine && goal.count.slower > 0;
+        if !is_slower && !matches!(goal.outcome, GoalVerdict::Missed { .. }) {
             continue;
         }
         let slower: Vec<_> =
@@ -250,7 +250,7 @@ fn worst_cells(out: &mut String, results: &Results) {
             .cells
             .iter()
             .map(|cell| match goal.kind {
-                Kind::Sizes => format!("{} {} ({})", cell.size, factor(cell.ratio), cell.opponent),
+                OpponentKind::Sizes => format!("{} {} ({})", cell.size, factor(cell.ratio), cell.opponent),
                 _ => format!("{} {}", cell.size, factor(cell.ratio)),
             })
             .collect();

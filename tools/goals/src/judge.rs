@@ -38,7 +38,7 @@ pub struct CellFinding {
 /// The verdict on a goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum GoalVerdict {
     /// Significantly at least as fast as required.
     Reached,
     /// Not distinguishable from the required ratio.
@@ -65,7 +65,7 @@ pub struct Finding {
     /// The ratio that is judged: the worst cell's, or the mean of all.
     pub ratio: Option<Ratio>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: GoalVerdict,
 }
 
 /// Judges goals, in their order.
@@ -84,7 +84,7 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
                 goal: goal.clone(),
                 cells: vec![],
                 ratio: None,
-                verdict: Verdict::NotMeasured(reason),
+                verdict: GoalVerdict::NotMeasured(reason),
             };
         }
     };
@@ -93,10 +93,11 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
         Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
         Over::Mean => mean_of(&cells.iter().map(|cell| (cell.ratio, cell.floor)).collect::<Vec<_>>()),
     };
-    let mut verdict = judged.map_or(Verdict::NotMeasured("it has no cell".to_owned()), |(ratio, floor)| {
-        verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
-    });
-    if let (Verdict::Missed { at_most, .. }, Over::Worst, Some(cell)) =
+    let mut verdict = judged
+        .map_or(GoalVerdict::NotMeasured("it has no cell".to_owned()), |(ratio, floor)| {
+            verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
+        });
+    if let (GoalVerdict::Missed { at_most, .. }, Over::Worst, Some(cell)) =
         (&mut verdict, goal.over, cells.first())
     {
         *at_most = cell.limit_ticks.map(|limit| cell.opponent_ticks / limit).filter(|most| *most < goal.want);
@@ -104,14 +105,14 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
     Finding { goal: goal.clone(), cells, ratio: judged.map(|(ratio, _)| ratio), verdict }
 }
 
-fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> Verdict {
+fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> GoalVerdict {
     let scaled = Ratio { median: ratio.median / want, low: ratio.low / want, high: ratio.high / want };
     match compare(&scaled, floor) {
         // For times, above 1 is slower; here it is more than required.
-        Order::Slower => Verdict::Reached,
-        Order::Tie if tie_is_enough => Verdict::Reached,
-        Order::Tie => Verdict::Tie,
-        Order::Faster => Verdict::Missed { by: 1.0 / scaled.median - 1.0, at_most: None },
+        Order::Slower => GoalVerdict::Reached,
+        Order::Tie if tie_is_enough => GoalVerdict::Reached,
+        Order::Tie => GoalVerdict::Tie,
+        Order::Faster => GoalVerdict::Missed { by: 1.0 / scaled.median - 1.0, at_most: None },
     }
 }
 
@@ -273,10 +274,10 @@ mod tests {
     #[test]
     fn verdicts_respect_interval_and_floor() {
         let ratio = |median, low, high| Ratio { median, low, high };
-        assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), Verdict::Reached);
-        assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), Verdict::Tie);
-        assert_eq!(verdict(&ratio(1.0, 0.97, 1.03), 1.0, 0.01, true), Verdict::Reached);
-        let Verdict::Missed { by, .. } = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
+        assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), GoalVerdict::Reached);
+        assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), GoalVerdict::Tie);
+        assert_eq!(verdict(&ratio(1.0, 0.97, 1.03), 1.0, 0.01, true), GoalVerdict::Reached);
+        let GoalVerdict::Missed { by, .. } = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
             panic!("1.6 is less than 2")
         };
         assert!((by - 0.25).abs() < 1e-12, "{by}");

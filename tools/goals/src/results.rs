@@ -12,7 +12,7 @@ mod text;
 pub use others::OtherLibrary;
 
 use crate::goal::Part;
-use crate::judge::Verdict;
+use crate::judge::GoalVerdict;
 use crate::tier::Tier;
 use anyhow::{Context, bail};
 use carryline_machine::environment::Level;
@@ -88,7 +88,7 @@ pub struct Floor {
 /// The kind of a goal's opponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum OpponentKind {
     /// What users have without this project.
     Others,
     /// The same, at every size of a range.
@@ -109,7 +109,7 @@ pub struct GoalResult {
     /// The sentence that it is taken from.
     pub source: String,
     /// The kind of its opponent.
-    pub kind: Kind,
+    pub kind: OpponentKind,
     /// The family of our routine.
     pub family: Family,
     /// Our routine.
@@ -121,7 +121,7 @@ pub struct GoalResult {
     /// The required ratio: how many times as fast as the opponent, or the share of a limit.
     pub want: f64,
     /// The verdict.
-    pub outcome: Verdict,
+    pub outcome: GoalVerdict,
     /// Our gross ticks at the judged size; none for a mean.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<f64>,
@@ -250,10 +250,10 @@ impl Results {
         let is_the_same = |new: &GoalResult, old: &GoalResult| {
             (&new.id, &new.source, &new.family) == (&old.id, &old.source, &old.family)
                 && (new.want - old.want).abs() < 1e-3
-                && !matches!(old.outcome, Verdict::NotMeasured(_))
+                && !matches!(old.outcome, GoalVerdict::NotMeasured(_))
         };
         for goal in &mut self.goals {
-            if matches!(goal.outcome, Verdict::NotMeasured(_))
+            if matches!(goal.outcome, GoalVerdict::NotMeasured(_))
                 && let Some(old) = older.goals.iter().find(|old| is_the_same(goal, old))
             {
                 let measured = old.measured.clone().unwrap_or_else(|| older.measured.clone());

@@ -1,7 +1,7 @@
 //! A summary in words of where carryline is faster or slower on a machine, and by how much.
 
-use crate::judge::Verdict;
-use crate::results::{CellResult, GoalResult, Kind, Order, OtherLibrary, Results};
+use crate::judge::GoalVerdict;
+use crate::results::{CellResult, GoalResult, OpponentKind, Order, OtherLibrary, Results};
 use crate::table::factor;
 use carryline_variants::Family;
 use std::collections::BTreeMap;
@@ -30,9 +30,9 @@ pub fn heading(results: &Results) -> String {
 /// The summary of a machine: a line and a list.
 #[must_use]
 pub fn paragraph(results: &Results) -> String {
-    let reached = results.goals.iter().filter(|goal| goal.outcome == Verdict::Reached).count();
+    let reached = results.goals.iter().filter(|goal| goal.outcome == GoalVerdict::Reached).count();
     let measured =
-        results.goals.iter().filter(|goal| !matches!(goal.outcome, Verdict::NotMeasured(_))).count();
+        results.goals.iter().filter(|goal| !matches!(goal.outcome, GoalVerdict::NotMeasured(_))).count();
     let mut out =
         format!("**{}** ({}): {reached} of {measured} goals reached.", heading(results), results.measured);
     let unmeasured = results.goals.len() - measured;
@@ -49,7 +49,7 @@ pub fn paragraph(results: &Results) -> String {
     out
 }
 
-fn of_kind(results: &Results, kind: Kind) -> impl Iterator<Item = &GoalResult> {
+fn of_kind(results: &Results, kind: OpponentKind) -> impl Iterator<Item = &GoalResult> {
     results.goals.iter().filter(move |goal| goal.kind == kind && goal.count.cells > 0)
 }
 
@@ -57,7 +57,7 @@ fn of_kind(results: &Results, kind: Kind) -> impl Iterator<Item = &GoalResult> {
 /// strongest opponent.
 fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<String> {
     let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
-    for goal in of_kind(results, Kind::Others).filter(|goal| goal.family == family) {
+    for goal in of_kind(results, OpponentKind::Others).filter(|goal| goal.family == family) {
         for cell in goal.cells.iter().chain(&goal.best) {
             let known = cells.entry((&goal.routine, &goal.condition, &cell.size)).or_insert((goal, cell));
             if cell.ratio < known.1.ratio {
@@ -136,7 +136,7 @@ fn other_libraries(results: &Results) -> Option<String> {
 
 /// The sizes at which a peer is ahead.
 fn sizes(results: &Results) -> Option<String> {
-    let words: Vec<String> = of_kind(results, Kind::Sizes)
+    let words: Vec<String> = of_kind(results, OpponentKind::Sizes)
         .map(|goal| {
             let worst = goal.cells.first().filter(|_| goal.count.below > 0);
             let worst = worst.map(|cell| {
@@ -152,14 +152,14 @@ fn sizes(results: &Results) -> Option<String> {
 
 /// The cells that are far behind the plain loop or libc.
 fn traps(results: &Results) -> Option<String> {
-    let found: Vec<String> = of_kind(results, Kind::Trap)
+    let found: Vec<String> = of_kind(results, OpponentKind::Trap)
         .flat_map(|goal| goal.cells.iter().map(move |cell| (goal, cell)))
         .filter(|(goal, cell)| cell.ratio < goal.want && cell.order == Order::Slower)
         .map(|(goal, cell)| {
             format!("{} {} ({}, {})", goal.family, cell.size, goal.condition, factor(cell.ratio))
         })
         .collect();
-    let cells: usize = of_kind(results, Kind::Trap).map(|goal| goal.count.cells).sum();
+    let cells: usize = of_kind(results, OpponentKind::Trap).map(|goal| goal.count.cells).sum();
     (cells > 0).then(|| match found.is_empty() {
         true => format!("None of {cells} cells up to 128 MiB is a trap."),
         false => format!("Over 5 % behind the plain loop or libc up to 128 MiB: {}.", found.join(", ")),

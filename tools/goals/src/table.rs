@@ -1,8 +1,8 @@
 //! Evaluated goals as a table for a terminal.
 
 use crate::goal::{Goal, Over};
-use crate::judge::{CellFinding, Finding, Verdict};
-use crate::results::{Kind, Results};
+use crate::judge::{CellFinding, Finding, GoalVerdict};
+use crate::results::{OpponentKind, Results};
 use carryline_report::table::{Emphasis, Kind as Column, Style, Table};
 use carryline_statistics::Ratio;
 use std::fmt::Write;
@@ -34,18 +34,18 @@ pub fn ratio(ratio: &Ratio) -> String {
 
 /// A verdict in words.
 #[must_use]
-pub fn verdict(verdict: &Verdict) -> String {
+pub fn verdict(verdict: &GoalVerdict) -> String {
     match verdict {
-        Verdict::Reached => "reached".to_owned(),
-        Verdict::Tie => "tie: at the bar".to_owned(),
-        Verdict::Missed { by, at_most } => {
+        GoalVerdict::Reached => "reached".to_owned(),
+        GoalVerdict::Tie => "tie: at the bar".to_owned(),
+        GoalVerdict::Missed { by, at_most } => {
             let mut words = format!("missed by {:.0} %", (by * 100.0).max(1.0));
             if let Some(most) = at_most {
                 let _ = write!(words, "; the limit allows {most:.2}");
             }
             words
         }
-        Verdict::NotMeasured(why) => why.clone(),
+        GoalVerdict::NotMeasured(why) => why.clone(),
     }
 }
 
@@ -95,10 +95,10 @@ pub fn render(findings: &[Finding], style: Style) -> String {
         };
         let opponent = cell.or(finding.cells.first()).map(|cell| cell.opponent.clone());
         let emphasis = match finding.verdict {
-            Verdict::Reached => Emphasis::Strong,
-            Verdict::Missed { .. } => Emphasis::Bad,
-            Verdict::Tie => Emphasis::None,
-            Verdict::NotMeasured(_) => Emphasis::Faint,
+            GoalVerdict::Reached => Emphasis::Strong,
+            GoalVerdict::Missed { .. } => Emphasis::Bad,
+            GoalVerdict::Tie => Emphasis::None,
+            GoalVerdict::NotMeasured(_) => Emphasis::Faint,
         };
         let row = vec![
             finding.goal.id.clone(),
@@ -155,7 +155,8 @@ pub fn worst_lines(findings: &[Finding]) -> Vec<(Vec<&str>, String)> {
 #[must_use]
 pub fn worst_sizes(results: &Results, style: Style) -> String {
     let mut out = String::new();
-    for goal in results.goals.iter().filter(|goal| goal.kind == Kind::Sizes && !goal.cells.is_empty()) {
+    for goal in results.goals.iter().filter(|goal| goal.kind == OpponentKind::Sizes && !goal.cells.is_empty())
+    {
         let _ = writeln!(
             out,
             "\n{}, {}: {} of {} sizes over 5 % behind the best peer; the worst {}:",
@@ -186,15 +187,15 @@ pub fn worst_sizes(results: &Results, style: Style) -> String {
 
 /// The number of goals by verdict.
 #[must_use]
-pub fn summary<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {
+pub fn summary<'a>(verdicts: impl Iterator<Item = &'a GoalVerdict>) -> String {
     let (mut all, mut reached, mut tied, mut missed, mut unmeasured) = (0, 0, 0, 0, 0);
     for verdict in verdicts {
         all += 1;
         *match verdict {
-            Verdict::Reached => &mut reached,
-            Verdict::Tie => &mut tied,
-            Verdict::Missed { .. } => &mut missed,
-            Verdict::NotMeasured(_) => &mut unmeasured,
+            GoalVerdict::Reached => &mut reached,
+            GoalVerdict::Tie => &mut tied,
+            GoalVerdict::Missed { .. } => &mut missed,
+            GoalVerdict::NotMeasured(_) => &mut unmeasured,
         } += 1;
     }
     format!(

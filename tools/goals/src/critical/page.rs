@@ -1,7 +1,7 @@
 //! The document on the accuracy of predictions, from the scores of every machine.
 
 use super::summary::{ABOVE, Summary, error, exceeded, goal};
-use super::{Kind, Score, Scores};
+use super::{CallBound, Score, Scores};
 use crate::markdown;
 use carryline_report::units::{number, percent};
 use std::fmt::Write;
@@ -54,7 +54,7 @@ fn machine(out: &mut String, scores: &Scores) {
     }
     let mut rows = Vec::new();
     for (name, column) in &columns {
-        for kind in Kind::ALL {
+        for kind in CallBound::ALL {
             let of_kind = scores.cells.iter().filter(|cell| cell.kind == kind);
             rows.extend(row(kind.words(), name, Summary::of(of_kind, column)));
         }
@@ -63,7 +63,7 @@ fn machine(out: &mut String, scores: &Scores) {
     for (words, of_the_fit) in
         [("independent, used for the fit", true), ("independent, validating the fit", false)]
     {
-        let half = scores.cells.iter().filter(|cell| cell.kind == Kind::Independent);
+        let half = scores.cells.iter().filter(|cell| cell.kind == CallBound::Independent);
         rows.extend(row(
             words,
             "tables",
@@ -96,7 +96,7 @@ fn fine(share: f64) -> String {
 
 fn goals(out: &mut String, scores: &Scores) {
     out.push_str("\nGoals, by the tables:\n\n");
-    for kind in Kind::ALL {
+    for kind in CallBound::ALL {
         let of_kind = scores.cells.iter().filter(|cell| cell.kind == kind);
         let Some(found) = Summary::of(of_kind, |cell| cell.predicted) else { continue };
         let (median, share) = goal(kind);
@@ -136,7 +136,7 @@ const fn reached(is_reached: bool) -> &'static str {
 }
 
 fn name(cell: &Score) -> String {
-    let dependence = if cell.kind == Kind::Independent { "independent" } else { "chained" };
+    let dependence = if cell.kind == CallBound::Independent { "independent" } else { "chained" };
     format!("{}/{}, {} bytes, {dependence}", cell.family, cell.variant, cell.size)
 }
 
@@ -164,7 +164,7 @@ fn worst(out: &mut String, scores: &Scores) {
 
 /// The reason for an error, as far as it is known.
 fn reason(cell: &Score, error: f64) -> &'static str {
-    let is_chained = cell.kind != Kind::Independent;
+    let is_chained = cell.kind != CallBound::Independent;
     match (cell.family.as_str(), cell.variant.as_str()) {
         (_, "smoltcp") if error < 0.0 => {
             "unknown; chains of two vector additions per iteration do not overlap between calls"

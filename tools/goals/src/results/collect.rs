@@ -1,9 +1,9 @@
 //! Collects the results of a machine from stored samples and evaluated goals.
 
-use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Limit, Order, Results, VERSION};
+use super::{CellResult, Count, Floor, GoalResult, Interval, Limit, OpponentKind, Order, Results, VERSION};
 use crate::goal::{Against, Over};
 use crate::goals::sizes;
-use crate::judge::{CellFinding, Finding, Verdict};
+use crate::judge::{CellFinding, Finding, GoalVerdict};
 use crate::machine;
 use crate::stored::{Group, Stored, StoredRun};
 use crate::table::{self, WORST};
@@ -150,12 +150,12 @@ fn warnings(stored: &Stored) -> BTreeMap<String, usize> {
     codes
 }
 
-fn kind(finding: &Finding) -> Kind {
+fn kind(finding: &Finding) -> OpponentKind {
     match finding.goal.against {
-        Against::BestOf(_) => Kind::Trap,
-        _ if finding.goal.source == sizes::SOURCE => Kind::Sizes,
-        _ if finding.goal.is_against_others() => Kind::Others,
-        _ => Kind::Machine,
+        Against::BestOf(_) => OpponentKind::Trap,
+        _ if finding.goal.source == sizes::SOURCE => OpponentKind::Sizes,
+        _ if finding.goal.is_against_others() => OpponentKind::Others,
+        _ => OpponentKind::Machine,
     }
 }
 
@@ -177,8 +177,8 @@ fn goal(finding: &Finding) -> GoalResult {
         sizes,
         want: rounded(goal.want),
         outcome: match &finding.verdict {
-            Verdict::Missed { by, at_most } => {
-                Verdict::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
+            GoalVerdict::Missed { by, at_most } => {
+                GoalVerdict::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
             }
             other => other.clone(),
         },
