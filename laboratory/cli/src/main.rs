@@ -86,6 +86,6 @@ fn hold_peers() {
     #[cfg(feature = "peers")]
     // SAFETY: `main` calls it before any other thread starts.
     unsafe {
-        carryline_variants::peer::hold_to(carryline::internals::cpu::features());
+        carryline_variants::peer::restrict_to(carryline::internals::cpu::features());
     }
 }

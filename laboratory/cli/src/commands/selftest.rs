@@ -112,7 +112,7 @@ fn candidates(family: Family) -> Vec<&'static Variant> {
             variant.runs_here()
                 && variant.thresholds() != Some(Thresholds::Raised)
                 && variant.known_bad.is_none()
-                && !matches!(variant.role, Role::Reference | Role::Seed)
+                && !matches!(variant.role, Role::Reference | Role::Historical)
         })
         .collect();
     variants.sort_by_key(|variant| variant.role != Role::Baseline);
