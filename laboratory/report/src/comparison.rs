@@ -9,6 +9,9 @@ use carryline_statistics::Ratio;
 /// Rows of a verdict that are shown where not all are wanted.
 const SHOWN: usize = 12;
 
+/// The meaning of the ratios in JSON.
+pub const RATIO_OF: &str = "gross time of a call divided by that in the base; above 1 is slower";
+
 /// A comparison with the names of its runs.
 #[derive(Debug)]
 pub struct Shown<'a> {

@@ -1,4 +1,4 @@
-//! `carryline history`: the runs kept so far, and any of them again.
+//! `carryline history`: lists the stored runs, or shows one.
 
 use super::run::answer;
 use crate::cli::{Common, Format, History};
@@ -51,13 +51,15 @@ fn run_line(run: RunSummary, store: Option<&Store>) -> RunLine {
     }
 }
 
-/// Prints a run again; of one that was killed, what its finished rounds tell.
+/// Shows a stored run; if it was killed, the results of its completed rounds.
 fn show(word: &str, args: &History, common: &Common) -> Result<u8, Failure> {
     let stored = kept::stored(word, common.db.as_deref())?;
     if !stored.ended {
         let id = stored.id;
         output::note(
-            &format!("run {id} was killed or is still running; these are the results of its finished rounds"),
+            &format!(
+                "run {id} was killed or is still running; these are the results of its completed rounds"
+            ),
             common,
         );
     }
@@ -72,7 +74,7 @@ fn show(word: &str, args: &History, common: &Common) -> Result<u8, Failure> {
         Format::Table => output::print(&answer(result, args.unit, args.detail)?)?,
     }
     match result.experiments.is_empty() {
-        true => output::warnings_wanted(&result.warnings, common),
+        true => output::warn_in_full(&result.warnings, common),
         false => output::warn(&result.warnings, common),
     }
     Ok(0)

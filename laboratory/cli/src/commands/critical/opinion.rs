@@ -89,7 +89,7 @@ fn models(table: &Table) -> &'static [&'static str] {
 }
 
 /// Asks it; `None` where it is not installed or has no model of this CPU or of one of its family.
-pub fn ask(prediction: &Prediction, table: &Table) -> Option<Opinion> {
+pub fn of(prediction: &Prediction, table: &Table) -> Option<Opinion> {
     let tool = newest()?;
     let models = models(table);
     let is_branching = prediction.call.scope == Scope::Branching;

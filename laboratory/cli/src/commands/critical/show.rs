@@ -30,7 +30,7 @@ pub struct Shown<'a> {
     /// For each: a routine of the collection that does it, and its time.
     pub beside: Vec<Option<String>>,
     /// Suggestions were requested.
-    pub is_asked: bool,
+    pub suggest: bool,
     /// Every instruction is to be listed.
     pub is_full: bool,
     /// The table is only the nearest one, or of no CPU: no figure of it is a bound.
@@ -121,7 +121,7 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
         let beside = beside.as_ref().map_or(String::new(), |beside| format!("; {beside}"));
         line(out, &format!("suggestion: {}: {}{beside}", suggestion.what, changes.join(", ")), style);
     }
-    if shown.is_asked && shown.suggestions.is_empty() {
+    if shown.suggest && shown.suggestions.is_empty() {
         line(out, "suggestion: none that would gain more than 5 %", style);
     }
     for note in prediction.notes.iter().chain(notes(prediction)) {

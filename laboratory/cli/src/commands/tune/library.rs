@@ -66,7 +66,7 @@ pub fn run(
         Format::Table => output::print(&screen::library(&tuned, args.check.is_some(), output::style()))?,
     }
     for proof in tuned.wrong().chain(tuned.unverified()) {
-        output::complain(&verify::sentence(proof));
+        output::message(&verify::sentence(proof));
     }
     if let Some(path) = &args.write {
         match kept {
