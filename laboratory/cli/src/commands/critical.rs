@@ -2,16 +2,16 @@
 //! the measured time.
 
 mod calibration;
-mod closing;
 mod json;
 mod listing;
+mod llvm_mca;
 mod measured;
-mod opinion;
 mod own;
 pub mod page;
 mod predict;
 mod show;
 mod siblings;
+mod summary;
 
 use crate::cli::{Common, Critical, Drawing, Format};
 use crate::output;
@@ -76,7 +76,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
         .map(|(prediction, suggestions)| show::Shown {
             prediction,
             measured: measurements.of(prediction),
-            opinion: if args.no_opinion { None } else { opinion::of(prediction, latencies.table()) },
+            opinion: if args.no_opinion { None } else { llvm_mca::of(prediction, latencies.table()) },
             beside: suggestions
                 .iter()
                 .map(|one| {
@@ -229,15 +229,15 @@ fn picture(
             });
             let paths: Vec<String> = paths.collect();
             let title = if paths.is_empty() { title } else { format!("{title}: {}", paths.join(", ")) };
-            let busy = closing::busy(prediction, latencies.table());
-            let hot = match prediction.overlapping.as_ref().map(closing::main_binding) {
+            let busy = summary::busy(prediction, latencies.table());
+            let hot = match prediction.overlapping.as_ref().map(summary::main_binding) {
                 None | Some(None | Some(Binds::Chain | Binds::Window)) => Hot::Chain,
                 Some(Some(Binds::Ports)) => Hot::Instructions(&busy),
                 Some(Some(Binds::Issue | Binds::FrontEnd)) => Hot::Nothing,
             };
             let view = View { full: args.full, hot };
             let mut picture = draw::of_analysis(&prediction.call, &title, prediction.signature.chained, view);
-            picture.remark = closing::sentence(prediction, measured).unwrap_or_default();
+            picture.remark = summary::sentence(prediction, measured).unwrap_or_default();
             Ok(picture)
         }
         Drawing::Loop => {
@@ -250,14 +250,14 @@ fn picture(
                 found.offset,
                 in_cycles(found.recurrence_cycles)
             );
-            let busy = closing::busy_in_loop(code, found, latencies.table());
+            let busy = summary::busy_in_loop(code, found, latencies.table());
             let hot = match found.binding() {
                 "recurrence" => Hot::Chain,
                 _ if found.throughput.port_cycles > found.throughput.issue_cycles => Hot::Instructions(&busy),
                 _ => Hot::Nothing,
             };
             let mut picture = draw::of_loop(code, found, &title, hot);
-            picture.remark = closing::of_loop(found);
+            picture.remark = summary::of_loop(found);
             Ok(picture)
         }
     }
