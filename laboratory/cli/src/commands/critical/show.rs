@@ -14,7 +14,7 @@ use carryline_conditions::Dependence;
 use carryline_report::figure::WITHIN_NULL;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;
-use carryline_report::units::number;
+use carryline_report::units::{number, percent_signed};
 use std::collections::BTreeMap;
 
 /// The results for a routine.
@@ -256,7 +256,7 @@ fn overview(shown: &[Shown<'_>]) -> Table {
             }));
             let off =
                 predicted.zip(found).and_then(|(p, found)| summary::off(dependence, p, found.compared()));
-            row.push(off.map_or("-".into(), summary::signed));
+            row.push(off.map_or("-".into(), percent_signed));
         }
         table.push(row, Emphasis::None);
     }

@@ -9,7 +9,7 @@ use carryline_chain::table::Table as Microarchitecture;
 use carryline_chain::window::Binds;
 use carryline_conditions::Dependence;
 use carryline_report::table::{Emphasis, Kind, Table};
-use carryline_report::units::{number, percent};
+use carryline_report::units::{number, percent_signed};
 
 /// A port is among the busiest if it starts at least this share of the operations of the busiest one.
 const BUSY: f64 = 0.98;
@@ -38,7 +38,7 @@ pub fn calls(prediction: &Prediction, measured: Option<&Measured>, is_guess: boo
                 figure(prediction.bound(dependence)),
                 figure(predicted),
                 figure(found.map(|found| found.compared().max(0.0))),
-                off.map_or("-".to_owned(), signed),
+                off.map_or("-".to_owned(), percent_signed),
                 figure(found.map(|found| found.null)),
                 binds.map_or("-".to_owned(), |(part, _)| part.word().to_owned()),
             ],
@@ -53,11 +53,6 @@ pub fn calls(prediction: &Prediction, measured: Option<&Measured>, is_guess: boo
 pub fn off(dependence: Dependence, predicted: f64, measured: f64) -> Option<f64> {
     let is_known = measured > 0.0 && (dependence != Dependence::Fenced || measured >= predicted);
     is_known.then(|| predicted / measured - 1.0)
-}
-
-/// A signed percentage, such as `+3 %`.
-pub fn signed(share: f64) -> String {
-    format!("{}{}", if share >= 0.0 { "+" } else { "" }, percent(share))
 }
 
 /// Operations of a call by port; `None` if nothing was simulated.
@@ -151,7 +146,7 @@ pub fn sentence(prediction: &Prediction, measured: Option<&Measured>) -> Option<
     if let Some(cycles) = measured.and_then(|measured| measured.of(dependence)).map(|found| found.compared())
     {
         let off = off(dependence, predicted, cycles)
-            .map_or(String::new(), |off| format!(" ({})", signed(-off / (1.0 + off))));
+            .map_or(String::new(), |off| format!(" ({})", percent_signed(-off / (1.0 + off))));
         text.push_str(&format!("; measured {}{off}", number(cycles)));
     }
     text.push('.');
@@ -175,6 +170,6 @@ mod tests {
         assert_eq!(off(Dependence::Independent, 90.0, 100.0).map(|off| (off * 100.0).round()), Some(-10.0));
         assert_eq!(off(Dependence::Fenced, 12.0, 10.0), None);
         assert_eq!(off(Dependence::Chained, 12.0, 0.0), None);
-        assert_eq!(signed(0.05), "+5 %");
+        assert_eq!(percent_signed(0.05), "+5 %");
     }
 }
