@@ -48,7 +48,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
         let keys = predictions.iter().flat_map(Prediction::keys).cloned().collect();
         let cpu = here.cpu(args.cpu)?;
         calibration = match &mut own {
-            Some(own) => own.overlay(&mut latencies, keys, cpu, common),
+            Some(own) => own.overlay(&mut latencies, keys, cpu, args.calibrate, common),
             None => calibration::overlay(&mut latencies, keys, cpu, common),
         };
         predictions = self::predictions(args, &latencies)?;

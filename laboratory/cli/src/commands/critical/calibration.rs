@@ -34,7 +34,7 @@ fn collect(address: u64, depth: u32, seen: &mut BTreeSet<u64>, keys: &mut BTreeS
 }
 
 /// Every latency that occurs in a variant's code.
-fn keys_of_collection() -> BTreeSet<Key> {
+pub fn keys_of_collection() -> BTreeSet<Key> {
     let (mut seen, mut keys) = (BTreeSet::new(), BTreeSet::new());
     for variant in carryline_variants::all() {
         collect(predict::entry(variant), DEPTH, &mut seen, &mut keys);

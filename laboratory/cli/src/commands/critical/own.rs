@@ -5,8 +5,8 @@ use super::calibration;
 use crate::cli::Common;
 use crate::inlining::cache::user_folder;
 use crate::output;
-use carryline_chain::calibrate::rates::{self, Rates};
 use carryline_chain::calibrate::Calibration;
+use carryline_chain::calibrate::rates::{self, Rates};
 use carryline_chain::table::Table;
 use carryline_chain::{Key, Latencies};
 use carryline_engine::machine::Here;
@@ -27,6 +27,17 @@ struct Stored {
     rates: Rates,
     /// Latencies in core cycles, by printed key.
     latencies: BTreeMap<String, f64>,
+    /// The printed keys of latencies that cannot be measured.
+    #[serde(default)]
+    left_out: BTreeSet<String>,
+}
+
+impl Stored {
+    /// True if all of these latencies were measured or cannot be.
+    fn covers(&self, keys: &BTreeSet<Key>) -> bool {
+        let is_known = |key: String| self.latencies.contains_key(&key) || self.left_out.contains(&key);
+        !self.latencies.is_empty() && keys.iter().all(|key| is_known(key.to_string()))
+    }
 }
 
 /// The measured table of a CPU.
@@ -65,7 +76,7 @@ pub fn measured(nearest: &Table, here: &Here, cpu: Option<usize>, common: &Commo
                 nearest.title
             );
             output::note(&text, common);
-            Stored { cpu: name, rates: measure(cpu, common)?, latencies: BTreeMap::new() }
+            Stored { cpu: name, rates: measure(cpu, common)?, ..Stored::default() }
         }
     };
     match stored.rates.table(nearest) {
@@ -89,26 +100,29 @@ fn measure(cpu: Option<usize>, common: &Common) -> Option<Rates> {
 }
 
 impl OwnTable {
-    /// Overlays the stored latencies on the table, or measures and stores them if there are none.
+    /// Overlays the stored latencies on the table; measures and stores them first if one is missing, or on
+    /// request.
     pub fn overlay(
         &mut self,
         latencies: &mut Latencies,
         keys: BTreeSet<Key>,
         cpu: Option<usize>,
+        requested: bool,
         common: &Common,
     ) -> Option<Calibration> {
-        let known: Vec<(Key, f64)> = keys
-            .iter()
-            .filter_map(|key| Some((key.clone(), *self.stored.latencies.get(&key.to_string())?)))
-            .collect();
-        if !self.stored.latencies.is_empty() {
+        if !requested && self.stored.covers(&keys) {
+            let known = keys.into_iter().filter_map(|key| {
+                let cycles = *self.stored.latencies.get(&key.to_string())?;
+                Some((key, cycles))
+            });
             latencies.overlay(known);
             return None;
         }
         let calibration = calibration::overlay(latencies, keys, cpu, common)?;
         if calibration.problems().is_empty() {
             let measured = calibration.measured.iter().map(|one| (one.key.to_string(), one.cycles));
-            self.stored.latencies = measured.collect();
+            self.stored.latencies.extend(measured);
+            self.stored.left_out.extend(calibration.left_out.iter().map(|(key, _)| key.to_string()));
             if let Err(error) = self.store() {
                 output::note(&format!("the calibration cannot be stored: {error}"), common);
             }
@@ -128,6 +142,22 @@ impl OwnTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    #[test]
+    fn stored_latencies_cover_only_keys_that_were_measured_or_left_out() {
+        let mut keys = calibration::keys_of_collection();
+        let mut stored = Stored::default();
+        assert!(!stored.covers(&BTreeSet::new()), "nothing was measured");
+        let (left_out, missing) = (keys.pop_first().expect("a key"), keys.pop_first().expect("a key"));
+        stored.latencies = keys.iter().map(|key| (key.to_string(), 1.0)).collect();
+        assert!(stored.covers(&keys));
+        stored.left_out.insert(left_out.to_string());
+        keys.insert(left_out);
+        assert!(stored.covers(&keys));
+        keys.insert(missing);
+        assert!(!stored.covers(&keys));
+    }
 
     #[test]
     fn the_file_of_another_cpu_or_a_damaged_one_is_ignored() {
