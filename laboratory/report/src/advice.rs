@@ -7,6 +7,7 @@
 //! a technique to implement.
 
 use crate::figure::{baseline, speed};
+use crate::grouping::distinct;
 use crate::labels;
 use crate::recommend::tuning;
 use crate::recommend::{Situation, situations, slower_by};
@@ -74,14 +75,9 @@ pub struct Choice {
 /// Derives the advice from a run.
 #[must_use]
 pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
-    let mut families: Vec<Family> = vec![];
-    for cell in &run.cells {
-        if !families.contains(&cell.family) {
-            families.push(cell.family);
-        }
-    }
+    let families = distinct(run.cells.iter().map(|cell| cell.family)).into_iter();
     let by_family: Vec<(Family, Vec<Situation<'_>>)> =
-        families.into_iter().map(|family| (family, situations(run, family))).collect();
+        families.map(|family| (family, situations(run, family))).collect();
     let largest = run.noise_floor.as_ref().and_then(|floor| {
         let largest = floor.by_situation.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some((median_floor(run)?, largest.1, safe(&largest.0)))
@@ -152,12 +148,8 @@ pub(crate) fn effort(family: Family, name: &str, roles: &Roles) -> u32 {
 }
 
 fn choice(family: Family, all: &[Situation<'_>], roles: &Roles, tolerance: f64) -> Option<Choice> {
-    let mut names: Vec<&str> = vec![];
-    for cell in all.iter().flat_map(|situation| &situation.cells).filter(|cell| cell.rank.is_some()) {
-        if !names.contains(&cell.variant.as_str()) {
-            names.push(&cell.variant);
-        }
-    }
+    let ranked = all.iter().flat_map(|situation| &situation.cells).filter(|cell| cell.rank.is_some());
+    let names = distinct(ranked.map(|cell| cell.variant.as_str()));
     let count = |name: &str| all.iter().filter(|situation| measured(situation, name).is_some()).count();
     let most = names.iter().map(|name| count(name)).max()?;
     // The mean logarithm of the time relative to the best, over all situations.

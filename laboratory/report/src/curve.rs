@@ -8,6 +8,7 @@
 mod canvas;
 
 use crate::figure::Scale;
+use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::roles::Roles;
 use crate::table::{Style, bold};
@@ -112,25 +113,14 @@ fn groups(run: &RunResult) -> Vec<((Family, Condition), Vec<&Cell>)> {
         let plain = Condition::plain(1).sizes;
         (cell.family, Condition { sizes: plain, ..cell.condition.clone() })
     };
-    let mut groups: Vec<((Family, Condition), Vec<&Cell>)> = vec![];
-    for cell in &run.cells {
-        if cell.status != Status::Ok || labels::fixed_size(&cell.condition).is_none_or(|size| size == 0) {
-            continue;
-        }
-        let key = sizeless(cell);
-        match groups.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, cells)) => cells.push(cell),
-            None => groups.push((key, vec![cell])),
-        }
-    }
-    groups.retain(|(_, cells)| {
-        let mut sizes: Vec<u64> =
-            cells.iter().filter_map(|cell| labels::fixed_size(&cell.condition)).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes.len() >= FEWEST_SIZES
-    });
-    groups
+    let size = |cell: &Cell| labels::fixed_size(&cell.condition);
+    let measured = run.cells.iter().filter(|cell| cell.status == Status::Ok && size(cell) > Some(0));
+    let keyed = measured.map(|cell| (sizeless(cell), cell));
+    grouped(keyed, |(one, _), (other, _)| one == other)
+        .into_iter()
+        .filter(|cells| distinct(cells.iter().map(|(_, cell)| size(cell))).len() >= FEWEST_SIZES)
+        .map(|cells| (cells[0].0.clone(), cells.into_iter().map(|(_, cell)| cell).collect()))
+        .collect()
 }
 
 /// The figures that a curve shows.
@@ -147,12 +137,7 @@ fn curve(
     cells: &[&Cell],
     Drawn { figure, unit, log_y }: Drawn<'_>,
 ) -> Option<Curve> {
-    let mut names: Vec<&str> = vec![];
-    for cell in cells {
-        if !names.contains(&cell.variant.as_str()) {
-            names.push(&cell.variant);
-        }
-    }
+    let mut names = distinct(cells.iter().map(|cell| cell.variant.as_str()));
     let wins = |name: &str| cells.iter().filter(|c| c.variant == name && c.rank == Some(1)).count();
     let compared = |name: &str| cells.iter().any(|cell| cell.baseline.as_deref() == Some(name));
     let singled = |name: &str| {

@@ -39,6 +39,7 @@ pub mod experiments;
 pub mod export;
 pub mod figure;
 pub mod gate;
+mod grouping;
 pub mod inlining;
 pub mod json;
 pub mod labels;

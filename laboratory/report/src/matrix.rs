@@ -4,6 +4,7 @@
 //! cell becomes a row. `*` marks the fastest of a column and those that tie with it.
 
 use crate::figure::{Scale, WITHIN_NULL, fastest_first};
+use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::ranking::status_word;
 use crate::table::{Emphasis, Kind, Style, Table, bold};
@@ -53,28 +54,14 @@ pub struct Entry {
 #[must_use]
 pub fn matrices(run: &RunResult, unit: Unit) -> Vec<Matrix> {
     let key = |cell: &Cell| (cell.family, cell.condition.dependence);
-    let mut keys: Vec<(Family, Dependence)> = vec![];
-    for cell in &run.cells {
-        if !keys.contains(&key(cell)) {
-            keys.push(key(cell));
-        }
-    }
-    let of = |wanted: &(Family, Dependence)| run.cells.iter().filter(|cell| key(cell) == *wanted).collect();
-    keys.iter().map(|wanted| matrix(run, unit, wanted, of(wanted))).collect()
+    let groups = grouped(&run.cells, |one, other| key(one) == key(other));
+    groups.iter().map(|cells| matrix(run, unit, key(cells[0]), cells)).collect()
 }
 
-fn matrix(run: &RunResult, unit: Unit, key: &(Family, Dependence), cells: Vec<&Cell>) -> Matrix {
+fn matrix(run: &RunResult, unit: Unit, key: (Family, Dependence), cells: &[&Cell]) -> Matrix {
     let scale = Scale::of(run, unit, cells.iter().copied());
-    let mut conditions: Vec<&Condition> = vec![];
-    let mut variants: Vec<&str> = vec![];
-    for cell in &cells {
-        if !conditions.contains(&&cell.condition) {
-            conditions.push(&cell.condition);
-        }
-        if !variants.contains(&cell.variant.as_str()) {
-            variants.push(&cell.variant);
-        }
-    }
+    let conditions: Vec<&Condition> = distinct(cells.iter().map(|cell| &cell.condition));
+    let variants = distinct(cells.iter().map(|cell| cell.variant.as_str()));
     let fields: Vec<_> = conditions.iter().map(|condition| labels::fields(condition)).collect();
     let varies = |at: usize| fields.iter().any(|words| words[at].1 != fields[0][at].1);
     let varying: Vec<usize> = (0..labels::FIELDS).filter(|at| varies(*at)).collect();
@@ -100,14 +87,11 @@ fn matrix(run: &RunResult, unit: Unit, key: &(Family, Dependence), cells: Vec<&C
         };
         ordered.iter().map(find).collect()
     });
-    let mut reasons: Vec<String> = vec![];
-    for cell in cells.iter().filter(|cell| cell.status != Status::Ok) {
+    let failed = cells.iter().filter(|cell| cell.status != Status::Ok);
+    let reasons = failed.map(|cell| {
         let detail = cell.detail.as_deref().unwrap_or("no reason given");
-        let reason = format!("{}: {}: {}", safe(&cell.variant), status_word(cell.status), safe(detail));
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
+        format!("{}: {}: {}", safe(&cell.variant), status_word(cell.status), safe(detail))
+    });
     let batches = ordered.iter().filter_map(|here| {
         let calls = here.iter().find_map(|cell| cell.observed.as_ref()?.batch_calls)?;
         let condition = &here[0].condition;
@@ -124,7 +108,7 @@ fn matrix(run: &RunResult, unit: Unit, key: &(Family, Dependence), cells: Vec<&C
         columns: columns.collect(),
         entries: entries.collect(),
         variants: variants.into_iter().map(safe).collect(),
-        reasons,
+        reasons: distinct(reasons),
     }
 }
 

@@ -7,6 +7,7 @@
 mod text;
 
 use crate::figure::{self, Figure, Scale, speed};
+use crate::grouping::grouped;
 use crate::labels;
 use crate::roles::Roles;
 use crate::text::{enumerate, safe};
@@ -143,19 +144,7 @@ pub fn group_letters(run: &RunResult) -> HashMap<(&str, Family, &str), String> {
 
 /// The cells of each situation, in the order of their first cells.
 fn by_situation(run: &RunResult) -> Vec<Vec<&Cell>> {
-    let mut groups: Vec<Vec<&Cell>> = vec![];
-    for cell in &run.cells {
-        let same = |group: &&mut Vec<&Cell>| {
-            group
-                .first()
-                .is_some_and(|first| first.situation == cell.situation && first.family == cell.family)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
-    groups
+    grouped(&run.cells, |one, other| one.situation == other.situation && one.family == other.family)
 }
 
 /// The measured cells, fastest first.

@@ -7,6 +7,7 @@ pub(crate) mod tuning;
 
 use crate::advice::effort;
 use crate::figure::{baseline, fastest_first, speed};
+use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::ranking::status_word;
 use crate::roles::Roles;
@@ -73,13 +74,8 @@ impl Situation<'_> {
 /// Derives the recommendations from a run, without situations that have no winner.
 #[must_use]
 pub fn recommend(run: &RunResult, roles: &Roles) -> Recommendation {
-    let mut families: Vec<Family> = vec![];
-    for cell in &run.cells {
-        if !families.contains(&cell.family) {
-            families.push(cell.family);
-        }
-    }
-    let families = families.into_iter().filter_map(|family| advise(run, roles, family)).collect();
+    let families = distinct(run.cells.iter().map(|cell| cell.family)).into_iter();
+    let families = families.filter_map(|family| advise(run, roles, family)).collect();
     Recommendation { complete: run.complete, families }
 }
 
@@ -101,12 +97,7 @@ fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice
             .collect();
         (!choices.is_empty()).then_some((dependence, choices))
     });
-    let mut baselines: Vec<String> = vec![];
-    for name in situations.iter().filter_map(compared) {
-        if !baselines.contains(&name) {
-            baselines.push(name);
-        }
-    }
+    let baselines = distinct(situations.iter().filter_map(compared));
     let mut sentences = vec![];
     sentences.extend(roles.ours(family).and_then(|ours| our_standing(&situations, ours)));
     sentences.push(everywhere(family, roles, &situations));
@@ -119,17 +110,10 @@ fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice
 }
 
 pub(crate) fn situations(run: &RunResult, family: Family) -> Vec<Situation<'_>> {
-    let mut groups: Vec<Vec<&Cell>> = vec![];
-    for cell in run.cells.iter().filter(|cell| cell.family == family) {
-        // Mixed conditions are an error in a ranking; here they become separate situations.
-        let same = |group: &&mut Vec<&Cell>| {
-            group[0].situation == cell.situation && group[0].condition == cell.condition
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
+    // Mixed conditions are an error in a ranking; here they become separate situations.
+    let groups = grouped(run.cells.iter().filter(|cell| cell.family == family), |one, other| {
+        one.situation == other.situation && one.condition == other.condition
+    });
     let ranked = groups.into_iter().filter_map(|mut cells| {
         fastest_first(&mut cells);
         let won = |cell: &Cell| cell.status == Status::Ok && cell.rank == Some(1);
@@ -177,14 +161,9 @@ pub(crate) fn slower_by(own: &Cell, winner: &Cell) -> Option<f64> {
 /// The variants that win in all situations, or else in most.
 fn everywhere(family: Family, roles: &Roles, situations: &[Situation]) -> String {
     let wins = |name: &String| situations.iter().filter(|s| s.winners.contains(name)).count();
-    let mut names: Vec<String> = vec![];
-    for name in situations.iter().flat_map(|situation| &situation.winners) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    let most = names.iter().map(wins).max().unwrap_or(0);
-    let best: Vec<String> = names.into_iter().filter(|name| wins(name) == most).collect();
+    let names = distinct(situations.iter().flat_map(|situation| &situation.winners));
+    let most = names.iter().copied().map(wins).max().unwrap_or(0);
+    let best: Vec<String> = names.into_iter().filter(|name| wins(name) == most).cloned().collect();
     let best = by_effort(family, &best, roles);
     let (verb, total) = (if best.len() == 1 { "is" } else { "are" }, situations.len());
     let named = if best.len() > 4 { format!("{} variants", best.len()) } else { enumerate(&best) };
@@ -209,24 +188,19 @@ fn everywhere(family: Family, roles: &Roles, situations: &[Situation]) -> String
 
 /// For hot buffers of fixed sizes, the winner by range of sizes, with as few changes as the ties allow.
 fn thresholds(family: Family, roles: &Roles, situations: &[Situation]) -> Vec<String> {
-    let mut groups: Vec<Vec<(u64, &Situation)>> = vec![];
-    for situation in situations {
+    let of_fixed_size = situations.iter().filter_map(|situation| {
         let condition = &situation.first().condition;
         let plain = condition.cache.is_hot()
             && condition.segments.is_empty()
             && condition.then == Then::Nothing
             && condition.beside == Beside::Nothing;
-        let Some(size) = labels::fixed_size(condition).filter(|_| plain) else { continue };
-        let same = |group: &&mut Vec<(u64, &Situation)>| {
-            let other = &group[0].1.first().condition;
-            (other.offsets, other.pages, other.dependence)
-                == (condition.offsets, condition.pages, condition.dependence)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push((size, situation)),
-            None => groups.push(vec![(size, situation)]),
-        }
-    }
+        Some((labels::fixed_size(condition).filter(|_| plain)?, situation))
+    });
+    let key = |situation: &Situation| {
+        let condition = &situation.first().condition;
+        (condition.offsets, condition.pages, condition.dependence)
+    };
+    let groups = grouped(of_fixed_size, |(_, one), (_, other)| key(one) == key(other));
     groups.into_iter().filter_map(|group| threshold_sentence(family, roles, group)).collect()
 }
 

@@ -1,5 +1,6 @@
 //! The coverage of a verification, at the end of `carryline verify`.
 
+use crate::grouping::distinct;
 use crate::table::{Emphasis, Kind, Style, Table};
 use crate::text::{safe, wrap};
 use crate::units::number_with;
@@ -55,14 +56,14 @@ impl Coverage {
             ("calls by offset in a page", |tried| &tried.offsets),
             ("calls by place", |tried| &tried.placement),
         ];
-        let families = distinct(&self.tried, |tried| &tried.family);
+        let families = distinct(self.tried.iter().map(|tried| tried.family));
         for (title, class) in views {
             let columns = families.iter().map(|family| (family.to_string(), Kind::Number));
             let mut table =
                 Table::new([(title.to_owned(), Kind::Name)].into_iter().chain(columns).collect::<Vec<_>>());
-            for row in distinct(&self.tried, class) {
-                let calls = |family: &&Family| {
-                    let of = |tried: &&Tried| tried.family == **family && class(tried) == row;
+            for row in distinct(self.tried.iter().map(class)) {
+                let calls = |family: &Family| {
+                    let of = |tried: &&Tried| tried.family == *family && class(tried) == row;
                     number_with(self.tried.iter().filter(of).map(|tried| tried.calls).sum::<u64>() as f64, 0)
                 };
                 let cells = std::iter::once(row.clone()).chain(families.iter().map(calls)).collect();
@@ -89,17 +90,6 @@ impl Coverage {
 
 /// The class that a table has rows for.
 type View = fn(&Tried) -> &String;
-
-/// The different values, each where it first occurs.
-fn distinct<'t, T: PartialEq>(tried: &'t [Tried], value: impl Fn(&'t Tried) -> &'t T) -> Vec<&'t T> {
-    let mut found = Vec::new();
-    for value in tried.iter().map(value) {
-        if !found.contains(&value) {
-            found.push(value);
-        }
-    }
-    found
-}
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 //! The listings are passed in, because this crate does not analyse machine code.
 
 use super::Shown;
+use crate::grouping::distinct;
 use crate::roles::Roles;
 use crate::text::safe;
 use crate::units::{byte_phrase, number, percent_signed};
@@ -82,13 +83,7 @@ pub fn calls(run: &RunResult, roles: &Roles) -> Vec<Call> {
     };
     let measured = || run.cells.iter().filter(|cell| cell.status == Status::Ok);
     let ordered = measured().filter(|cell| is_first(cell)).chain(measured().filter(|cell| !is_first(cell)));
-    let mut calls: Vec<Call> = vec![];
-    for call in ordered.map(representative) {
-        if !calls.contains(&call) {
-            calls.push(call);
-        }
-    }
-    calls
+    distinct(ordered.map(representative))
 }
 
 /// The call that represents those of a cell, of the mean size.

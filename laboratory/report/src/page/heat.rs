@@ -5,6 +5,7 @@
 //! with the baseline are neutral whatever their figure.
 
 use super::Shown;
+use crate::grouping::distinct;
 use crate::labels;
 use crate::ranking::{Failure, Row, status_word};
 use crate::units::number;
@@ -17,12 +18,8 @@ const STEPS: [f64; 4] = [1.0, 1.25, 2.0, 4.0];
 
 /// The map of each family.
 pub(super) fn section(all: &[Shown<'_>]) -> Markup {
-    let mut families: Vec<Family> = vec![];
-    for shown in all.iter().filter(|shown| shown.ranking.baseline.is_some()) {
-        if !families.contains(&shown.ranking.family) {
-            families.push(shown.ranking.family);
-        }
-    }
+    let with_baseline = all.iter().filter(|shown| shown.ranking.baseline.is_some());
+    let families = distinct(with_baseline.map(|shown| shown.ranking.family));
     html! {
         @if !families.is_empty() {
             section id="map" {

@@ -5,6 +5,7 @@
 
 use super::{Ranking, Row, status_word};
 use crate::figure::{Figure, WITHIN_NULL};
+use crate::grouping::distinct;
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::wrap;
 use crate::units::{Unit, align_points, decimals_for, number_with, percent, times};
@@ -189,12 +190,7 @@ impl Ranking {
     /// The letters of each row; in columns of their own if there are few, so that groups can be followed
     /// downwards.
     fn letters(&self) -> Vec<String> {
-        let mut all: Vec<char> = vec![];
-        for letter in self.rows.iter().flat_map(|row| row.letters.chars()) {
-            if !all.contains(&letter) {
-                all.push(letter);
-            }
-        }
+        let all = distinct(self.rows.iter().flat_map(|row| row.letters.chars()));
         if all.len() > MOST_LETTER_COLUMNS {
             return self.rows.iter().map(|row| or_dash(row.letters.clone())).collect();
         }
