@@ -12,6 +12,7 @@ mod predict;
 mod show;
 mod siblings;
 mod summary;
+mod traced;
 
 use crate::cli::{Common, Critical, Drawing, Format};
 use crate::output;

@@ -1,21 +1,17 @@
 //! Predicts the time of a routine of the collection, in an object file, or given as bytes.
 
+use super::traced::{Overlapping, overlapping, traced};
 use crate::cli::{Critical, Moves};
 use carryline_chain::analysis::{self, LoopBound};
 use carryline_chain::remedies::{self, Followed};
 use carryline_chain::suggest::{self, Change, Suggestion};
-use carryline_chain::trace::{Trace, TraceStep};
-use carryline_chain::window::{self, Binds, Calls, Ops, Simulated};
+use carryline_chain::trace::Trace;
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
 use carryline_conditions::Dependence;
 use carryline_engine::failure::{Failure, usage};
-use carryline_engine::protocol::{TraceAnswer, TraceJob};
-use carryline_engine::{prove, session};
-use carryline_variants::c_library::Thresholds;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Variant};
 use carryline_verification::subject::SubjectId;
-use carryline_verification::trace::Executed;
 use std::path::Path;
 
 /// The default size of a call: an IPv6 header.
@@ -39,35 +35,6 @@ pub struct Prediction {
     pub overlapping: Option<Overlapping>,
     /// Deviations from the request.
     pub notes: Vec<String>,
-}
-
-/// Simulations of successive calls.
-pub struct Overlapping {
-    /// Each call waits for the previous one.
-    pub chained: Following,
-    /// No call waits.
-    pub independent: Following,
-}
-
-/// A simulation of successive calls.
-pub struct Following {
-    /// The instructions of a call and of the calling loop.
-    pub ops: Ops,
-    /// The result.
-    pub simulated: Simulated,
-    /// The bottleneck, and the cycles of a call without it.
-    pub binds: Option<(Binds, f64)>,
-}
-
-impl Overlapping {
-    /// The simulation of this dependence; fenced calls do not overlap.
-    pub fn of(&self, dependence: Dependence) -> Option<&Following> {
-        match dependence {
-            Dependence::Chained => Some(&self.chained),
-            Dependence::Independent => Some(&self.independent),
-            Dependence::Fenced => None,
-        }
-    }
 }
 
 impl Prediction {
@@ -273,30 +240,6 @@ impl Prediction {
     }
 }
 
-/// Simulates successive calls like the traced one.
-fn overlapping(
-    trace: &Trace,
-    signature: &Signature,
-    size: usize,
-    args: &Critical,
-    latencies: &Latencies,
-) -> Option<Overlapping> {
-    if trace.is_cut {
-        return None;
-    }
-    let table = latencies.table();
-    let eliminates = args.moves.map_or(table.eliminates_moves, |moves| moves == Moves::Eliminated);
-    let ports = table.port_names.len();
-    let following = |calls: Calls| {
-        let trace = window::called(trace, signature, calls, size).ok()?;
-        let ops = Ops::of_trace(&trace, latencies, eliminates);
-        let simulated = window::simulate(&ops, &table.core, ports, window::Limits::ALL);
-        let binds = window::binds(&ops, &table.core, ports, simulated.cycles);
-        Some(Following { ops, simulated, binds })
-    };
-    Some(Overlapping { chained: following(Calls::Chained)?, independent: following(Calls::Independent)? })
-}
-
 fn options<'a>(args: &Critical, latencies: &'a Latencies) -> Options<'a> {
     let mut options = Options::new(latencies);
     options.eliminates_moves = args.moves.map(|moves| moves == Moves::Eliminated);
@@ -375,36 +318,4 @@ pub fn code_at(address: u64) -> Result<Image, ChainError> {
 pub fn code_at(_address: u64) -> Result<Image, ChainError> {
     let reason = "its own code is read on Linux only; give --object and --symbol".to_owned();
     Err(ChainError::Object { file: "this program".to_owned(), reason })
-}
-
-/// Traces a call of the variant in a worker process; the inner error is the reason why there is no trace.
-fn traced(variant: &Variant, id: &SubjectId, size: usize) -> Result<Result<Trace, String>, Failure> {
-    if let Some(reason) = prove::lacking(variant) {
-        return Ok(Err(reason));
-    }
-    let thresholds = variant.thresholds().unwrap_or(Thresholds::AsInstalled);
-    let job = TraceJob { subject: id.clone(), len: size };
-    let mut outcome = Err("the worker process ended without an answer".to_owned());
-    let supervisor = session::supervisor(10)?;
-    supervisor.run_with(thresholds, job, 0, &carryline_engine::interrupt::requested, &mut |answer| {
-        outcome = match answer {
-            TraceAnswer::Traced(executed) => Ok(trace(executed)),
-            TraceAnswer::Failed { reason } => Err(reason),
-        };
-    })?;
-    Ok(outcome)
-}
-
-/// Converts the worker's record for the analysis.
-fn trace(executed: Executed) -> Trace {
-    let step = |step: &[u64; 17]| {
-        let mut registers = [0; 16];
-        registers.copy_from_slice(&step[1..]);
-        TraceStep { address: step[0], registers }
-    };
-    Trace {
-        steps: executed.steps.iter().map(step).collect(),
-        code: executed.code.into_iter().collect(),
-        is_cut: executed.is_cut,
-    }
 }

@@ -1,7 +1,8 @@
 //! The summary: predictions next to measurements, the use of ports, and a sentence that names the bottleneck.
 
 use super::measured::Measured;
-use super::predict::{Overlapping, Prediction};
+use super::predict::Prediction;
+use super::traced::Overlapping;
 use carryline_chain::Analysis;
 use carryline_chain::analysis::LoopBound;
 use carryline_chain::effects::Effects;
