@@ -171,20 +171,15 @@ fn choose(args: &Gate, base: &Kept, plan: &Plan) -> Result<GatePlan, Failure> {
 fn report_failures(proofs: &[Proof]) -> Option<u8> {
     let mut ends = None;
     for proof in proofs {
-        match &proof.verdict {
-            Verdict::Wrong(_) | Verdict::Crashed(_) => {
-                output::message(&super::verify::sentence(proof));
-                ends = Some(status::WRONG);
-            }
-            Verdict::TimedOut(_) => {
-                output::message(&format!("{}; --patience waits longer", super::verify::sentence(proof)));
-                ends = ends.or(Some(status::UNDECIDED));
-            }
-            Verdict::NotProved(why) => {
-                output::message(&format!("{} is not verified: {why}", proof.subject));
-                ends = ends.or(Some(status::FAILED));
-            }
-            Verdict::Proved(_) | Verdict::Unsupported(_) => {}
+        let own = match &proof.verdict {
+            Verdict::Wrong(_) | Verdict::Crashed(_) => status::WRONG,
+            Verdict::TimedOut(_) => status::UNDECIDED,
+            Verdict::NotProved(_) => status::FAILED,
+            Verdict::Proved(_) | Verdict::Unsupported(_) => continue,
+        };
+        output::message(&super::verify::sentence(proof));
+        if ends.is_none() || own == status::WRONG {
+            ends = Some(own);
         }
     }
     ends

@@ -127,11 +127,8 @@ pub fn conclude(
     if let (Some(id), false) = (finished.result.run_id, common.quiet) {
         output::note(&format!("saved as run {id}; 'carryline history --show {id}' prints it again"), common);
     }
-    for proof in &finished.wrong {
+    for proof in finished.wrong.iter().chain(&finished.slow) {
         output::message(&super::verify::sentence(proof));
-    }
-    for proof in &finished.slow {
-        output::message(&format!("{}; --patience waits longer", super::verify::sentence(proof)));
     }
     for sentence in &finished.undone {
         output::message(sentence);

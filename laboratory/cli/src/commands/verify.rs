@@ -153,6 +153,12 @@ fn counterexample(found: &Counterexample) -> listing::Counterexample {
 pub fn sentence(proof: &Proof) -> String {
     let line = line(proof);
     let found = line.counterexample.map(|found| found.sentence);
-    let parts: Vec<String> = line.detail.into_iter().chain(found).collect();
-    format!("{} is {}: {}", proof.subject, line.verdict, parts.join("; "))
+    let remedy = matches!(proof.verdict, Verdict::TimedOut(_)).then(|| "--patience waits longer".to_owned());
+    let parts: Vec<String> = line.detail.into_iter().chain(found).chain(remedy).collect();
+    let verdict = match proof.verdict {
+        Verdict::Crashed(_) => "crashed".to_owned(),
+        Verdict::TimedOut(_) => "hung".to_owned(),
+        _ => format!("is {}", line.verdict),
+    };
+    format!("{} {verdict}: {}", proof.subject, parts.join("; "))
 }
