@@ -173,7 +173,7 @@ mod tests {
         "seed = 7\nbudget = \"9s\"\nquiet = true\n[measure]\nbudget = \"3s\"\nvariants = [\"a\", \"b*\"]\n";
 
     #[test]
-    fn the_command_line_overrides_the_commands_table_which_overrides_the_top_level() {
+    fn the_command_line_precedes_the_commands_table_and_the_top_level() {
         let of = |line| {
             options(FILE, line).map(|mut words| {
                 words.sort_unstable();

@@ -45,6 +45,19 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints a result in the requested format: as JSON of this schema, or as text.
+pub fn print_result<T: Serialize>(
+    schema: &'static str,
+    body: &T,
+    text: impl FnOnce(Style) -> String,
+    common: &Common,
+) -> Result<(), Failure> {
+    match common.format {
+        Format::Json => print_json(schema, body, common),
+        Format::Table => print(&text(style())),
+    }
+}
+
 /// Prints a value as JSON on standard output, with the name of its schema in front.
 pub fn print_json<T: Serialize>(schema: &'static str, body: &T, common: &Common) -> Result<(), Failure> {
     let text = carryline_report::json::with_head(&head(schema), body)?;

@@ -14,7 +14,7 @@ mod siblings;
 mod summary;
 mod traced;
 
-use crate::cli::{Common, Critical, Drawing, Format};
+use crate::cli::{Common, Critical, Drawing};
 use crate::output;
 use carryline_chain::draw::{self, Hot, Picture, View};
 use carryline_chain::suggest::Suggestion;
@@ -91,14 +91,9 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
             is_guess,
         })
         .collect();
-    match common.format {
-        Format::Json => {
-            output::print_json("critical", &json::object(&shown, &latencies, calibration.as_ref()), common)?
-        }
-        Format::Table => {
-            output::print(&show::render(&shown, &latencies, calibration.as_ref(), output::style()))?
-        }
-    }
+    let json = json::object(&shown, &latencies, calibration.as_ref());
+    let text = |style| show::render(&shown, &latencies, calibration.as_ref(), style);
+    output::print_result("critical", &json, text, common)?;
     Ok(if carryline_engine::interrupt::requested() {
         carryline_engine::failure::status::INTERRUPTED
     } else {

@@ -24,11 +24,7 @@ pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
         None => Vec::new(),
     };
     let list = RunList { runs: runs.into_iter().map(|run| run_line(run, store.as_ref())).collect() };
-    match common.format {
-        Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print_json("history", &list, common)?,
-    }
-    Ok(0)
+    output::print_result("history", &list, |style| list.to_text(style), common).map(|()| 0)
 }
 
 fn run_line(run: RunSummary, store: Option<&Store>) -> RunLine {

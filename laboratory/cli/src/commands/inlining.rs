@@ -1,7 +1,7 @@
 //! `carryline inlining`: the constant sizes at which the compilers of this machine inline memmove and similar
 //! functions, and the cost of a hard-coded limit on them.
 
-use crate::cli::{Common, Format, Inlining};
+use crate::cli::{Common, Inlining};
 use crate::inlining::{Language, Settings, cache, compilers, limit, survey};
 use crate::output;
 use anyhow::anyhow;
@@ -93,10 +93,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     notes.dedup();
     let rows = surveyed.into_iter().flat_map(|one| one.rows).chain(silent).collect();
     let found = report::Inlining { schema_version: 1, rows, limits, notes };
-    match common.format {
-        Format::Table => output::print(&found.to_text(output::style()))?,
-        Format::Json => output::print_json("inlining", &found, common)?,
-    }
+    output::print_result("inlining", &found, |style| found.to_text(style), common)?;
     Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
 }
 

@@ -1,6 +1,6 @@
 //! `carryline list`: the collection.
 
-use crate::cli::{Common, Format, List};
+use crate::cli::{Common, List};
 use crate::output;
 use carryline_engine::failure::Failure;
 use carryline_engine::{prove, select};
@@ -33,9 +33,5 @@ pub fn run(args: &List, common: &Common) -> Result<u8, Failure> {
         })
         .collect();
     let list = VariantList { variants };
-    match common.format {
-        Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print_json("list", &list, common)?,
-    }
-    Ok(0)
+    output::print_result("list", &list, |style| list.to_text(style), common).map(|()| 0)
 }

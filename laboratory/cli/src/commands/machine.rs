@@ -1,6 +1,6 @@
 //! `carryline machine`: the machine that results are measured on, and what cannot be measured there.
 
-use crate::cli::{Common, Format};
+use crate::cli::Common;
 use crate::output;
 use carryline::internals::cpu::Model;
 use carryline::internals::tuning::built_in_for;
@@ -57,11 +57,7 @@ fn from(from_bytes: usize) -> String {
 /// Prints the machine.
 pub fn run(common: &Common) -> Result<u8, Failure> {
     let machine = describe(&Here::look())?;
-    match common.format {
-        Format::Table => output::print(&machine.to_text(output::style()))?,
-        Format::Json => output::print_json("machine", &machine, common)?,
-    }
-    Ok(0)
+    output::print_result("machine", &machine, |style| machine.to_text(style), common).map(|()| 0)
 }
 
 #[cfg(test)]

@@ -5,12 +5,11 @@ use crate::cli::{Common, Detail, Measure};
 use crate::output;
 use crate::prepared::Prepared;
 use carryline_conditions::sizes::Sizes;
-use carryline_conditions::{Beside, Cache, Condition, Dependence, Offsets, Then};
+use carryline_conditions::{Condition, Offsets};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::impossible::impossible;
 use carryline_engine::machine::Here;
 use carryline_engine::standard;
-use carryline_machine::arena::Pages;
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_machine::words::{UnknownWord, parse_bytes};
 use carryline_report::advice::advice;
@@ -48,43 +47,26 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
         // Every segment of a chain has its own random alignment.
         false => vec![Offsets::Random],
     };
-    let caches: Vec<Cache> = words(&args.cache)?;
-    let dependences: Vec<Dependence> = words(&args.dependence)?;
-    let pages: Vec<Pages> = words(&args.pages)?;
-    let (thens, besides): (Vec<Then>, Vec<Beside>) = (words(&args.then)?, words(&args.beside)?);
-    let surroundings: Vec<(Then, Beside)> =
-        thens.iter().flat_map(|then| besides.iter().map(|beside| (*then, *beside))).collect();
+    let conditions = vec![Condition { segments, ..Condition::plain(0) }];
+    let conditions = vary(conditions, &sizes, |condition, sizes| condition.sizes = sizes);
+    let conditions = vary(conditions, &offsets, |condition, offsets| condition.offsets = offsets);
+    let conditions = vary(conditions, &words(&args.cache)?, |condition, cache| condition.cache = cache);
+    let conditions = vary(conditions, &words(&args.dependence)?, |condition, dependence| {
+        condition.dependence = dependence
+    });
+    let conditions = vary(conditions, &words(&args.pages)?, |condition, pages| condition.pages = pages);
+    let conditions = vary(conditions, &words(&args.then)?, |condition, then| condition.then = then);
+    let conditions = vary(conditions, &words(&args.beside)?, |condition, beside| condition.beside = beside);
 
     let subjects = |family| prepared.selection.subjects(family);
     let mut situations: Vec<Situation> = Vec::new();
     let mut refused: Vec<String> = Vec::new();
     for family in &prepared.selection.families {
-        for sizes in &sizes {
-            for offsets in &offsets {
-                for cache in &caches {
-                    for dependence in &dependences {
-                        for pages in &pages {
-                            for (then, beside) in &surroundings {
-                                let condition = Condition {
-                                    sizes: sizes.clone(),
-                                    offsets: *offsets,
-                                    cache: *cache,
-                                    dependence: *dependence,
-                                    pages: *pages,
-                                    segments: segments.clone(),
-                                    then: *then,
-                                    beside: *beside,
-                                };
-                                match impossible(*family, &condition) {
-                                    Some(reason) if refused.contains(&reason) => {}
-                                    Some(reason) => refused.push(reason),
-                                    None => situations
-                                        .push(standard::situation(*family, condition, 1.0, &subjects)),
-                                }
-                            }
-                        }
-                    }
-                }
+        for condition in &conditions {
+            match impossible(*family, condition) {
+                Some(reason) if refused.contains(&reason) => {}
+                Some(reason) => refused.push(reason),
+                None => situations.push(standard::situation(*family, condition.clone(), 1.0, &subjects)),
             }
         }
     }
@@ -100,6 +82,23 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     };
     let text = result_text(&finished.result, &prepared, args.detail)?;
     conclude(&finished, &text, prepared.unit, &args.effort, common)
+}
+
+/// Each condition with each value of a field; the values of a condition are neighbours.
+fn vary<T: Clone>(
+    conditions: Vec<Condition>,
+    values: &[T],
+    set: impl Fn(&mut Condition, T),
+) -> Vec<Condition> {
+    let mut varied = Vec::new();
+    for condition in conditions {
+        for value in values {
+            let mut condition = condition.clone();
+            set(&mut condition, value.clone());
+            varied.push(condition);
+        }
+    }
+    varied
 }
 
 /// The advice, followed by the rankings if they are few or requested, otherwise by matrices.
@@ -155,6 +154,7 @@ pub fn read_segments(option: &str, text: &str) -> Result<Vec<u32>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carryline_conditions::Cache;
 
     #[test]
     fn each_segment_is_checked() {

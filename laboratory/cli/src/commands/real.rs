@@ -88,7 +88,7 @@ fn record(word: &str) -> Result<(Which, PathBuf), Failure> {
         _ => (Which::All, word),
     };
     if file.is_empty() {
-        return Err(usage(format!("--record {word}: the file name is missing")));
+        return Err(usage(format!("--record {word}: no file name given")));
     }
     let path = PathBuf::from(file);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -245,7 +245,7 @@ fn tuned(work: &RealWork) -> Option<String> {
 /// The agreement of outputs and exit statuses, in one or two sentences.
 fn agreement(work: &RealWork) -> String {
     let Some(disagreement) = &work.disagreement else {
-        return format!("All runs print the same and end with {}.", work.exit_status);
+        return format!("All runs agree in standard output and end with {}.", work.exit_status);
     };
     let Disagreement { interposed, differs_by_itself, what } = disagreement;
     let run = if *interposed { "A run with the interposer" } else { "A second run without the interposer" };
@@ -260,7 +260,7 @@ fn agreement(work: &RealWork) -> String {
         ),
     };
     let cause = if *differs_by_itself {
-        "Runs without the interposer differ too, as with programs that print times, process ids or random \
+        "Runs without the interposer disagree too, as with programs that print times, process ids or random \
          names, so the interposer is not to blame. --ignore-output compares exit statuses only."
     } else {
         "Runs without the interposer agree: the interposer changed the program's behaviour, or the \

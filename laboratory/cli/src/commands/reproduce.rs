@@ -98,7 +98,7 @@ fn list(common: &Common) -> Result<u8, Failure> {
         ("id", Kind::Name),
         ("source", Kind::Text),
         ("claims", Kind::Number),
-        ("what it shows", Kind::Text),
+        ("title", Kind::Text),
     ]);
     for experiment in EXPERIMENTS {
         let claims = experiment.claims.len().to_string();

@@ -1,7 +1,7 @@
 //! `carryline selftest`: checks the measurement itself. A variant must tie with itself, and an injected
 //! slowdown of about 5 % must be detected. Both rates show how far to trust a ranking.
 
-use crate::cli::{Common, Format, Selftest};
+use crate::cli::{Common, Selftest};
 use crate::{output, prepared};
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Condition, Offsets};
@@ -96,10 +96,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
     counts.planted_ratio = statistics::median(&counts.ratios);
     counts.floor_median = statistics::median(&counts.floors);
     counts.floor_largest = counts.floors.iter().copied().reduce(f64::max);
-    match common.format {
-        Format::Json => output::print_json("selftest", &counts, common)?,
-        Format::Table => output::print(&counts.text())?,
-    }
+    output::print_result("selftest", &counts, |_| counts.text(), common)?;
     Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
 }
 

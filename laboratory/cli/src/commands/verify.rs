@@ -1,6 +1,6 @@
 //! `carryline verify`: verifies variants, or shows the smallest input for which they fail.
 
-use crate::cli::{Common, Format, Verify};
+use crate::cli::{Common, Verify};
 use crate::output;
 use carryline_engine::failure::{Failure, status};
 use carryline_engine::forecast;
@@ -38,10 +38,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
     let list = ProofList { results: proofs.iter().map(line).collect(), coverage: coverage(&proofs) };
-    match common.format {
-        Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print_json("verify", &list, common)?,
-    }
+    output::print_result("verify", &list, |style| list.to_text(style), common)?;
     let wrong = proofs.iter().any(|proof| is_confirmed_wrong(&proof.verdict) && !is_known_bad(proof));
     let slow =
         proofs.iter().any(|proof| matches!(proof.verdict, Verdict::TimedOut(_)) && !is_known_bad(proof));

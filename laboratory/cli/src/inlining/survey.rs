@@ -65,15 +65,15 @@ pub fn survey(settings: &Settings<'_>) -> (Vec<Surveyed>, Vec<InliningRow>) {
     let (stop, candidates) = (settings.stop, settings.candidates);
     (settings.progress)("querying compiler versions", 0, candidates.len());
     carryline_engine::parallel::prepare();
-    let asked = candidates.par_iter().enumerate().map(|(index, candidate)| {
+    let identified = candidates.par_iter().enumerate().map(|(index, candidate)| {
         let folder = settings.folder.join(format!("version-{index}"));
         candidate.identify(&folder, settings.patience, stop)
     });
-    let asked: Vec<_> = asked.collect();
+    let identified: Vec<_> = identified.collect();
     let mut compilers = Vec::new();
     let mut silent = Vec::new();
-    for (candidate, answer) in candidates.iter().zip(asked) {
-        match answer {
+    for (candidate, result) in candidates.iter().zip(identified) {
+        match result {
             Ok(compiler) => compilers.push(compiler),
             Err(reason) => {
                 let reason = format!("does not report its version: {reason}");

@@ -57,7 +57,7 @@ impl Audited {
     fn reason(&self) -> Option<String> {
         match &self.read {
             Ok(whole) => (self.readable() == Readable::Partial)
-                .then(|| format!("byte {}: the file ends within a record", whole.file_bytes)),
+                .then(|| format!("byte {}: the file ends in the middle of a record", whole.file_bytes)),
             Err(ReadError { fault: fault @ Fault::Open(_), .. }) => Some(fault.to_string()),
             Err(error) => Some(error.to_string()),
         }

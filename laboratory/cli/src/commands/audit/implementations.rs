@@ -1,6 +1,6 @@
 //! Audits implementations; prints a table or JSON, or writes a document.
 
-use crate::cli::{Audit, Common, Format};
+use crate::cli::{Audit, Common};
 use crate::output;
 use carryline_audit::render;
 use carryline_audit::report::Audit as Found;
@@ -31,10 +31,7 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
         },
     )?;
     progress.finish();
-    match common.format {
-        Format::Table => output::print(&render::to_text(&found, output::style()))?,
-        Format::Json => output::print_json("audit", &found, common)?,
-    }
+    output::print_result("audit", &found, |style| render::to_text(&found, style), common)?;
     if let Some(path) = &args.report {
         std::fs::write(path, render::to_markdown(&found))?;
         let data = serde_json::to_string_pretty(&found.without_long_input())? + "\n";

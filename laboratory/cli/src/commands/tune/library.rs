@@ -1,7 +1,7 @@
 //! `carryline tune` without `--libc`: tunes the library.
 
 use super::{TuneAnswer, screen};
-use crate::cli::{Common, Format, Tune};
+use crate::cli::{Common, Tune};
 use crate::commands::run::read_sizes;
 use crate::commands::verify;
 use crate::output;
@@ -61,10 +61,12 @@ pub fn run(
         profile: kept.then_some(profile.as_str()),
         ..TuneAnswer::new(lab, here)?
     };
-    match common.format {
-        Format::Json => output::print_json("tune", &json, common)?,
-        Format::Table => output::print(&screen::library(&tuned, args.check.is_some(), output::style()))?,
-    }
+    output::print_result(
+        "tune",
+        &json,
+        |style| screen::library(&tuned, args.check.is_some(), style),
+        common,
+    )?;
     for proof in tuned.wrong().chain(tuned.unverified()) {
         output::message(&verify::sentence(proof));
     }
