@@ -40,8 +40,8 @@ impl Prepared {
     /// # Errors
     /// If the CPU, a family, a variant or a plug-in is unknown or cannot be used.
     pub fn new(subjects: &Subjects, effort: &Effort, here: &Here) -> Result<Prepared, Failure> {
-        let cpu = here.cpu(effort.cpu)?;
-        let supervisor = session::supervisor(effort.patience)?;
+        let cpu = here.cpu(effort.workers.cpu)?;
+        let supervisor = session::supervisor(effort.workers.patience)?;
         let families = select::families(&subjects.family)?;
         let named = !subjects.variants.is_empty();
         let variants = match named {

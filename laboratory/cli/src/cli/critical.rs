@@ -1,6 +1,6 @@
 //! The options of `carryline critical`.
 
-use super::{Effort, parse_duration};
+use super::{Effort, Workers, parse_duration};
 use carryline_report::units::Unit;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -93,8 +93,7 @@ impl Critical {
             report: None,
             label: None,
             no_save: true,
-            cpu: self.cpu,
-            patience: 10,
+            workers: Workers { cpu: self.cpu, patience: 10 },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The options of `carryline gate`.
 
+use super::Workers;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,12 +46,8 @@ pub struct Gate {
     /// Do not save the new run.
     #[arg(long)]
     pub no_save: bool,
-    /// Logical CPU to measure on [default: the last one allowed].
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<usize>,
-    /// Seconds without progress after which a routine counts as hung.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub patience: u64,
+    #[command(flatten)]
+    pub workers: Workers,
 }
 
 /// Parses a limit: 0.03 for `slower:3%`.

@@ -41,6 +41,13 @@ pub struct Effort {
     /// Do not save the results.
     #[arg(long)]
     pub no_save: bool,
+    #[command(flatten)]
+    pub workers: Workers,
+}
+
+/// The CPU and the time limit of worker processes.
+#[derive(Args, Debug, Clone)]
+pub struct Workers {
     /// Logical CPU to measure on [default: the last one allowed].
     #[arg(long, value_name = "N")]
     pub cpu: Option<usize>,

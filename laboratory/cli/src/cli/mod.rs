@@ -27,7 +27,7 @@ pub use critical::{Critical, Drawing, Moves};
 pub use export::Export;
 pub use gate::Gate;
 pub use inlining::Inlining;
-pub use measure::{Detail, Effort, Measure, Run, Subjects};
+pub use measure::{Detail, Effort, Measure, Run, Subjects, Workers};
 pub use real::Real;
 pub use report::Report;
 pub use reproduce::Reproduce;

@@ -1,6 +1,6 @@
 //! The options of `carryline reproduce`.
 
-use super::parse_duration;
+use super::{Workers, parse_duration};
 use clap::Args;
 
 #[derive(Args, Debug)]
@@ -39,12 +39,8 @@ pub struct Reproduce {
     /// Do not save the results.
     #[arg(long)]
     pub no_save: bool,
-    /// Logical CPU to measure on [default: the last one allowed].
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<usize>,
-    /// Seconds without progress after which a measurement counts as hung.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub patience: u64,
+    #[command(flatten)]
+    pub workers: Workers,
     /// Repetitions and lengths of a chain for 'chains', in the form of the original program: -- 8 1 3 1 3.
     #[arg(last = true, value_name = "REPEATS LENGTHS")]
     pub repeats_and_lengths: Vec<String>,

@@ -1,6 +1,6 @@
 //! The options of `carryline tune`.
 
-use super::parse_duration;
+use super::{Workers, parse_duration};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,12 +55,8 @@ pub struct Tune {
     /// Sizes for which to report the gain too: see 'carryline measure --help'.
     #[arg(long, value_name = "SIZES", value_parser = super::text(), conflicts_with = "libc", allow_hyphen_values = true)]
     pub sizes: Option<String>,
-    /// Logical CPU to measure on [default: the last one allowed].
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<usize>,
-    /// Seconds without progress after which a routine counts as hung.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub patience: u64,
+    #[command(flatten)]
+    pub workers: Workers,
 }
 
 /// Parses a percentage.

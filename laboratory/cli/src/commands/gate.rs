@@ -37,7 +37,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
             base.title
         ))
     })?;
-    let supervisor = supervisor(args.patience)?;
+    let supervisor = supervisor(args.workers.patience)?;
     let against = args.against.as_deref().map(|path| old_program(path, &supervisor)).transpose()?;
     let chosen = choose(args, &base, &plan)?;
     let plan = Plan { seed: session::seed(common.seed), budget: args.budget, ..chosen.plan.clone() };
@@ -68,7 +68,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
         measure: MeasureContext {
             supervisor: &supervisor,
             caches: here.caches,
-            cpu: here.cpu(args.cpu)?,
+            cpu: here.cpu(args.workers.cpu)?,
             deadline: begin + args.budget.mul_f64(FOR_MEASURING),
             progress: &progress,
             first_replicate: 0,

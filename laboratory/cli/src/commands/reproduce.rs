@@ -43,8 +43,8 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
         ));
     }
     let here = Here::look();
-    let cpu = here.cpu(args.cpu)?;
-    let supervisor = session::supervisor(args.patience)?;
+    let cpu = here.cpu(args.workers.cpu)?;
+    let supervisor = session::supervisor(args.workers.patience)?;
     let weight: f64 = experiments.iter().map(|experiment| experiment.weight).sum();
     let (each, most) = if args.quick { (QUICK_EACH, QUICK_MOST) } else { (EACH, MOST) };
     let wanted = Wanted {

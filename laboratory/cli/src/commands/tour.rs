@@ -1,7 +1,7 @@
 //! `carryline` alone: a tour of about twenty seconds.
 
 use super::run::{conclude, ranked};
-use crate::cli::{Common, Detail, Effort, Format};
+use crate::cli::{Common, Detail, Effort, Format, Workers};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::forecast::{Forecast, Speed};
@@ -70,8 +70,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         report: None,
         label: None,
         no_save: false,
-        cpu: None,
-        patience: 10,
+        workers: Workers { cpu: None, patience: 10 },
     };
     conclude(&finished, &text, Unit::Ticks, &effort, common)
 }

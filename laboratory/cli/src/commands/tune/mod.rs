@@ -32,12 +32,12 @@ pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
         )));
     }
     let here = Here::look();
-    let supervisor = session::supervisor(args.patience)?;
+    let supervisor = session::supervisor(args.workers.patience)?;
     let progress = Progress::new(args.budget, common.quiet);
     let lab = Lab {
         supervisor: &supervisor,
         caches: here.caches,
-        cpu: here.cpu(args.cpu)?,
+        cpu: here.cpu(args.workers.cpu)?,
         progress: &progress,
         seed: session::seed(common.seed),
         may_cost: args.may_cost / 100.0,
