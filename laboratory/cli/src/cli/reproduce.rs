@@ -41,7 +41,7 @@ pub struct Reproduce {
     pub no_save: bool,
     #[command(flatten)]
     pub workers: Workers,
-    /// Repetitions and lengths of a chain for 'chains', in the form of the original program: -- 8 1 3 1 3.
+    /// Repeats and lengths of a chain for 'chains', in the form of the original program: -- 8 1 3 1 3.
     #[arg(last = true, value_name = "REPEATS LENGTHS")]
     pub repeats_and_lengths: Vec<String>,
 }

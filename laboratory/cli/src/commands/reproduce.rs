@@ -24,7 +24,7 @@ const QUICK_EACH: Duration = Duration::from_secs(6);
 /// The maximum default time of all experiments together, and of quick ones.
 const MOST: Duration = Duration::from_secs(540);
 const QUICK_MOST: Duration = Duration::from_secs(105);
-/// The maximum number of repetitions of a chain.
+/// The maximum number of repeats of a chain.
 const MOST_REPEATS: u32 = 64;
 
 /// Lists or runs experiments, or prints stored results.
@@ -161,7 +161,7 @@ fn chain(args: &Reproduce) -> Result<Option<(u32, Vec<u32>)>, Failure> {
             let repeats =
                 repeats.parse().ok().filter(|n| (1..=MOST_REPEATS).contains(n)).ok_or_else(|| {
                     usage(format!(
-                        "'{repeats}' is not a number of repetitions from 1 to {MOST_REPEATS}; write: -- 8 1 3 1 3"
+                        "'{repeats}' is not a number of repeats from 1 to {MOST_REPEATS}; write: -- 8 1 3 1 3"
                     ))
                 })?;
             if lengths.is_empty() {

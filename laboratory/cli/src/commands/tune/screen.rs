@@ -80,7 +80,7 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
     text.push('\n');
     let mut say = |sentence: &str| text.push_str(&paragraph(sentence, style));
     if tuned.wrong().next().is_some() {
-        say("The library is wrong with the settings found; nothing was kept.");
+        say("With the settings found, the library is wrong; nothing was kept.");
         return text;
     }
     if tuned.interrupted {
@@ -88,7 +88,7 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         return text;
     }
     if tuned.unverified().next().is_some() {
-        say("The library could not be verified with the settings found; nothing was kept.");
+        say("With the settings found, the library could not be verified; nothing was kept.");
         return text;
     }
     if tuned.judged.is_empty() {
