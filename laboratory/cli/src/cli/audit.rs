@@ -8,9 +8,9 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
-Each implementation is tested with the conformance vectors, then with inputs chosen to expose faults;
-functions are also called with buffers at every offset and between guard pages. A wrong answer is
-reduced to the smallest input, which is printed with a line for a bug report.
+Each implementation is tested with the conformance vectors, then with inputs chosen to expose
+faults; functions are also called with buffers at every offset and between guard pages. A wrong
+answer is reduced to the smallest input, which is printed with a line for a bug report.
 
 A program (--command) reads questions and prints answers, one per line: see vectors/README.md. The
 shell runs it, and it is restarted when it crashes or hangs.
@@ -22,9 +22,9 @@ seed,ptr,len | ptr,len | len,ptr | iovec | dst,src,len,seed | src,dst,len,seed |
 copy) | check,old,new | field,old,new (these update). memcpy, memmove and memset are forms too. If
 no form is given, the forms of checksums are tried.
 
-Exit status: 0 no fault was found, 1 failure, 2 unusable arguments, or something could not be audited
-(its row gives the reason; the others are still audited), 3 a fault was found and confirmed, 130
-interrupted.
+Exit status: 0 no fault was found, 1 failure, 2 unusable arguments, or something could not be
+audited (its row gives the reason; the others are still audited), 3 a fault was found and confirmed,
+130 interrupted.
 
 Examples:
   carryline audit

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Verifies the checksums of IPv4 headers, TCP, UDP, ICMP and ICMPv6, on every usual link layer and in
 tunnels. Fragments, packets truncated by the snap length, and headers with contradictory lengths are
-counted but not verified. A checksum that the sender's network card had yet to compute when the packet
-was captured is reported as an artefact of offload.
+counted but not verified. A checksum that the sender's network card had yet to compute when the
+packet was captured is reported as an artefact of offload.
 
-Exit status: 0 every file was read and no checksum is wrong, except for such artefacts; 2 a file could
-not be read completely; 3 a checksum is wrong, or missing from UDP over IPv6.
+Exit status: 0 every file was read and no checksum is wrong, except for such artefacts; 2 a file
+could not be read completely; 3 a checksum is wrong, or missing from UDP over IPv6.
 
 Examples:
   carryline audit capture traffic.pcap

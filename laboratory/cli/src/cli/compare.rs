@@ -7,7 +7,7 @@ use clap::Args;
 A run is its number, 6 digits or more of its content hash ('carryline history' shows both), or a
 file written by 'carryline export RUN --to json --raw'. The first run is the base.
 
-Runs of different machines, builds or conditions are refused, with the fields that differ (status 6).
+Runs of different machines, builds or conditions are refused, with the differing fields (status 6).
 
 Examples:
   carryline compare 1 2

@@ -93,9 +93,9 @@ pub struct Run {
 #[command(after_help = "\
 Sizes: 40 | 4K | 8M | 1..64 (uniform in the range) | fleet:memcpy-A (sizes seen in a production
 fleet) | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines) |
-capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one cell. The order of mixed
-sizes never repeats, unless a period is given: fleet:memcpy-A/period:4096 repeats 4096 of them, so
-that a branch predictor can learn the order.
+capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one cell. The order of
+mixed sizes never repeats, unless a period is given: fleet:memcpy-A/period:4096 repeats 4096 of
+them, so that a branch predictor can learn the order.
 
 Examples:
   carryline measure --family checksum --sizes 40,1500 --offsets 0,1,random --cache hot,cold:clflush

@@ -269,7 +269,8 @@ Examples:
   carryline completions zsh > ~/.zfunc/_carryline
   carryline completions fish > ~/.config/fish/completions/carryline.fish
 
-The script asks the carryline on PATH for the candidates: commands, options, variants, sizes, stored runs.")]
+The script asks the carryline on PATH for the candidates: commands, options, variants, sizes, stored
+runs.")]
 pub struct Completions {
     /// The shell.
     #[arg(value_enum)]

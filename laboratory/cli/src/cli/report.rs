@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The page is one file that works offline: the advice, a heat map, curves, and rankings whose rows open
-to show samples, machine code and its critical chain. Code is shown if this build is the one that
-measured the run. 'run' and 'measure' write the same page with --report FILE.html. The page's address
-holds its filters and its order, as in run-3.html#family=zero&cache=hot&sort=gain.
+The page is one file that works offline: the advice, a heat map, curves, and rankings whose rows
+open to show samples, machine code and its critical chain. Code is shown if this build is the one
+that measured the run. 'run' and 'measure' write the same page with --report FILE.html. The page's
+address holds its filters and its order, as in run-3.html#family=zero&cache=hot&sort=gain.
 
 Examples:
   carryline report

@@ -11,8 +11,8 @@ use std::time::Duration;
 Searches for the decisions that depend on the machine: the sizes from which the library uses string
 instructions and non-temporal stores, and which kernels it uses. The candidates are verified, then
 compared with the current settings, in new processes and at sizes and offsets that the search did
-not use. A candidate is kept only if it is faster there, and slower nowhere. 'Nothing to gain' is the
-usual answer on a CPU with a built-in profile.
+not use. A candidate is kept only if it is faster there, and slower nowhere. 'Nothing to gain' is
+the usual answer on a CPU with a built-in profile.
 
 Use a profile by setting CARRYLINE_TUNING=FILE (this command, the interposer), or by calling
 carryline::tuning::load or carryline_tuning_load.

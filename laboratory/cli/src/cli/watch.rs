@@ -7,15 +7,15 @@ use std::time::Duration;
 /// The options.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Shows estimates that decay over time, redrawn every second: a row for each variant, a column for each
-dependence and address. A figure is the gross time of a call: the median of rounds whose weight
+Shows estimates that decay over time, redrawn every second: a row for each variant, a column for
+each dependence and address. A figure is the gross time of a call: the median of rounds whose weight
 halves every half-life. * marks the fastest of a column and those within its A/A noise. If standard
 output is redirected, a block of plain lines is printed every second instead. On quitting, or when
 something else is chosen, the results are saved as a run of 'carryline measure' with the same
 conditions.
 
-Keys: f family, z size, o offsets, c cache, s sort, u unit, p pause, r restart, up and down, h help, q quit.
-Upper-case letters step backwards.
+Keys: f family, z size, o offsets, c cache, s sort, u unit, p pause, r restart, up and down, h help,
+q quit. Upper-case letters step backwards.
 
 Examples:
   carryline watch

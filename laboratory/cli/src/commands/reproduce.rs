@@ -151,7 +151,7 @@ fn known(id: &str) -> Result<&'static Experiment, Failure> {
 }
 
 /// The chain from `--chain 1,3,1,3`, or after `--` in the form of the original program: `8 1 3 1 3`,
-/// repetitions first.
+/// repeats first.
 fn chain(args: &Reproduce) -> Result<Option<(u32, Vec<u32>)>, Failure> {
     match (&args.chain, args.repeats_and_lengths.as_slice()) {
         (Some(_), [_, ..]) => Err(usage("give a chain with --chain or after '--', not both")),
