@@ -360,7 +360,15 @@ pub(crate) fn begin_on_a_line() {
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn is_mask_slow(address: *const u8) -> bool {
-    (address.addr() & 4095 > 4096 - 64) | (address.addr() < 64)
+    is_near_page_end(address) | is_in_first_line(address)
+}
+
+/// Whether a 64-byte access at `address` reaches into the next page: [`is_mask_slow`] for addresses inside a
+/// buffer.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub(crate) fn is_near_page_end(address: *const u8) -> bool {
+    address.addr() & 4095 > 4096 - 64
 }
 
 /// [`is_mask_slow`] for two addresses, in less code than two calls: if the last byte is in another page, the

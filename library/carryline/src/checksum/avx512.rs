@@ -17,15 +17,13 @@ use crate::profile::{Decision, SUM_PREFETCH_LEAST_BYTES};
 use crate::tuning::decided;
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_add_epi32, _mm_cvtsi128_si32, _mm_prefetch, _mm_shuffle_epi32,
-    _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi32,
-    _mm512_castsi512_si256, _mm512_cmple_epu8_mask, _mm512_extracti64x4_epi64, _mm512_madd_epi16,
-    _mm512_maskz_loadu_epi8, _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_prefetch, _mm512_add_epi32, _mm512_cmple_epu8_mask,
+    _mm512_madd_epi16, _mm512_maskz_loadu_epi8, _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi16,
     _mm512_setzero_si512, _mm512_xor_si512,
 };
 
 /// The amount that xoring 0x8000 subtracts from the 32 words of one vector.
-pub(super) const BIAS_PER_VECTOR: u64 = 32 * 0x8000;
+pub(super) const BIAS_PER_VECTOR: usize = 32 * 0x8000;
 
 /// The bytes summed before the 32-bit sums are emptied. Zeros lower them fastest, by [`BIAS_PER_VECTOR`] per
 /// vector over all lanes; 2048 such vectors reach -2^31, which just fits. An unaligned block of 2047 lines
@@ -53,6 +51,23 @@ const MANY_PREFETCHED: u8 = 2;
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the same contract.
+    unsafe { partial_with(above_64, data, len, seed) }
+}
+
+/// [`partial`] with the code for larger sizes. That is out of line, so that the code for up to 64 bytes is in
+/// one piece: a call through a pointer takes a cycle more on Zen 5 for every two lines of code that it runs
+/// through, and for every jump to another line.
+///
+/// # Safety
+/// As [`partial`]; above 64 bytes, the contract of `above_64`.
+#[inline(always)]
+pub(super) unsafe fn partial_with(
+    above_64: unsafe extern "C" fn(*const u8, usize, u32) -> u32,
+    data: *const u8,
+    len: usize,
+    seed: u32,
+) -> u32 {
     // SAFETY: len is within the bounds that each function requires, and valid for reads by contract.
     unsafe {
         match len {
@@ -66,14 +81,11 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     }
 }
 
-/// The code for larger sizes, out of line, so that the code for up to 64 bytes is in one piece: each further
-/// line of code that a call touches delays it by up to a cycle.
-///
 /// # Safety
 /// The features of [`partial`]; `len > 64`; `data` is valid for reads of `len` bytes.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32) -> u32 {
+pub(super) unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: len is within the bounds that each function requires, and valid for reads by contract.
     unsafe {
         match len {
@@ -109,9 +121,9 @@ unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
     let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
     // SAFETY: the active lanes are exactly the data: the first `len`, or the last if `back` is not 0, hence
     // 64 - len; none if `len` is 0.
-    let sums = unsafe { add_words(bias(1), load_masked(data.wrapping_sub(back), mask)) };
+    let sums = unsafe { words(load_masked(data.wrapping_sub(back), mask)) };
     // After an odd number of bytes, all words are shifted by one byte, as in `walk`. 32 words are below 2^21.
-    end_around_add(total(sums) << ((back & 1) * 8), seed)
+    end_around_add(unbiased(sums, 1) << ((back & 1) * 8), seed)
 }
 
 /// For each lane of the second to fourth vectors of [`up_to_256`], the least value of the last even length
@@ -152,33 +164,18 @@ unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: each vector begins at `even` - 64 or before, hence ends within the data. The table has three
     // vectors. The last byte exists.
     unsafe {
-        let line = |vector: usize| {
+        let line = |vector: usize, at: usize| {
             let is_new = _mm512_cmple_epu8_mask(load(BEFORE_END.0[vector - 1].as_ptr()), last);
-            load_masked(data.add((vector * 64).min(even - 64)), is_new)
+            load_masked(data.add(at), is_new)
         };
-        let (low, high) = (add_words(bias(4), load(data)), add_words(_mm512_setzero_si512(), line(1)));
-        let sums = _mm512_add_epi32(add_words(low, line(2)), add_words(high, line(3)));
-        let odd_byte = u32::from(*data.add(len - 1)) * (len & 1) as u32;
+        let low = words(load(data));
+        let high = words(line(1, 64.min(even - 64)));
+        let low = add_words(low, line(2, 128.min(even - 64)));
+        let high = add_words(high, line(3, even - 64));
+        let odd_byte = u32::from(*data.add(len - 1)) & (len as u32 & 1).wrapping_neg();
         // 128 words and a byte are below 2^24.
-        end_around_add(total(sums) + odd_byte, seed)
+        end_around_add(unbiased(_mm512_add_epi32(low, high), 4) + odd_byte, seed)
     }
-}
-
-/// Initial sums that correct the bias of `vectors` vectors: no lane is below zero after these are added.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(super) fn bias(vectors: i32) -> __m512i {
-    _mm512_set1_epi32(2 * vectors * 0x8000)
-}
-
-/// The sum of all lanes, which are at least 0 and together below 2^32.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(super) fn total(sums: __m512i) -> u32 {
-    let half = _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums));
-    let quarter = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half));
-    let pair = _mm_add_epi32(quarter, _mm_shuffle_epi32::<0b11_10>(quarter));
-    _mm_cvtsi128_si32(_mm_add_epi32(pair, _mm_shuffle_epi32::<1>(pair))) as u32
 }
 
 /// Adds with end-around carry. The result is 0 only for zeros.
@@ -275,7 +272,7 @@ unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u6
             MANY => many_lines::<false>(parts, lines, count, ahead),
             _ => many_lines::<true>(parts, lines, count, ahead),
         };
-        unbiased(sums, vectors as u64) << ((offset & 1) * 8)
+        u64::from(unbiased(sums, vectors)) << ((offset & 1) * 8)
     }
 }
 
@@ -305,7 +302,7 @@ unsafe extern "C" fn up_to_256_by_lines(data: *const u8, len: usize) -> u64 {
             few_lines([first, last, _mm512_setzero_si512()], first_line.wrapping_add(64), count - 2)
         }
     };
-    unbiased(sums, count as u64) << ((offset & 1) * 8)
+    u64::from(unbiased(sums, count)) << ((offset & 1) * 8)
 }
 
 /// Jumps into the unrolled code such that the requested number of lines is added; see [`few_lines`].
@@ -467,10 +464,10 @@ pub(super) fn add_words(mut sums: __m512i, words: __m512i) -> __m512i {
     sums
 }
 
-/// The sum of all lanes with the bias of `vectors` vectors corrected; at most 2048 vectors, so that the lanes
-/// together fit into 32 bits.
+/// The sum of all lanes with the bias of that many vectors added back. It is below 2^32, because there are at
+/// most 2048 vectors: what wraps on the way wraps back.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(super) fn unbiased(sums: __m512i, vectors: u64) -> u64 {
-    (i64::from(_mm512_reduce_add_epi32(sums)) + (vectors * BIAS_PER_VECTOR) as i64) as u64
+pub(super) fn unbiased(sums: __m512i, vectors: usize) -> u32 {
+    (_mm512_reduce_add_epi32(sums) as u32).wrapping_add((vectors * BIAS_PER_VECTOR) as u32)
 }

@@ -2,24 +2,37 @@
 //! loads instead of four, for CPUs on which two masked loads cost more than a branch that may be
 //! mispredicted.
 
-use super::avx512::{add_words, bias, end_around_add, load_first, partial as any_size, total};
-use crate::blocks::{is_mask_slow, load};
+use super::avx512::{self, add_words, end_around_add, load_first, partial_with, unbiased, words};
+use crate::blocks::{begin_on_a_line, is_near_page_end, load};
 
 /// Selects the code by length.
 ///
 /// # Safety
 /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as [`partial_raw`](super::partial_raw).
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first 64 bytes exist, and the active lanes after them are those up to len; inactive lanes
-    // do not reach into the next page. Any other length meets the contract of `any_size`.
+    // SAFETY: the same contract.
+    unsafe { partial_with(above_64, data, len, seed) }
+}
+
+/// # Safety
+/// The features of [`partial`]; `len > 64`; `data` is valid for reads of `len` bytes.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the first 64 bytes exist, and of the lanes after them, those up to len are active; no inactive
+    // lane is in the next page. Any other length is within the contract of `above_64` there.
     unsafe {
         match len {
-            65..=128 if !is_mask_slow(data.wrapping_add(64)) => {
-                let sums = add_words(add_words(bias(2), load(data)), load_first(data.add(64), len - 64));
-                end_around_add(total(sums), seed)
+            ..=128 if !is_near_page_end(data.wrapping_add(64)) => {
+                let sums = add_words(words(load(data)), load_first(data.add(64), len - 64));
+                end_around_add(unbiased(sums, 2), seed)
             }
-            _ => any_size(data, len, seed),
+            _ => {
+                begin_on_a_line();
+                avx512::above_64(data, len, seed)
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`avx512`]: super::avx512
 
-use super::avx512::{FEW_LINES, add_words, bias, end_around_add, load_masked, total, unbiased, words};
+use super::avx512::{FEW_LINES, add_words, end_around_add, load_masked, unbiased, words};
 use super::fold_64;
 use crate::blocks::{
     back_from_page_end, begin_on_a_line, bytes_to_next_multiple, is_in_first_line, load, store,
@@ -33,7 +33,7 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
                 one_after_the_other(dst, src, len, seed)
             }
             ..64 => below_64(dst, src, len, seed),
-            64..=256 => fold_64(u64::from(seed) + from_start(dst, src, len)),
+            64..=256 => end_around_add(from_start(dst, src, len), seed),
             257..=BLOCK_BYTES => fold_64(u64::from(seed) + aligned(dst, src, len)),
             _ => blocks(dst, src, len, seed),
         }
@@ -55,7 +55,7 @@ unsafe fn below_64(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
         bytes
     };
     // After an odd number of bytes, all words are shifted by one byte, as in `walk` of `avx512`.
-    end_around_add(total(add_words(bias(1), bytes)) << ((back & 1) * 8), seed)
+    end_around_add(unbiased(words(bytes), 1) << ((back & 1) * 8), seed)
 }
 
 /// The fallback for the start of the address space, without masked moves.
@@ -81,7 +81,7 @@ unsafe extern "C" fn one_after_the_other(dst: *mut u8, src: *const u8, len: usiz
 /// [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u64 {
+unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u32 {
     let vectors = len / 64;
     // SAFETY: whole vectors end at or before len, and len is at least 64, so the last 64 bytes exist.
     unsafe {
@@ -90,7 +90,7 @@ unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u64 {
         for vector in 0..vectors {
             sums = copy_line(sums, dst.add(vector * 64), src.add(vector * 64));
         }
-        unbiased(sums, vectors as u64 + 1)
+        unbiased(sums, vectors + 1)
     }
 }
 
@@ -153,7 +153,7 @@ unsafe fn aligned(dst: *mut u8, src: *const u8, len: usize) -> u64 {
         } else {
             copy_many_lines(parts, dst, src, lines)
         };
-        unbiased(sums, lines as u64 + 2) << (odd * 8)
+        u64::from(unbiased(sums, lines + 2)) << (odd * 8)
     }
 }
 
