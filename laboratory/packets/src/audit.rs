@@ -2,7 +2,7 @@
 
 use crate::file::Sink;
 use crate::ip::{self, Transport};
-use crate::judge::{self, Protocol, Verdict};
+use crate::judge::{self, ChecksumVerdict, Protocol};
 use crate::link::{self, Version};
 use crate::senders::Senders;
 use crate::{Bytes, Skip, tunnel};
@@ -28,7 +28,7 @@ const MOST_FINDINGS: usize = 4096;
 pub struct Tally {
     /// Right.
     pub good: u64,
-    /// Of the right ones, those that hold `ffff` where `0000` belongs: see [`Verdict::MinusZero`].
+    /// Of the right ones, those that hold `ffff` where `0000` belongs: see [`ChecksumVerdict::MinusZero`].
     pub minus_zero: u64,
     /// Wrong, artefacts included.
     pub bad: u64,
@@ -176,7 +176,7 @@ impl Audit {
     }
 
     /// A checksum at that depth.
-    fn count(&mut self, protocol: Protocol, addresses: Addresses, depth: u32, verdict: Verdict) {
+    fn count(&mut self, protocol: Protocol, addresses: Addresses, depth: u32, verdict: ChecksumVerdict) {
         let outer = depth == 0;
         let report = &mut self.report;
         let mut tally = |add: fn(&mut Tally)| {
@@ -187,24 +187,24 @@ impl Audit {
         };
         let (src, dst) = ends(addresses);
         match verdict {
-            Verdict::Good | Verdict::MinusZero => {
+            ChecksumVerdict::Good | ChecksumVerdict::MinusZero => {
                 tally(|tally| tally.good += 1);
-                if verdict == Verdict::MinusZero {
+                if verdict == ChecksumVerdict::MinusZero {
                     tally(|tally| tally.minus_zero += 1);
                 }
                 self.senders.right(protocol, src, dst);
             }
-            Verdict::Unverified => tally(|tally| tally.unverified += 1),
-            Verdict::None => tally(|tally| tally.none += 1),
-            Verdict::Illegal { allowed: true } => tally(|tally| {
+            ChecksumVerdict::Unverified => tally(|tally| tally.unverified += 1),
+            ChecksumVerdict::None => tally(|tally| tally.none += 1),
+            ChecksumVerdict::Illegal { allowed: true } => tally(|tally| {
                 tally.illegal += 1;
                 tally.illegal_in_tunnel += 1;
             }),
-            Verdict::Illegal { allowed: false } => {
+            ChecksumVerdict::Illegal { allowed: false } => {
                 tally(|tally| tally.illegal += 1);
                 self.find(protocol, (src, dst), depth, Checksum::NONE, None);
             }
-            Verdict::Bad(wrong) if wrong.left_for_card => {
+            ChecksumVerdict::Bad(wrong) if wrong.left_for_card => {
                 tally(|tally| {
                     tally.bad += 1;
                     tally.offload += 1;
@@ -213,7 +213,7 @@ impl Audit {
                     sender.left_for_card += 1;
                 }
             }
-            Verdict::Bad(wrong) => {
+            ChecksumVerdict::Bad(wrong) => {
                 tally(|tally| tally.bad += 1);
                 let sender = self.senders.sender((protocol, src));
                 let so_far = sender.map_or(0, |sender| {
@@ -254,7 +254,7 @@ impl Audit {
         let packet = ip::packet(version, bytes);
         if let (Err(Skip::HeadersCut), Version::V4) = (&packet, version) {
             let nobody = Addresses::V4 { src: [0; 4], dst: [0; 4] };
-            self.count(Protocol::Ipv4, nobody, depth, Verdict::Unverified);
+            self.count(Protocol::Ipv4, nobody, depth, ChecksumVerdict::Unverified);
         }
         let packet = packet?;
         if let Some(header) = packet.ipv4_header {
@@ -264,7 +264,7 @@ impl Audit {
             Ok(payload) => payload,
             Err(opaque) => {
                 if let Some(transport) = Transport::of_opaque(opaque, version) {
-                    self.count(transport.into(), packet.addresses, depth, Verdict::Unverified);
+                    self.count(transport.into(), packet.addresses, depth, ChecksumVerdict::Unverified);
                 }
                 return Err(opaque.why);
             }

@@ -101,7 +101,7 @@ fn is_hidden(judged: &Judged) -> bool {
     match judged.gain {
         None => true,
         Some(gain) => {
-            judged.verdict == confirm::Verdict::Same
+            judged.verdict == confirm::ChangeVerdict::Same
                 && judged.floor > HIGH_FLOOR
                 && gain.median < 1.0 / (1.0 + HIGH_FLOOR)
         }
@@ -188,7 +188,7 @@ fn confirmed(
         let kept = tuned
             .judged
             .iter()
-            .any(|judged| judged.change.name == entry.name() && judged.verdict == confirm::Verdict::Faster);
+            .any(|judged| judged.change.name == entry.name() && judged.verdict == confirm::ChangeVerdict::Faster);
         if kept {
             tuned.settings = entry.taken(tuned.settings, found);
         }

@@ -36,7 +36,7 @@ pub struct CellFinding {
 
 /// What became of a goal.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum GoalVerdict {
     /// Significantly at least as fast as wanted.
     Reached,
     /// Not to be told from what is wanted.
@@ -62,7 +62,7 @@ pub struct Finding {
     /// What is judged: the worst cell's ratio, or the mean of all.
     pub ratio: Option<Ratio>,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: GoalVerdict,
 }
 
 /// Judges goals, in their order.
@@ -81,7 +81,7 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
                 goal: goal.clone(),
                 cells: vec![],
                 ratio: None,
-                verdict: Verdict::NotThere(reason),
+                verdict: GoalVerdict::NotThere(reason),
             };
         }
     };
@@ -90,10 +90,10 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
         Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
         Over::Mean => mean_of(&cells.iter().map(|cell| (cell.ratio, cell.floor)).collect::<Vec<_>>()),
     };
-    let mut verdict = judged.map_or(Verdict::NotThere("it has no cell".to_owned()), |(ratio, floor)| {
+    let mut verdict = judged.map_or(GoalVerdict::NotThere("it has no cell".to_owned()), |(ratio, floor)| {
         verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
     });
-    if let (Verdict::Missed { at_most, .. }, Over::Worst, Some(cell)) =
+    if let (GoalVerdict::Missed { at_most, .. }, Over::Worst, Some(cell)) =
         (&mut verdict, goal.over, cells.first())
     {
         *at_most = cell.limit_ticks.map(|limit| cell.opponent_ticks / limit).filter(|most| *most < goal.want);
@@ -101,14 +101,14 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
     Finding { goal: goal.clone(), cells, ratio: judged.map(|(ratio, _)| ratio), verdict }
 }
 
-fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> Verdict {
+fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> GoalVerdict {
     let scaled = Ratio { median: ratio.median / want, low: ratio.low / want, high: ratio.high / want };
     match compare(&scaled, floor) {
         // Above 1 is slower for times; here it is more than was wanted.
-        Order::Slower => Verdict::Reached,
-        Order::Tie if tie_is_enough => Verdict::Reached,
-        Order::Tie => Verdict::Tie,
-        Order::Faster => Verdict::Missed { by: 1.0 / scaled.median - 1.0, at_most: None },
+        Order::Slower => GoalVerdict::Reached,
+        Order::Tie if tie_is_enough => GoalVerdict::Reached,
+        Order::Tie => GoalVerdict::Tie,
+        Order::Faster => GoalVerdict::Missed { by: 1.0 / scaled.median - 1.0, at_most: None },
     }
 }
 
@@ -270,10 +270,10 @@ mod tests {
     #[test]
     fn a_verdict_heeds_interval_and_floor() {
         let ratio = |median, low, high| Ratio { median, low, high };
-        assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), Verdict::Reached);
-        assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), Verdict::Tie);
-        assert_eq!(verdict(&ratio(1.0, 0.97, 1.03), 1.0, 0.01, true), Verdict::Reached);
-        let Verdict::Missed { by, .. } = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
+        assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), GoalVerdict::Reached);
+        assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), GoalVerdict::Tie);
+        assert_eq!(verdict(&ratio(1.0, 0.97, 1.03), 1.0, 0.01, true), GoalVerdict::Reached);
+        let GoalVerdict::Missed { by, .. } = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
             panic!("1.6 is less than 2")
         };
         assert!((by - 0.25).abs() < 1e-12, "{by}");

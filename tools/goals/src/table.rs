@@ -1,7 +1,7 @@
 //! Findings as a table for a terminal.
 
 use crate::goal::{Goal, Over};
-use crate::judge::{CellFinding, Finding, Verdict};
+use crate::judge::{CellFinding, Finding, GoalVerdict};
 use crate::results::{Kind, Results};
 use carryline_report::table::{Emphasis, Kind as Column, Style, Table};
 use carryline_statistics::Ratio;
@@ -34,18 +34,18 @@ pub fn ratio(ratio: &Ratio) -> String {
 
 /// What became of a goal, in words.
 #[must_use]
-pub fn verdict(verdict: &Verdict) -> String {
+pub fn verdict(verdict: &GoalVerdict) -> String {
     match verdict {
-        Verdict::Reached => "reached".to_owned(),
-        Verdict::Tie => "tie: at the bar".to_owned(),
-        Verdict::Missed { by, at_most } => {
+        GoalVerdict::Reached => "reached".to_owned(),
+        GoalVerdict::Tie => "tie: at the bar".to_owned(),
+        GoalVerdict::Missed { by, at_most } => {
             let mut words = format!("missed by {:.0} %", (by * 100.0).max(1.0));
             if let Some(most) = at_most {
                 let _ = write!(words, "; the limit allows {most:.2}");
             }
             words
         }
-        Verdict::NotThere(why) => why.clone(),
+        GoalVerdict::NotThere(why) => why.clone(),
     }
 }
 
@@ -95,10 +95,10 @@ pub fn render(findings: &[Finding], style: Style) -> String {
         };
         let opponent = cell.or(finding.cells.first()).map(|cell| cell.opponent.clone());
         let emphasis = match finding.verdict {
-            Verdict::Reached => Emphasis::Strong,
-            Verdict::Missed { .. } => Emphasis::Bad,
-            Verdict::Tie => Emphasis::None,
-            Verdict::NotThere(_) => Emphasis::Faint,
+            GoalVerdict::Reached => Emphasis::Strong,
+            GoalVerdict::Missed { .. } => Emphasis::Bad,
+            GoalVerdict::Tie => Emphasis::None,
+            GoalVerdict::NotThere(_) => Emphasis::Faint,
         };
         let row = vec![
             finding.goal.id.clone(),
@@ -187,13 +187,13 @@ pub fn worst_sizes(results: &Results, style: Style) -> String {
 /// How many goals came out how.
 #[must_use]
 pub fn summary(findings: &[Finding]) -> String {
-    let count = |wanted: fn(&Verdict) -> bool| findings.iter().filter(|f| wanted(&f.verdict)).count();
+    let count = |wanted: fn(&GoalVerdict) -> bool| findings.iter().filter(|f| wanted(&f.verdict)).count();
     format!(
         "{} goals: {} reached, {} at the bar, {} missed, {} without figures",
         findings.len(),
-        count(|v| *v == Verdict::Reached),
-        count(|v| *v == Verdict::Tie),
-        count(|v| matches!(v, Verdict::Missed { .. })),
-        count(|v| matches!(v, Verdict::NotThere(_)))
+        count(|v| *v == GoalVerdict::Reached),
+        count(|v| *v == GoalVerdict::Tie),
+        count(|v| matches!(v, GoalVerdict::Missed { .. })),
+        count(|v| matches!(v, GoalVerdict::NotThere(_)))
     )
 }

@@ -3,7 +3,7 @@
 use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Limit, Order, Outcome, Results, VERSION};
 use crate::goal::{Against, Over};
 use crate::goals::sizes;
-use crate::judge::{CellFinding, Finding, Verdict};
+use crate::judge::{CellFinding, Finding, GoalVerdict};
 use crate::machine;
 use crate::stored::{Group, Stored, StoredRun};
 use crate::table::{self, WORST};
@@ -176,12 +176,12 @@ fn goal(finding: &Finding) -> GoalResult {
         sizes,
         want: rounded(goal.want),
         outcome: match &finding.verdict {
-            Verdict::Reached => Outcome::Reached,
-            Verdict::Tie => Outcome::Tie,
-            Verdict::Missed { by, at_most } => {
+            GoalVerdict::Reached => Outcome::Reached,
+            GoalVerdict::Tie => Outcome::Tie,
+            GoalVerdict::Missed { by, at_most } => {
                 Outcome::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
             }
-            Verdict::NotThere(why) => Outcome::NotMeasured(why.clone()),
+            GoalVerdict::NotThere(why) => Outcome::NotMeasured(why.clone()),
         },
         ours: shown.map(|cell| rounded(cell.ours.median)),
         opponent: opponent.map(|cell| cell.opponent.clone()),

@@ -3,7 +3,7 @@
 use crate::support::{environment, gathered, limit};
 use carryline_conditions::Offsets;
 use carryline_goals::goal::{Against, Cells, Goal, Part};
-use carryline_goals::judge::{Verdict, judge};
+use carryline_goals::judge::{GoalVerdict, judge};
 use carryline_goals::results::Results;
 use carryline_goals::stored::{Group, Matrix, Stored, StoredRun, StoredSituation};
 use carryline_goals::tier::Tier;
@@ -96,16 +96,16 @@ fn a_plug_in_is_compared_and_decides_nothing() {
 
 #[test]
 fn each_goal_gets_the_verdict_that_its_figures_deserve() {
-    let verdicts: Vec<Verdict> = judge(&goals(), &stored()).into_iter().map(|f| f.verdict).collect();
-    let missed = |verdict: &Verdict, low: f64, high: f64| matches!(verdict, Verdict::Missed { by, .. } if (low..high).contains(by));
-    assert_eq!(verdicts[0], Verdict::Reached, "24 / 12 is more than 1.9");
+    let verdicts: Vec<GoalVerdict> = judge(&goals(), &stored()).into_iter().map(|f| f.verdict).collect();
+    let missed = |verdict: &GoalVerdict, low: f64, high: f64| matches!(verdict, GoalVerdict::Missed { by, .. } if (low..high).contains(by));
+    assert_eq!(verdicts[0], GoalVerdict::Reached, "24 / 12 is more than 1.9");
     assert!(missed(&verdicts[1], 0.19, 0.21), "6 is 20 % more than 5: {:?}", verdicts[1]);
     assert!(missed(&verdicts[2], 0.38, 0.41), "6 is 39 % more than 4.3: {:?}", verdicts[2]);
-    assert_eq!(verdicts[3], Verdict::Reached);
+    assert_eq!(verdicts[3], GoalVerdict::Reached);
     assert!(missed(&verdicts[4], 0.2, 0.24), "the worst decides: {:?}", verdicts[4]);
-    assert_eq!(verdicts[5], Verdict::NotThere("checksum 9000 is not measured".to_owned()));
-    assert!(matches!(verdicts[6], Verdict::Reached), "40.96 / 42 is 0.975: {:?}", verdicts[6]);
-    assert_eq!(verdicts[7], Verdict::NotThere("carryline_not_soon is not there".to_owned()));
+    assert_eq!(verdicts[5], GoalVerdict::NotThere("checksum 9000 is not measured".to_owned()));
+    assert!(matches!(verdicts[6], GoalVerdict::Reached), "40.96 / 42 is 0.975: {:?}", verdicts[6]);
+    assert_eq!(verdicts[7], GoalVerdict::NotThere("carryline_not_soon is not there".to_owned()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::support::{environment, gathered, limit};
 use carryline_conditions::Offsets;
 use carryline_goals::goal::{Against, Cells, Goal, Part};
-use carryline_goals::judge::{Finding, Verdict, judge};
+use carryline_goals::judge::{Finding, GoalVerdict, judge};
 use carryline_goals::stored::Stored;
 use carryline_goals::tier::Tier;
 use carryline_results::cells::{noise_floor, summarise};
@@ -70,7 +70,7 @@ fn zeros(ours: f64, theirs: f64) -> Gathered {
 fn ratio(goal: Goal, stored: &Stored) -> Result<f64, String> {
     let Finding { ratio, verdict, .. } = judge(&[goal], stored).remove(0);
     match verdict {
-        Verdict::NotThere(why) => Err(why),
+        GoalVerdict::NotThere(why) => Err(why),
         _ => Ok((ratio.expect("a figure").median * 100.0).round() / 100.0),
     }
 }
