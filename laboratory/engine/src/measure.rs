@@ -4,7 +4,7 @@
 use super::members::{Places, place_members, unsupported_size};
 use super::plan::Plan;
 use super::progress::Progress;
-use super::prove::{self, Proof, Verdict};
+use super::prove::{self, Proof, ProofVerdict};
 use super::thresholds::{Needs, Schedule, id_in};
 use crate::forecast;
 use crate::interrupt;
@@ -157,14 +157,14 @@ pub fn run(
 }
 
 /// The status and reason that exclude a subject with this verdict; `None` if it is measured.
-fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
+fn exclusion(verdict: &ProofVerdict) -> Option<(Status, String)> {
     match verdict {
-        Verdict::Proved(_) => None,
-        Verdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
-        Verdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
-        Verdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
-        Verdict::Unsupported(reason) => Some((Status::Unsupported, reason.clone())),
-        Verdict::NotProved(reason) => Some((Status::NotVerified, reason.clone())),
+        ProofVerdict::Proved(_) => None,
+        ProofVerdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
+        ProofVerdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
+        ProofVerdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
+        ProofVerdict::Unsupported(reason) => Some((Status::Unsupported, reason.clone())),
+        ProofVerdict::NotProved(reason) => Some((Status::NotVerified, reason.clone())),
     }
 }
 
@@ -190,7 +190,7 @@ impl Run<'_> {
             }
             let padding = (seed % 4096) as usize;
             let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
-            let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
+            let mut lost: Vec<(SubjectId, ProofVerdict)> = Vec::new();
             let job_subjects = job.subjects.clone();
             // An answer about a situation or subject that is not in the job.
             let mut stray = None;
@@ -220,7 +220,7 @@ impl Run<'_> {
                         None => stray = Some(SuperviseError::NotInJob { subject }),
                     },
                     MeasureAnswer::Unproved { subject, reason } => match job_subjects.get(subject) {
-                        Some(id) => lost.push((id.clone(), Verdict::NotProved(reason))),
+                        Some(id) => lost.push((id.clone(), ProofVerdict::NotProved(reason))),
                         None => stray = Some(SuperviseError::NotInJob { subject }),
                     },
                     MeasureAnswer::Begin { situation, members, steady } => {
@@ -330,7 +330,7 @@ impl Run<'_> {
         match (end, culprit) {
             (End::Crashed { .. } | End::Exited { .. }, Some(id)) => {
                 let why = format!("a worker process that measured it ended {how}, but another one did not");
-                self.lose(id, Verdict::NotProved(why));
+                self.lose(id, ProofVerdict::NotProved(why));
             }
             _ => self.outcome.restarted.push(how),
         }
@@ -348,7 +348,7 @@ impl Run<'_> {
         levels
     }
 
-    fn lose(&mut self, id: SubjectId, verdict: Verdict) {
+    fn lose(&mut self, id: SubjectId, verdict: ProofVerdict) {
         if let Some(reason) = exclusion(&verdict) {
             self.out.entry(id.clone()).or_insert(reason);
             self.outcome.fallen.push(Proof { subject: id, verdict });

@@ -4,7 +4,7 @@ use super::machine::Here;
 use super::measure::{self, MeasureContext, Outcome};
 use super::plan::Plan;
 use super::progress::Progress;
-use super::prove::{self, Proof, Verdict};
+use super::prove::{self, Proof, ProofVerdict};
 use super::{select::Selection, warnings};
 use crate::failure::Failure;
 use crate::forecast::{Forecast, Speed};
@@ -159,10 +159,10 @@ pub fn finish(
     undone.dedup();
     for proof in proofs.iter().filter(|proof| is_wanted(proof, selection)) {
         match &proof.verdict {
-            Verdict::Wrong(_) | Verdict::Crashed(_) => wrong.push(proof.clone()),
-            Verdict::TimedOut(_) => slow.push(proof.clone()),
-            Verdict::NotProved(why) => undone.push(format!("{} is not verified: {why}", proof.subject)),
-            Verdict::Proved(_) | Verdict::Unsupported(_) => {}
+            ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) => wrong.push(proof.clone()),
+            ProofVerdict::TimedOut(_) => slow.push(proof.clone()),
+            ProofVerdict::NotProved(why) => undone.push(format!("{} is not verified: {why}", proof.subject)),
+            ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => {}
         }
     }
     let Outcome { gathered, interrupted, .. } = outcome;

@@ -10,7 +10,7 @@ use carryline_engine::measure::MeasureContext;
 use carryline_engine::pattern::Pattern;
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
-use carryline_engine::prove::{self, Proof, Verdict};
+use carryline_engine::prove::{self, Proof, ProofVerdict};
 use carryline_engine::session::{self, Keeper, assemble, open_store};
 use carryline_engine::supervise::Supervisor;
 use carryline_engine::{interrupt, session::supervisor};
@@ -174,19 +174,19 @@ fn complain_of(proofs: &[Proof]) -> Option<u8> {
     let mut ends = None;
     for proof in proofs {
         match &proof.verdict {
-            Verdict::Wrong(_) | Verdict::Crashed(_) => {
+            ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) => {
                 output::complain(&super::verify::sentence(proof));
                 ends = Some(status::WRONG);
             }
-            Verdict::TimedOut(_) => {
+            ProofVerdict::TimedOut(_) => {
                 output::complain(&format!("{}; --patience waits longer", super::verify::sentence(proof)));
                 ends = ends.or(Some(status::UNDECIDED));
             }
-            Verdict::NotProved(why) => {
+            ProofVerdict::NotProved(why) => {
                 output::complain(&format!("{} is not verified: {why}", proof.subject));
                 ends = ends.or(Some(status::FAILED));
             }
-            Verdict::Proved(_) | Verdict::Unsupported(_) => {}
+            ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => {}
         }
     }
     ends

@@ -7,7 +7,7 @@ use carryline_engine::failure::{Failure, usage};
 use carryline_engine::forecast::{Forecast, Speed};
 use carryline_engine::machine::Here;
 use carryline_engine::plan::Plan;
-use carryline_engine::prove::Verdict;
+use carryline_engine::prove::ProofVerdict;
 use carryline_engine::select::Selection;
 use carryline_engine::session::{self, Finished, RunContext, is_known_bad};
 use carryline_engine::standard;
@@ -96,21 +96,23 @@ fn introduction(here: &Here, plan: &Plan) -> String {
 }
 
 /// The subjects with such a verdict that are not meant to be wrong.
-fn subjects(finished: &Finished, is: impl Fn(&Verdict) -> bool) -> Vec<String> {
+fn subjects(finished: &Finished, is: impl Fn(&ProofVerdict) -> bool) -> Vec<String> {
     let proofs = finished.proofs.iter().filter(|proof| is(&proof.verdict) && !is_known_bad(proof));
     proofs.map(|proof| proof.subject.to_string()).collect()
 }
 
 fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
-    let proved = finished.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Proved(_))).count();
+    let proved =
+        finished.proofs.iter().filter(|proof| matches!(proof.verdict, ProofVerdict::Proved(_))).count();
     let run =
-        finished.proofs.iter().filter(|proof| !matches!(proof.verdict, Verdict::Unsupported(_))).count();
+        finished.proofs.iter().filter(|proof| !matches!(proof.verdict, ProofVerdict::Unsupported(_))).count();
     let mut text =
         format!("Verification: {proved} of {run} variants are correct on every input tried, a sample");
-    let lacking: Vec<String> = subjects(finished, |verdict| matches!(verdict, Verdict::Unsupported(_)));
-    let others =
-        subjects(finished, |verdict| !matches!(verdict, Verdict::Proved(_) | Verdict::Unsupported(_)));
+    let lacking: Vec<String> = subjects(finished, |verdict| matches!(verdict, ProofVerdict::Unsupported(_)));
+    let others = subjects(finished, |verdict| {
+        !matches!(verdict, ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_))
+    });
     if !others.is_empty() {
         text.push_str(&format!("; not {}", others.join(", ")));
     }
