@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// The results of all replicates.
 #[derive(Default)]
-pub struct Outcome {
+pub struct Measurement {
     /// By situation, in plan order.
     pub gathered: Vec<Gathered>,
     /// The machine's limits: the best of all replicates.
@@ -50,9 +50,9 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-impl Outcome {
+impl Measurement {
     /// Adds the results of another measurement of the same run.
-    pub fn absorb(&mut self, other: Outcome) {
+    pub fn absorb(&mut self, other: Measurement) {
         self.gathered.extend(other.gathered);
         limits::merge(&mut self.limits, &other.limits);
         self.ticks_per_ns.extend(other.ticks_per_ns);
@@ -93,7 +93,7 @@ pub struct MeasureContext<'a> {
 struct Run<'a> {
     plan: &'a Plan,
     context: &'a MeasureContext<'a>,
-    outcome: Outcome,
+    outcome: Measurement,
     subjects: Vec<SubjectId>,
     /// The kind of process that each subject needs.
     needs: Needs,
@@ -109,9 +109,9 @@ pub fn run(
     proofs: &[Proof],
     context: &MeasureContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
-) -> Result<Outcome, SuperviseError> {
+) -> Result<Measurement, SuperviseError> {
     let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
-    let outcome = Outcome { gathered, ..Outcome::default() };
+    let outcome = Measurement { gathered, ..Measurement::default() };
     let out =
         proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
     let mut run =

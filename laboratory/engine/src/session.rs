@@ -1,7 +1,7 @@
 //! Carries out a run: verifies, measures, stores every round, and assembles the result.
 
 use super::machine::Here;
-use super::measure::{self, MeasureContext, Outcome};
+use super::measure::{self, MeasureContext, Measurement};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::prove::{self, Proof, ProofVerdict};
@@ -144,7 +144,7 @@ pub fn execute(plan: &Plan, context: &RunContext<'_>) -> Result<Finished, Failur
 pub fn finish(
     result: RunResult,
     mut proofs: Vec<Proof>,
-    outcome: Outcome,
+    outcome: Measurement,
     selection: &Selection,
 ) -> Finished {
     for fallen in outcome.fallen {
@@ -165,7 +165,7 @@ pub fn finish(
             ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => {}
         }
     }
-    let Outcome { gathered, interrupted, .. } = outcome;
+    let Measurement { gathered, interrupted, .. } = outcome;
     Finished { result, proofs, wrong, slow, undone, interrupted, gathered }
 }
 
@@ -188,7 +188,7 @@ pub fn assemble(
     plan: &Plan,
     here: &Here,
     known: Vec<Warning>,
-    outcome: &Outcome,
+    outcome: &Measurement,
     run_id: Option<RunId>,
     took: Duration,
 ) -> Result<RunResult, Failure> {

@@ -1,6 +1,6 @@
 //! The warnings of a run: about the machine, disturbances and unreliable figures.
 
-use super::measure::Outcome;
+use super::measure::Measurement;
 use super::plan::Plan;
 use carryline_conditions::Condition;
 use carryline_machine::arena::Pages;
@@ -36,7 +36,7 @@ const NAMED: usize = 3;
 pub fn all(
     plan: &Plan,
     here: &Environment,
-    outcome: &Outcome,
+    outcome: &Measurement,
     summaries: &[(String, Summary)],
     took: Duration,
 ) -> Vec<Warning> {

@@ -3,7 +3,7 @@
 use carryline_conditions::Condition;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
-use carryline_engine::measure::{self, MeasureContext, Outcome as Measurement};
+use carryline_engine::measure::{self, MeasureContext, Measurement};
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof};

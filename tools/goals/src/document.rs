@@ -5,7 +5,7 @@
 
 use crate::goal::Part;
 use crate::markdown;
-use crate::results::{GoalResult, Kind, Order, Outcome, Results};
+use crate::results::{GoalOutcome, GoalResult, Kind, Order, Results};
 use crate::standing;
 use crate::table::{factor, ticks};
 use std::fmt::Write;
@@ -136,14 +136,15 @@ fn machine(out: &mut String, results: &Results) {
 
 /// How many goals came out how.
 fn summary(results: &Results) -> String {
-    let count = |wanted: fn(&Outcome) -> bool| results.goals.iter().filter(|g| wanted(&g.outcome)).count();
+    let count =
+        |wanted: fn(&GoalOutcome) -> bool| results.goals.iter().filter(|g| wanted(&g.outcome)).count();
     format!(
         "{} goals: {} reached, {} at the bar, {} missed, {} without figures",
         results.goals.len(),
-        count(|outcome| *outcome == Outcome::Reached),
-        count(|outcome| *outcome == Outcome::Tie),
-        count(|outcome| matches!(outcome, Outcome::Missed { .. })),
-        count(|outcome| matches!(outcome, Outcome::NotMeasured(_)))
+        count(|outcome| *outcome == GoalOutcome::Reached),
+        count(|outcome| *outcome == GoalOutcome::Tie),
+        count(|outcome| matches!(outcome, GoalOutcome::Missed { .. })),
+        count(|outcome| matches!(outcome, GoalOutcome::NotMeasured(_)))
     )
 }
 
@@ -154,13 +155,13 @@ fn interval(ratio: &crate::results::Interval) -> String {
 /// What became of a goal, in words.
 fn outcome(goal: &GoalResult) -> String {
     let mut words = match &goal.outcome {
-        Outcome::Reached => "reached".to_owned(),
-        Outcome::Tie => "tie: at the bar".to_owned(),
-        Outcome::Missed { by, at_most } => {
+        GoalOutcome::Reached => "reached".to_owned(),
+        GoalOutcome::Tie => "tie: at the bar".to_owned(),
+        GoalOutcome::Missed { by, at_most } => {
             let most = at_most.map(|most| format!("; the limit allows {most:.2}")).unwrap_or_default();
             format!("missed by {:.0} %{most}", (by * 100.0).max(1.0))
         }
-        Outcome::NotMeasured(why) => why.clone(),
+        GoalOutcome::NotMeasured(why) => why.clone(),
     };
     if let Some(day) = &goal.measured {
         let _ = write!(words, " ({day})");
@@ -239,7 +240,7 @@ fn losses(out: &mut String, results: &Results) {
     let mut lines: Vec<String> = Vec::new();
     for goal in &results.goals {
         let is_slower = goal.kind != Kind::Machine && goal.count.slower > 0;
-        if !is_slower && !matches!(goal.outcome, Outcome::Missed { .. }) {
+        if !is_slower && !matches!(goal.outcome, GoalOutcome::Missed { .. }) {
             continue;
         }
         let slower: Vec<_> =

@@ -119,7 +119,7 @@ pub struct GoalResult {
     /// How many times as fast, at least; of a limit, which share.
     pub want: f64,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: GoalOutcome,
     /// Our gross ticks at the size that is judged; nothing where that is a mean.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<f64>,
@@ -206,7 +206,7 @@ pub struct Count {
 /// What became of a goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum GoalOutcome {
     /// Significantly at least as fast as wanted.
     Reached,
     /// Not to be told from what is wanted.
@@ -268,10 +268,10 @@ impl Results {
         let is_the_same = |new: &GoalResult, old: &GoalResult| {
             (&new.id, &new.source, &new.family) == (&old.id, &old.source, &old.family)
                 && (new.want - old.want).abs() < 1e-3
-                && !matches!(old.outcome, Outcome::NotMeasured(_))
+                && !matches!(old.outcome, GoalOutcome::NotMeasured(_))
         };
         for goal in &mut self.goals {
-            if matches!(goal.outcome, Outcome::NotMeasured(_))
+            if matches!(goal.outcome, GoalOutcome::NotMeasured(_))
                 && let Some(old) = older.goals.iter().find(|old| is_the_same(goal, old))
             {
                 let measured = old.measured.clone().unwrap_or_else(|| older.measured.clone());

@@ -1,6 +1,6 @@
 //! Where carryline wins on a machine, by how much, and where it does not: in plain words, from the figures.
 
-use crate::results::{CellResult, GoalResult, Kind, Order, OtherLibrary, Outcome, Results};
+use crate::results::{CellResult, GoalOutcome, GoalResult, Kind, Order, OtherLibrary, Results};
 use crate::table::factor;
 use carryline_variants::Family;
 use std::collections::BTreeMap;
@@ -29,9 +29,9 @@ pub fn heading(results: &Results) -> String {
 /// What is to be said first about a machine: a line, and a list.
 #[must_use]
 pub fn paragraph(results: &Results) -> String {
-    let reached = results.goals.iter().filter(|goal| goal.outcome == Outcome::Reached).count();
+    let reached = results.goals.iter().filter(|goal| goal.outcome == GoalOutcome::Reached).count();
     let measured =
-        results.goals.iter().filter(|goal| !matches!(goal.outcome, Outcome::NotMeasured(_))).count();
+        results.goals.iter().filter(|goal| !matches!(goal.outcome, GoalOutcome::NotMeasured(_))).count();
     let mut out =
         format!("**{}** ({}): {reached} of {measured} goals reached.", heading(results), results.measured);
     let unmeasured = results.goals.len() - measured;

@@ -8,7 +8,7 @@ use crate::prepared::Prepared;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
 use carryline_engine::machine::Here;
-use carryline_engine::measure::{self, MeasureContext, Outcome};
+use carryline_engine::measure::{self, MeasureContext, Measurement};
 use carryline_engine::plan::Plan;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof};
@@ -99,7 +99,7 @@ impl Feed<'_> {
         let begin = Instant::now();
         let environment = serde_json::to_value(&self.here.environment)?;
         let mut keeper: Option<Keeper> = None;
-        let mut total = Outcome::default();
+        let mut total = Measurement::default();
         let mut proofs: Vec<Proof> = self.plan.subjects().into_iter().filter_map(unsupported).collect();
         let stop = || control.ends() || control.rests();
         // Nobody listens any more only when everything ends.
@@ -181,7 +181,7 @@ impl Feed<'_> {
     }
 
     /// Puts the run together, and keeps it.
-    fn end(self, outcome: Outcome, keeper: Option<Keeper>, took: Duration) -> Result<Finished, Failure> {
+    fn end(self, outcome: Measurement, keeper: Option<Keeper>, took: Duration) -> Result<Finished, Failure> {
         // It had as much time as it took.
         let plan = Plan { budget: took, ..self.plan };
         let id = keeper.as_ref().and_then(Keeper::id);
@@ -202,7 +202,7 @@ fn unsupported(subject: carryline_verification::subject::SubjectId) -> Option<Pr
 }
 
 /// What a replicate tells besides its rounds.
-fn news(outcome: &Outcome, whole: bool) -> Event {
+fn news(outcome: &Measurement, whole: bool) -> Event {
     let lost = outcome.gathered.iter().enumerate().flat_map(|(column, gathered)| {
         gathered.lost.iter().map(move |(place, status, reason)| (column, *place, why(*status, reason)))
     });
@@ -229,7 +229,7 @@ fn why(status: Status, reason: &str) -> String {
 }
 
 /// Adds what a replicate found to what those before it did.
-fn join(total: &mut Outcome, mut more: Outcome) {
+fn join(total: &mut Measurement, mut more: Measurement) {
     if !total.gathered.is_empty() {
         for (all, new) in total.gathered.iter_mut().zip(std::mem::take(&mut more.gathered)) {
             all.replicates.extend(new.replicates);
@@ -248,7 +248,7 @@ mod tests {
     use carryline_results::gather::{Gathered, Replicate, Situation};
     use carryline_variants::Family;
 
-    fn outcome(lost: bool) -> Outcome {
+    fn outcome(lost: bool) -> Measurement {
         let mut gathered = Gathered::new(Situation {
             name: "zero 4K".to_owned(),
             family: Family::Zero,
@@ -266,12 +266,12 @@ mod tests {
                 "256 bytes at offset 0, bytes 00\n(256 bytes): expected a return, got SIGKILL",
             );
         }
-        Outcome { gathered: vec![gathered], ticks_per_ns: vec![2.0], ..Outcome::default() }
+        Measurement { gathered: vec![gathered], ticks_per_ns: vec![2.0], ..Measurement::default() }
     }
 
     #[test]
     fn replicates_of_one_situation_are_put_together() {
-        let mut total = Outcome::default();
+        let mut total = Measurement::default();
         for lost in [false, true, true] {
             join(&mut total, outcome(lost));
         }

@@ -1,6 +1,8 @@
 //! From stored samples and judged goals to the results of a machine.
 
-use super::{CellResult, Count, Floor, GoalResult, Interval, Kind, Limit, Order, Outcome, Results, VERSION};
+use super::{
+    CellResult, Count, Floor, GoalOutcome, GoalResult, Interval, Kind, Limit, Order, Results, VERSION,
+};
 use crate::goal::{Against, Over};
 use crate::goals::sizes;
 use crate::judge::{CellFinding, Finding, GoalVerdict};
@@ -176,12 +178,12 @@ fn goal(finding: &Finding) -> GoalResult {
         sizes,
         want: rounded(goal.want),
         outcome: match &finding.verdict {
-            GoalVerdict::Reached => Outcome::Reached,
-            GoalVerdict::Tie => Outcome::Tie,
+            GoalVerdict::Reached => GoalOutcome::Reached,
+            GoalVerdict::Tie => GoalOutcome::Tie,
             GoalVerdict::Missed { by, at_most } => {
-                Outcome::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
+                GoalOutcome::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
             }
-            GoalVerdict::NotThere(why) => Outcome::NotMeasured(why.clone()),
+            GoalVerdict::NotThere(why) => GoalOutcome::NotMeasured(why.clone()),
         },
         ours: shown.map(|cell| rounded(cell.ours.median)),
         opponent: opponent.map(|cell| cell.opponent.clone()),
