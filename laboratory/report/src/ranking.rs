@@ -58,7 +58,7 @@ impl std::error::Error for RankingError {}
 
 /// A variant in a ranking.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct RankedRow {
     /// 1 is the fastest; `None` for one that was measured but is not a candidate.
     pub rank: Option<u32>,
     /// True if another row has the same rank.
@@ -114,7 +114,7 @@ pub struct Ranking {
     /// Difference within which everything is a tie, in this situation or else in the run.
     pub noise_floor: Option<f64>,
     /// What was measured, the least gross time first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RankedRow>,
     /// What was not, and why.
     pub failures: Vec<Failure>,
 }
@@ -180,7 +180,7 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
         measured.iter().find(|cell| Some(cell.variant.as_str()) == baseline).map(|cell| time(cell));
     let floor = noise_floor(run, &shown.situation);
     let letters = letters(&measured);
-    let rows = measured.iter().zip(letters).map(|(cell, letters)| Row {
+    let rows = measured.iter().zip(letters).map(|(cell, letters)| RankedRow {
         rank: cell.rank,
         shared: cell.rank.is_some() && measured.iter().filter(|other| other.rank == cell.rank).count() > 1,
         variant: safe(&cell.variant),
@@ -310,9 +310,9 @@ pub enum Finding<'a> {
     /// Nothing was ranked.
     Nothing,
     /// Most of the ranked rows could not be told from the best: these.
-    NoDifference(Vec<&'a Row>),
+    NoDifference(Vec<&'a RankedRow>),
     /// The first row of the best rank, and what could not be told from it.
-    Fastest(&'a Row, Vec<&'a Row>),
+    Fastest(&'a RankedRow, Vec<&'a RankedRow>),
 }
 
 impl Ranking {
@@ -320,12 +320,12 @@ impl Ranking {
     #[must_use]
     pub fn finding(&self) -> Finding<'_> {
         let ranked = self.rows.iter().filter(|row| row.rank.is_some()).count();
-        let first: Vec<&Row> = self.rows.iter().filter(|row| row.rank == Some(1)).collect();
+        let first: Vec<&RankedRow> = self.rows.iter().filter(|row| row.rank == Some(1)).collect();
         match first.as_slice() {
             [] => Finding::Nothing,
             [_, _, ..] if 2 * first.len() > ranked => Finding::NoDifference(first),
             [leader, ..] => {
-                let ties = |row: &&Row| row.rank.is_some() && leader.ties_with.contains(&row.variant);
+                let ties = |row: &&RankedRow| row.rank.is_some() && leader.ties_with.contains(&row.variant);
                 Finding::Fastest(leader, self.rows.iter().filter(ties).collect())
             }
         }

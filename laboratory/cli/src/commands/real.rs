@@ -5,7 +5,7 @@ use crate::output;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::real::{
-    self, Difference, Disagreement, Figure, Interposer, Job, Metric, RealWork, Row, Which,
+    self, Difference, Disagreement, Figure, Interposer, Job, Metric, RealWork, ServedRow, Which,
 };
 use carryline_engine::session;
 use carryline_machine::c_library;
@@ -282,7 +282,7 @@ const COLUMNS: [(u64, &str); 9] = [
     (u64::MAX, "above"),
 ];
 
-fn sizes(rows: &[Row]) -> Table {
+fn sizes(rows: &[ServedRow]) -> Table {
     let head = [("", Kind::Name), ("calls", Kind::Number), ("bytes", Kind::Number)];
     let mut table = Table::new(head.into_iter().chain(COLUMNS.map(|(_, name)| (name, Kind::Number))));
     for row in rows {

@@ -25,7 +25,7 @@ mod served;
 pub use agreement::{Difference, Disagreement};
 pub use figures::{Figure, Metric};
 pub use preload::{FAMILIES, Form, Interposer};
-pub use served::{Row, Served, Which};
+pub use served::{Served, ServedRow, Which};
 
 use super::progress::Progress;
 use crate::failure::{Failure, usage};

@@ -3,7 +3,7 @@
 //! The columns that everybody needs come first; the limit, the net time and a bar are there where there is room. Nothing
 //! wraps and no name is broken: where even the needed columns do not fit, lines are longer than the terminal.
 
-use super::{Ranking, Row, status_word};
+use super::{RankedRow, Ranking, status_word};
 use crate::figure::{Figure, WITHIN_NULL};
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::wrap;
@@ -106,7 +106,7 @@ impl Ranking {
     #[must_use]
     pub fn cells(&self) -> Vec<[String; COLUMNS]> {
         let value = |figure: Option<Figure>| figure.map_or_else(|| "-".to_owned(), |figure| figure.text());
-        let column = |figure: &dyn Fn(&Row) -> Option<Figure>| {
+        let column = |figure: &dyn Fn(&RankedRow) -> Option<Figure>| {
             align_points(self.rows.iter().map(|row| value(figure(row))).collect())
         };
         let (gross, net) = (column(&|row| self.gross(row)), column(&|row| self.net(row)));
@@ -138,19 +138,19 @@ impl Ranking {
     /// Which of the columns say anything.
     #[must_use]
     pub fn filled(&self) -> [bool; COLUMNS] {
-        let any = |has: &dyn Fn(&Row) -> bool| self.rows.iter().any(has);
+        let any = |has: &dyn Fn(&RankedRow) -> bool| self.rows.iter().any(has);
         let ratio = self.baseline.is_some();
         let limit = any(&|row| row.limit_share.is_some());
         [true, true, true, true, ratio, ratio, limit, any(&|row| self.net(row).is_some())]
     }
 
     /// The figure that counts the whole call.
-    pub(crate) fn gross(&self, row: &Row) -> Option<Figure> {
+    pub(crate) fn gross(&self, row: &RankedRow) -> Option<Figure> {
         if self.scale.unit.is_rate() { row.headline } else { row.beside }
     }
 
     /// The row's speed as a share of the greatest, from gross figures; 0 without one.
-    pub(crate) fn share_of_best(&self, row: &Row) -> f64 {
+    pub(crate) fn share_of_best(&self, row: &RankedRow) -> f64 {
         let all = self.rows.iter().filter_map(|row| self.gross(row)).map(|figure| figure.value);
         self.gross(row).map_or(0.0, |figure| match self.scale.unit.is_rate() {
             true => figure.value / all.fold(0.0, f64::max),
@@ -159,15 +159,15 @@ impl Ranking {
     }
 
     /// The figure without the null call.
-    fn net(&self, row: &Row) -> Option<Figure> {
+    fn net(&self, row: &RankedRow) -> Option<Figure> {
         if self.scale.unit.is_rate() { row.beside } else { row.headline }
     }
 
-    pub(crate) fn is_baseline(&self, row: &Row) -> bool {
+    pub(crate) fn is_baseline(&self, row: &RankedRow) -> bool {
         self.baseline.as_ref() == Some(&row.variant)
     }
 
-    fn ratio(&self, row: &Row) -> String {
+    fn ratio(&self, row: &RankedRow) -> String {
         match row.speed {
             _ if self.is_baseline(row) => times(1.0),
             Some(speed) => times(speed),
@@ -175,7 +175,7 @@ impl Ranking {
         }
     }
 
-    fn ratio_interval(&self, row: &Row) -> String {
+    fn ratio_interval(&self, row: &RankedRow) -> String {
         match row.speed_interval {
             _ if self.is_baseline(row) => "baseline".to_owned(),
             Some([low, high]) => {
@@ -197,7 +197,7 @@ impl Ranking {
         if all.len() > MOST_LETTER_COLUMNS {
             return self.rows.iter().map(|row| or_dash(row.letters.clone())).collect();
         }
-        let in_columns = |row: &Row| -> String {
+        let in_columns = |row: &RankedRow| -> String {
             all.iter().map(|letter| if row.letters.contains(*letter) { *letter } else { ' ' }).collect()
         };
         self.rows
@@ -208,7 +208,7 @@ impl Ranking {
 
     /// How many rows are printed where a long tail is folded.
     pub(crate) fn unfolded(&self) -> usize {
-        let kept = |row: &Row| row.is_singled || row.rank == Some(1);
+        let kept = |row: &RankedRow| row.is_singled || row.rank == Some(1);
         let last = self.rows.iter().rposition(kept).map_or(0, |at| at + 1);
         let shown = last.max(NEVER_FOLDED);
         if self.rows.len().saturating_sub(shown) < LEAST_FOLDED { self.rows.len() } else { shown }
@@ -224,7 +224,7 @@ impl Ranking {
     pub(crate) fn slower(&self, from: usize) -> String {
         let rows = &self.rows[from..];
         let fastest = self.rows.first().and_then(|row| self.gross(row)).map(|figure| figure.value);
-        let times_of = |row: &Row| {
+        let times_of = |row: &RankedRow| {
             let to_fastest =
                 self.gross(row).zip(fastest).map(|(own, fastest)| match self.scale.unit.is_rate() {
                     true => own.value / fastest,
