@@ -6,7 +6,7 @@
 
 mod text;
 
-use crate::figure::{self, Figure, Scale, speed};
+use crate::figure::{self, DisplayedFigure, Scale, speed};
 use crate::labels;
 use crate::roles::Roles;
 use crate::text::{enumerate, safe};
@@ -66,9 +66,9 @@ pub struct RankedRow {
     /// Its name.
     pub variant: String,
     /// The figure that counts in the requested unit, see [`Scale::headline`].
-    pub headline: Option<Figure>,
+    pub headline: Option<DisplayedFigure>,
     /// The other of net and gross.
-    pub beside: Option<Figure>,
+    pub beside: Option<DisplayedFigure>,
     /// The letters of its groups: rows that share one could not be told apart. Empty without a rank.
     pub letters: String,
     /// How many times as fast as the baseline.

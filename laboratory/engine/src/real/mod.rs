@@ -23,7 +23,7 @@ mod preload;
 mod served;
 
 pub use agreement::{Difference, Disagreement};
-pub use figures::{Figure, Metric};
+pub use figures::{Metric, MetricFigure};
 pub use preload::{FAMILIES, Form, Interposer};
 pub use served::{Served, ServedRow, Which};
 
@@ -72,7 +72,7 @@ pub struct RealWork {
     /// The exit status of the first run; that of all runs if there is no disagreement.
     pub exit_status: child::Exit,
     /// Times, memory, faults and switches.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<MetricFigure>,
     /// The calls that the interposer served in one run.
     pub served: Served,
     /// The first difference between two runs.

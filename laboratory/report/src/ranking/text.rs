@@ -4,7 +4,7 @@
 //! wraps and no name is broken: where even the needed columns do not fit, lines are longer than the terminal.
 
 use super::{RankedRow, Ranking, status_word};
-use crate::figure::{Figure, WITHIN_NULL};
+use crate::figure::{DisplayedFigure, WITHIN_NULL};
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::wrap;
 use crate::units::{Unit, align_points, decimals_for, number_with, percent, times};
@@ -105,8 +105,9 @@ impl Ranking {
     /// The rows as text, in the columns of [`Ranking::headers`], decimal points aligned.
     #[must_use]
     pub fn cells(&self) -> Vec<[String; COLUMNS]> {
-        let value = |figure: Option<Figure>| figure.map_or_else(|| "-".to_owned(), |figure| figure.text());
-        let column = |figure: &dyn Fn(&RankedRow) -> Option<Figure>| {
+        let value =
+            |figure: Option<DisplayedFigure>| figure.map_or_else(|| "-".to_owned(), |figure| figure.text());
+        let column = |figure: &dyn Fn(&RankedRow) -> Option<DisplayedFigure>| {
             align_points(self.rows.iter().map(|row| value(figure(row))).collect())
         };
         let (gross, net) = (column(&|row| self.gross(row)), column(&|row| self.net(row)));
@@ -145,7 +146,7 @@ impl Ranking {
     }
 
     /// The figure that counts the whole call.
-    pub(crate) fn gross(&self, row: &RankedRow) -> Option<Figure> {
+    pub(crate) fn gross(&self, row: &RankedRow) -> Option<DisplayedFigure> {
         if self.scale.unit.is_rate() { row.headline } else { row.beside }
     }
 
@@ -159,7 +160,7 @@ impl Ranking {
     }
 
     /// The figure without the null call.
-    fn net(&self, row: &RankedRow) -> Option<Figure> {
+    fn net(&self, row: &RankedRow) -> Option<DisplayedFigure> {
         if self.scale.unit.is_rate() { row.beside } else { row.headline }
     }
 
