@@ -5,7 +5,7 @@
 
 use crate::goal::Part;
 use crate::markdown;
-use crate::results::{GoalOutcome, GoalResult, Kind, Order, Results};
+use crate::results::{GoalOutcome, GoalResult, OpponentKind, Order, Results};
 use crate::standing;
 use crate::table::{factor, ticks};
 use std::fmt::Write;
@@ -239,7 +239,7 @@ fn losses(out: &mut String, results: &Results) {
     let _ = writeln!(out, "### Losses and missed goals\n");
     let mut lines: Vec<String> = Vec::new();
     for goal in &results.goals {
-        let is_slower = goal.kind != Kind::Machine && goal.count.slower > 0;
+        let is_slower = goal.kind != OpponentKind::Machine && goal.count.slower > 0;
         if !is_slower && !matches!(goal.outcome, GoalOutcome::Missed { .. }) {
             continue;
         }
@@ -271,7 +271,7 @@ fn worst_cells(out: &mut String, results: &Results) {
             .cells
             .iter()
             .map(|cell| match goal.kind {
-                Kind::Sizes => format!("{} {} ({})", cell.size, factor(cell.ratio), cell.opponent),
+                OpponentKind::Sizes => format!("{} {} ({})", cell.size, factor(cell.ratio), cell.opponent),
                 _ => format!("{} {}", cell.size, factor(cell.ratio)),
             })
             .collect();

@@ -86,7 +86,7 @@ pub struct Floor {
 /// Who a goal is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum OpponentKind {
     /// What users have without us.
     Others,
     /// The same, at every size of a range.
@@ -107,7 +107,7 @@ pub struct GoalResult {
     /// The sentence that it comes from.
     pub source: String,
     /// Who it is held against.
-    pub kind: Kind,
+    pub kind: OpponentKind,
     /// The family of our routine.
     pub family: Family,
     /// Our routine.

@@ -1,6 +1,6 @@
 //! Where carryline wins on a machine, by how much, and where it does not: in plain words, from the figures.
 
-use crate::results::{CellResult, GoalOutcome, GoalResult, Kind, Order, OtherLibrary, Results};
+use crate::results::{CellResult, GoalOutcome, GoalResult, OpponentKind, Order, OtherLibrary, Results};
 use crate::table::factor;
 use carryline_variants::Family;
 use std::collections::BTreeMap;
@@ -48,14 +48,14 @@ pub fn paragraph(results: &Results) -> String {
     out
 }
 
-fn of_kind(results: &Results, kind: Kind) -> impl Iterator<Item = &GoalResult> {
+fn of_kind(results: &Results, kind: OpponentKind) -> impl Iterator<Item = &GoalResult> {
     results.goals.iter().filter(move |goal| goal.kind == kind && goal.count.cells > 0)
 }
 
 /// A family compared with what users have without us, each cell counted once, against the strongest opponent.
 fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<String> {
     let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
-    for goal in of_kind(results, Kind::Others).filter(|goal| goal.family == family) {
+    for goal in of_kind(results, OpponentKind::Others).filter(|goal| goal.family == family) {
         for cell in goal.cells.iter().chain(&goal.best) {
             let known = cells.entry((&goal.routine, &goal.condition, &cell.size)).or_insert((goal, cell));
             if cell.ratio < known.1.ratio {
@@ -131,7 +131,7 @@ fn other_libraries(results: &Results) -> Option<String> {
 
 /// Sizes at which a peer is ahead.
 fn sizes(results: &Results) -> Option<String> {
-    let words: Vec<String> = of_kind(results, Kind::Sizes)
+    let words: Vec<String> = of_kind(results, OpponentKind::Sizes)
         .map(|goal| {
             let worst = goal.cells.first().filter(|_| goal.count.below > 0);
             let worst = worst.map(|cell| {
@@ -147,14 +147,14 @@ fn sizes(results: &Results) -> Option<String> {
 
 /// Cells that are far behind the plain loop or libc.
 fn traps(results: &Results) -> Option<String> {
-    let found: Vec<String> = of_kind(results, Kind::Trap)
+    let found: Vec<String> = of_kind(results, OpponentKind::Trap)
         .flat_map(|goal| goal.cells.iter().map(move |cell| (goal, cell)))
         .filter(|(goal, cell)| cell.ratio < goal.want && cell.order == Order::Slower)
         .map(|(goal, cell)| {
             format!("{} {} ({}, {})", goal.family, cell.size, goal.condition, factor(cell.ratio))
         })
         .collect();
-    let cells: usize = of_kind(results, Kind::Trap).map(|goal| goal.count.cells).sum();
+    let cells: usize = of_kind(results, OpponentKind::Trap).map(|goal| goal.count.cells).sum();
     (cells > 0).then(|| match found.is_empty() {
         true => format!("None of {cells} cells up to 128 MiB is a trap."),
         false => format!("Over 5 % behind the plain loop or libc up to 128 MiB: {}.", found.join(", ")),

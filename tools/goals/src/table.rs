@@ -2,7 +2,7 @@
 
 use crate::goal::{Goal, Over};
 use crate::judge::{CellFinding, Finding, GoalVerdict};
-use crate::results::{Kind, Results};
+use crate::results::{OpponentKind, Results};
 use carryline_report::table::{Emphasis, Kind as Column, Style, Table};
 use carryline_statistics::Ratio;
 use std::fmt::Write;
@@ -155,7 +155,7 @@ pub fn worst_lines(findings: &[Finding]) -> Vec<(Vec<&str>, String)> {
 #[must_use]
 pub fn worst_sizes(results: &Results, style: Style) -> String {
     let mut out = String::new();
-    for goal in results.goals.iter().filter(|goal| goal.kind == Kind::Sizes && !goal.cells.is_empty()) {
+    for goal in results.goals.iter().filter(|goal| goal.kind == OpponentKind::Sizes && !goal.cells.is_empty()) {
         let _ = writeln!(
             out,
             "\n{}, {}: {} of {} sizes over 5 % behind the best peer; the worst {}:",

@@ -1,6 +1,6 @@
 //! The picture as text for Graphviz.
 
-use crate::draw::parts::{Arrow, Kind, Node, Picture};
+use crate::draw::parts::{Arrow, Node, NodeKind, Picture};
 use std::fmt::Write;
 
 /// The picture in the DOT language: groups as clusters, the critical chain bold.
@@ -31,9 +31,9 @@ pub fn to_dot(picture: &Picture) -> String {
 
 fn vertex(index: usize, node: &Node) -> String {
     let shape = match node.kind {
-        Kind::Input => ", shape=oval",
-        Kind::Output => ", shape=oval, peripheries=2",
-        Kind::Instruction => "",
+        NodeKind::Input => ", shape=oval",
+        NodeKind::Output => ", shape=oval, peripheries=2",
+        NodeKind::Instruction => "",
     };
     let bold = if node.is_critical { ", style=bold, color=red" } else { "" };
     format!("n{index} [label={}{shape}{bold}];", quoted(&node.text))

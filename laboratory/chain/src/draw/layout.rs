@@ -5,7 +5,7 @@
 //! boxes and not through them. The order within layers and the places across come from Sugiyama's algorithm (the
 //! `rust-sugiyama` crate).
 
-use crate::draw::parts::{Kind, Picture};
+use crate::draw::parts::{NodeKind, Picture};
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
 use std::collections::HashMap;
 
@@ -151,8 +151,8 @@ pub fn lay_out(picture: &Picture) -> Layout {
 }
 
 /// The width of a box with that text.
-fn box_width(text: &str, kind: Kind) -> f64 {
-    let room = if kind == Kind::Instruction { 40.0 } else { 24.0 };
+fn box_width(text: &str, kind: NodeKind) -> f64 {
+    let room = if kind == NodeKind::Instruction { 40.0 } else { 24.0 };
     text.chars().count() as f64 * CHARACTER + room
 }
 

@@ -2,7 +2,7 @@
 
 /// What a box stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum NodeKind {
     /// An argument.
     Input,
     /// An instruction.
@@ -19,7 +19,7 @@ pub struct Node {
     /// The cycle in which it is ready, if everything could start at once.
     pub ready: Option<f64>,
     /// What it stands for.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Its group.
     pub group: Option<usize>,
     /// On the critical chain.

@@ -7,7 +7,7 @@
 use crate::analysis::{Analysis, LoopBound};
 use crate::decode::Function;
 use crate::draw::layout::lay_out;
-use crate::draw::parts::{Arrow, Kind, Node, Picture};
+use crate::draw::parts::{Arrow, Node, NodeKind, Picture};
 use crate::draw::steps;
 use crate::draw::svg::LARGEST;
 use crate::effects::{Effects, Location};
@@ -94,7 +94,7 @@ pub fn of_analysis(analysis: &Analysis, title: &str, chained: Option<&str>, view
     }
     let order_len = analysis.order.len();
     maker.outputs(&analysis.outputs, &critical, main.and_then(|input| input.vertices.last().copied()));
-    let drawn = maker.nodes.iter().filter(|node| node.kind == Kind::Instruction).count();
+    let drawn = maker.nodes.iter().filter(|node| node.kind == NodeKind::Instruction).count();
     let folded = maker.drawn.iter().enumerate().filter(|(step, (shown, _))| step != shown).count();
     let left_out = order_len.saturating_sub(drawn + folded);
     let mut picture = maker.finish(title, left_out, &analysis.effects);
@@ -130,7 +130,8 @@ fn kept(picture: &Picture, is_wanted: impl Fn(usize) -> bool) -> Picture {
     let arrow = |arrow: &Arrow| {
         Some(Arrow { from: new_place(arrow.from)?, to: new_place(arrow.to)?, ..arrow.clone() })
     };
-    let instructions = |nodes: &[Node]| nodes.iter().filter(|node| node.kind == Kind::Instruction).count();
+    let instructions =
+        |nodes: &[Node]| nodes.iter().filter(|node| node.kind == NodeKind::Instruction).count();
     let own: Vec<Node> = nodes.iter().map(|node| picture.nodes[*node].clone()).collect();
     Picture {
         arrows: picture.arrows.iter().filter_map(arrow).collect(),
@@ -309,7 +310,13 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn push(&mut self, text: String, kind: Kind, ready: Option<f64>, instruction: Option<usize>) -> usize {
+    fn push(
+        &mut self,
+        text: String,
+        kind: NodeKind,
+        ready: Option<f64>,
+        instruction: Option<usize>,
+    ) -> usize {
         self.nodes.push(Node { text, ready, kind, group: None, is_critical: false, instruction });
         self.nodes.len() - 1
     }
@@ -326,13 +333,13 @@ impl<'a> Maker<'a> {
         }
         let times = self.drawn.get(step).map_or("", |(_, times)| times.as_str());
         let text = format!("{times}{}", self.function.text(instruction));
-        let node = self.push(text, Kind::Instruction, Some(ready), Some(instruction));
+        let node = self.push(text, NodeKind::Instruction, Some(ready), Some(instruction));
         self.of_step.insert(step, node);
     }
 
     fn input(&mut self, location: Location, name: &str) {
         if !self.of_input.contains_key(&location) {
-            let node = self.push(name.to_owned(), Kind::Input, None, None);
+            let node = self.push(name.to_owned(), NodeKind::Input, None, None);
             self.of_input.insert(location, node);
         }
     }
@@ -406,8 +413,9 @@ impl<'a> Maker<'a> {
         last: Option<VertexId>,
     ) {
         for (vertex, name) in outputs.iter().filter(|(_, name)| name != "memory") {
-            let known = self.nodes.iter().position(|node| node.kind == Kind::Output && node.text == *name);
-            let to = known.unwrap_or_else(|| self.push(name.clone(), Kind::Output, None, None));
+            let known =
+                self.nodes.iter().position(|node| node.kind == NodeKind::Output && node.text == *name);
+            let to = known.unwrap_or_else(|| self.push(name.clone(), NodeKind::Output, None, None));
             for (from, _, _) in self.sources(*vertex, *vertex, critical, critical) {
                 let Some(from) = self.node(from) else { continue };
                 let is_critical = last == Some(*vertex);

@@ -6,7 +6,7 @@
 
 use crate::class::{Class, classes};
 use crate::decode::Function;
-use crate::draw::parts::{Kind, Picture};
+use crate::draw::parts::{NodeKind, Picture};
 use crate::effects::Effects;
 use crate::form::Operand;
 use iced_x86::{Instruction, Mnemonic};
@@ -75,7 +75,7 @@ fn root(parent: &[usize], mut node: usize) -> usize {
 /// Boxes outside every chain that nothing but this one waits for, directly or through each other.
 fn feeding(picture: &Picture, chain: &[usize], parent: &[usize]) -> Vec<usize> {
     let alone = |node: usize| {
-        picture.nodes[node].kind == Kind::Instruction
+        picture.nodes[node].kind == NodeKind::Instruction
             && !picture.arrows.iter().any(|arrow| {
                 let other = if arrow.from == node { arrow.to } else { arrow.from };
                 (arrow.from == node || arrow.to == node) && root(parent, node) == root(parent, other)

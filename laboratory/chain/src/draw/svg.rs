@@ -4,7 +4,7 @@
 //! are led along the bends that the layout found.
 
 use crate::draw::layout::{BOX_HEIGHT, CHARACTER, Layout, Point, Rectangle, lay_out};
-use crate::draw::parts::{Arrow, Kind, Node, Picture};
+use crate::draw::parts::{Arrow, Node, NodeKind, Picture};
 use std::fmt::Write;
 
 /// Colours are written out for every class: many programs that show SVG know no CSS variables, and would draw all in black.
@@ -161,9 +161,9 @@ fn draw_node(out: &mut String, node: &Node, place: &Rectangle) {
     let Rectangle { left, top, width, height } = *place;
     let critical = if node.is_critical { " critical" } else { "" };
     let (class, round) = match node.kind {
-        Kind::Instruction => ("box", 4.0),
-        Kind::Input => ("input", BOX_HEIGHT / 2.0),
-        Kind::Output => ("output", BOX_HEIGHT / 2.0),
+        NodeKind::Instruction => ("box", 4.0),
+        NodeKind::Input => ("input", BOX_HEIGHT / 2.0),
+        NodeKind::Output => ("output", BOX_HEIGHT / 2.0),
     };
     let _ = writeln!(
         out,
@@ -172,12 +172,12 @@ fn draw_node(out: &mut String, node: &Node, place: &Rectangle) {
     );
     let (x, y) = (left + 10.0, top + BOX_HEIGHT / 2.0 + 4.0);
     let length = node.text.chars().count() as f64 * (CHARACTER - 0.08);
-    let fitted = if node.kind == Kind::Instruction {
+    let fitted = if node.kind == NodeKind::Instruction {
         format!(" textLength=\"{length:.1}\" lengthAdjust=\"spacingAndGlyphs\"")
     } else {
         String::new()
     };
-    let x = if node.kind == Kind::Instruction { x } else { left + width / 2.0 - length / 2.0 };
+    let x = if node.kind == NodeKind::Instruction { x } else { left + width / 2.0 - length / 2.0 };
     let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\"{fitted}>{}</text>", escaped(&node.text));
     if let Some(ready) = node.ready {
         let right = left + width - 6.0;

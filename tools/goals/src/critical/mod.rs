@@ -32,7 +32,7 @@ pub struct Score {
     /// Bytes of a call.
     pub size: usize,
     /// What bounds such calls, as predicted.
-    pub kind: Kind,
+    pub kind: CallBound,
     /// Core cycles of a call, measured, gross.
     pub measured: f64,
     /// Of the null call in the same rounds.
@@ -54,7 +54,7 @@ pub struct Score {
 /// What bounds calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum CallBound {
     /// Each call waits for the one before, and that takes longest.
     ChainedLatency,
     /// Each call waits for the one before, but its own work takes longer.
@@ -63,17 +63,18 @@ pub enum Kind {
     Independent,
 }
 
-impl Kind {
+impl CallBound {
     /// Every kind.
-    pub const ALL: [Kind; 3] = [Kind::ChainedLatency, Kind::ChainedThroughput, Kind::Independent];
+    pub const ALL: [CallBound; 3] =
+        [CallBound::ChainedLatency, CallBound::ChainedThroughput, CallBound::Independent];
 
     /// In words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Kind::ChainedLatency => "chained, bound by latency",
-            Kind::ChainedThroughput => "chained, bound by throughput",
-            Kind::Independent => "independent",
+            CallBound::ChainedLatency => "chained, bound by latency",
+            CallBound::ChainedThroughput => "chained, bound by throughput",
+            CallBound::Independent => "independent",
         }
     }
 }
@@ -87,7 +88,7 @@ impl Score {
 
     /// Takes the predictions from an answer of the command.
     fn predict(&mut self, one: &Value) {
-        let dependence = if self.kind == Kind::Independent { "independent" } else { "chained" };
+        let dependence = if self.kind == CallBound::Independent { "independent" } else { "chained" };
         let list = one["not_modelled"].as_array().into_iter().flatten();
         self.kind = kind(one, dependence);
         self.bound = one["bounds"][dependence].as_f64();
@@ -268,14 +269,14 @@ fn add(scores: &mut Scores, measured: &Value, calibrated: &Value) {
 }
 
 /// What bounds the calls, by the bounds alone: the path through the argument that chains them, or the work of a call.
-fn kind(one: &Value, dependence: &str) -> Kind {
+fn kind(one: &Value, dependence: &str) -> CallBound {
     if dependence == "independent" {
-        return Kind::Independent;
+        return CallBound::Independent;
     }
     let work = one["call"]["throughput"]["cycles"].as_f64().unwrap_or(0.0);
     match one["bounds"]["chained"].as_f64() {
-        Some(bound) if bound > work => Kind::ChainedLatency,
-        _ => Kind::ChainedThroughput,
+        Some(bound) if bound > work => CallBound::ChainedLatency,
+        _ => CallBound::ChainedThroughput,
     }
 }
 
@@ -335,7 +336,7 @@ mod tests {
             family: family.to_owned(),
             variant: "v".to_owned(),
             size,
-            kind: Kind::Independent,
+            kind: CallBound::Independent,
             measured,
             null_call: 6.0,
             bound: None,
@@ -373,8 +374,8 @@ mod tests {
         let mut scores =
             Scores { machine: String::new(), table: String::new(), llvm_mca: None, cells: Vec::new() };
         add(&mut scores, &one, &one);
-        let kinds: Vec<Kind> = scores.cells.iter().map(|cell| cell.kind).collect();
-        assert_eq!(kinds, [Kind::ChainedLatency, Kind::Independent]);
+        let kinds: Vec<CallBound> = scores.cells.iter().map(|cell| cell.kind).collect();
+        assert_eq!(kinds, [CallBound::ChainedLatency, CallBound::Independent]);
         assert_eq!(scores.cells[1].calibrated, Some(80.0));
         assert_eq!(scores.cells[0].binds.as_deref(), Some("chain"));
         assert_eq!(scores.table, "zen5");

@@ -1,7 +1,7 @@
 //! The document about the predictions, from the scores of every machine.
 
 use super::summary::{ABOVE, Summary, error, exceeded, goal};
-use super::{Kind, Score, Scores};
+use super::{CallBound, Score, Scores};
 use crate::markdown;
 use carryline_report::units::{number, percent};
 use std::fmt::Write;
@@ -50,14 +50,14 @@ fn machine(out: &mut String, scores: &Scores) {
     }
     let mut rows = Vec::new();
     for (name, column) in &columns {
-        for kind in Kind::ALL {
+        for kind in CallBound::ALL {
             let of_kind = scores.cells.iter().filter(|cell| cell.kind == kind);
             rows.extend(row(kind.words(), name, Summary::of(of_kind, column)));
         }
         rows.extend(row("all", name, Summary::of(scores.cells.iter(), column)));
     }
     for (words, of_the_fit) in [("independent, fitted to", true), ("independent, judging the fit", false)] {
-        let half = scores.cells.iter().filter(|cell| cell.kind == Kind::Independent);
+        let half = scores.cells.iter().filter(|cell| cell.kind == CallBound::Independent);
         rows.extend(row(
             words,
             "tables",
@@ -90,7 +90,7 @@ fn fine(share: f64) -> String {
 
 fn goals(out: &mut String, scores: &Scores) {
     out.push_str("\nGoals, by the tables:\n\n");
-    for kind in Kind::ALL {
+    for kind in CallBound::ALL {
         let of_kind = scores.cells.iter().filter(|cell| cell.kind == kind);
         let Some(found) = Summary::of(of_kind, |cell| cell.predicted) else { continue };
         let (median, share) = goal(kind);
@@ -130,7 +130,7 @@ const fn reached(is_reached: bool) -> &'static str {
 }
 
 fn name(cell: &Score) -> String {
-    let dependence = if cell.kind == Kind::Independent { "independent" } else { "chained" };
+    let dependence = if cell.kind == CallBound::Independent { "independent" } else { "chained" };
     format!("{}/{}, {} bytes, {dependence}", cell.family, cell.variant, cell.size)
 }
 
@@ -158,7 +158,7 @@ fn worst(out: &mut String, scores: &Scores) {
 
 /// Why a prediction is that far off, as far as it is known.
 fn reason(cell: &Score, error: f64) -> &'static str {
-    let is_chained = cell.kind != Kind::Independent;
+    let is_chained = cell.kind != CallBound::Independent;
     match (cell.family.as_str(), cell.variant.as_str()) {
         (_, "smoltcp") if error < 0.0 => {
             "not known; chains of two vector additions a turn do not overlap from call to call"

@@ -1,6 +1,6 @@
 //! Errors of many cells in three figures, and whether they reach the goals.
 
-use super::{Kind, Score};
+use super::{CallBound, Score};
 use carryline_statistics::median;
 
 /// Errors of the cells for which something is predicted.
@@ -36,11 +36,11 @@ pub fn error(predicted: f64, cell: &Score) -> Option<f64> {
 }
 
 /// The largest median error that is wanted, and the share that shall be within 20 %.
-pub const fn goal(kind: Kind) -> (f64, Option<f64>) {
+pub const fn goal(kind: CallBound) -> (f64, Option<f64>) {
     match kind {
-        Kind::ChainedLatency => (0.01, None),
-        Kind::ChainedThroughput => (0.06, None),
-        Kind::Independent => (0.08, Some(0.8)),
+        CallBound::ChainedLatency => (0.01, None),
+        CallBound::ChainedThroughput => (0.06, None),
+        CallBound::Independent => (0.08, Some(0.8)),
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
             family: "checksum".into(),
             variant: "dr1".into(),
             size: 40,
-            kind: Kind::Independent,
+            kind: CallBound::Independent,
             measured,
             null_call: 6.0,
             bound: Some(predicted),

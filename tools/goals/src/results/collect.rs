@@ -1,7 +1,7 @@
 //! From stored samples and judged goals to the results of a machine.
 
 use super::{
-    CellResult, Count, Floor, GoalOutcome, GoalResult, Interval, Kind, Limit, Order, Results, VERSION,
+    CellResult, Count, Floor, GoalOutcome, GoalResult, Interval, Limit, OpponentKind, Order, Results, VERSION,
 };
 use crate::goal::{Against, Over};
 use crate::goals::sizes;
@@ -152,12 +152,12 @@ fn warnings(stored: &Stored) -> BTreeMap<String, usize> {
     codes
 }
 
-fn kind(finding: &Finding) -> Kind {
+fn kind(finding: &Finding) -> OpponentKind {
     match finding.goal.against {
-        Against::BestOf(_) => Kind::Trap,
-        _ if finding.goal.source == sizes::SOURCE => Kind::Sizes,
-        _ if finding.goal.is_against_others() => Kind::Others,
-        _ => Kind::Machine,
+        Against::BestOf(_) => OpponentKind::Trap,
+        _ if finding.goal.source == sizes::SOURCE => OpponentKind::Sizes,
+        _ if finding.goal.is_against_others() => OpponentKind::Others,
+        _ => OpponentKind::Machine,
     }
 }
 
