@@ -100,18 +100,18 @@ const UNTOUCHED: VertexId = VertexId::MAX;
 
 /// What every location holds at some point of the code.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct MachineState {
     values: Vec<VertexId>,
     /// What is known of the registers as numbers.
     pub symbols: Symbols,
     stores: Vec<Stored>,
 }
 
-impl State {
+impl MachineState {
     /// Nothing was touched yet.
     #[must_use]
-    pub fn new() -> State {
-        State { values: vec![UNTOUCHED; Location::COUNT], symbols: Symbols::new(), stores: Vec::new() }
+    pub fn new() -> MachineState {
+        MachineState { values: vec![UNTOUCHED; Location::COUNT], symbols: Symbols::new(), stores: Vec::new() }
     }
 
     /// The value that a location holds; `None` if it was never written.
@@ -126,9 +126,9 @@ impl State {
     }
 }
 
-impl Default for State {
-    fn default() -> State {
-        State::new()
+impl Default for MachineState {
+    fn default() -> MachineState {
+        MachineState::new()
     }
 }
 
@@ -176,7 +176,7 @@ impl<'a> Builder<'a> {
         self.graph.vertices.len() - 1
     }
 
-    fn value(&mut self, state: &State, location: Location) -> VertexId {
+    fn value(&mut self, state: &MachineState, location: Location) -> VertexId {
         if let Some(vertex) = state.value(location) {
             return vertex;
         }
@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
     /// Adds an instruction. `addresses` are those of its memory operands, where a trace gives them.
     pub fn step(
         &mut self,
-        state: &mut State,
+        state: &mut MachineState,
         instruction: usize,
         code: &iced_x86::Instruction,
         effects: &Effects,
@@ -281,7 +281,7 @@ impl<'a> Builder<'a> {
     /// The stores that the loads of a step read.
     fn forwarded(
         &mut self,
-        state: &State,
+        state: &MachineState,
         memory: &[Memory],
         places: &[Place],
         step: usize,
@@ -304,8 +304,8 @@ impl<'a> Builder<'a> {
     }
 
     /// What holds where several paths meet, at the beginning of a block.
-    pub fn merge(&mut self, block: usize, states: &[&State]) -> State {
-        let [first, rest @ ..] = states else { return State::new() };
+    pub fn merge(&mut self, block: usize, states: &[&MachineState]) -> MachineState {
+        let [first, rest @ ..] = states else { return MachineState::new() };
         let mut merged = (*first).clone();
         if rest.is_empty() {
             return merged;

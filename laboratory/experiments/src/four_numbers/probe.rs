@@ -48,7 +48,7 @@ enum Before {
 
 /// Something to time in a state that is made for it.
 #[derive(Clone, Copy, Debug)]
-pub struct State {
+pub struct TimedState {
     /// What its series is called.
     pub name: &'static str,
     what: What,
@@ -57,15 +57,15 @@ pub struct State {
     drained: bool,
 }
 
-const fn state(name: &'static str, what: What, before: Before, drained: bool) -> State {
-    State { name, what, before, drained }
+const fn state(name: &'static str, what: What, before: Before, drained: bool) -> TimedState {
+    TimedState { name, what, before, drained }
 }
 
 const HOT: Before = Before::Mapped(Left::Hot);
 const COLD: Before = Before::Mapped(Left::Cold);
 
 /// The states, in the order of the table; the twin of the second follows it.
-pub const STATES: [State; 19] = [
+pub const STATES: [TimedState; 19] = [
     state(CLOCK, What::Nothing, HOT, false),
     state("rep stosl, hot", What::Stosl, HOT, false),
     state("rep stosl, hot, again", What::Stosl, HOT, false),
@@ -271,7 +271,7 @@ impl FourNumbers {
     }
 
     /// A state, prepared again for every page.
-    fn in_state(&mut self, state: &State) -> Result<f64, Impossible> {
+    fn in_state(&mut self, state: &TimedState) -> Result<f64, Impossible> {
         let mut ticks = Vec::with_capacity(PAGES_EACH);
         for at in 0..PAGES_EACH {
             let mut page = self.page(at);
