@@ -4,8 +4,8 @@ use crate::decode::Function;
 use crate::effects::Location;
 use iced_x86::{Code, Instruction, MemoryOperand, Mnemonic, OpKind, Register};
 
-/// A run of additions onto one register, each taking in the carry of the one before.
-pub(crate) struct Run {
+/// Additions onto one register, each taking in the carry of the one before.
+pub(crate) struct Additions {
     /// The register.
     pub sum: Register,
     /// Places in the order of steps.
@@ -98,7 +98,7 @@ fn add(mnemonic: Mnemonic, to: Register, from: Register) -> Option<Instruction> 
 /// The code with the first addends of a run in a second stream.
 pub(crate) fn rewrite(
     code: &[Instruction],
-    run: &Run,
+    run: &Additions,
     spare: Register,
     moved: usize,
 ) -> Option<Vec<Instruction>> {
@@ -119,7 +119,7 @@ pub(crate) fn rewrite(
 }
 
 /// The code with the later half of a run summed in a second register.
-pub(crate) fn two_sums(code: &[Instruction], run: &Run, spare: Register) -> Option<Vec<Instruction>> {
+pub(crate) fn two_sums(code: &[Instruction], run: &Additions, spare: Register) -> Option<Vec<Instruction>> {
     let addends = &run.steps[..run.steps.len() - 1];
     let (first, second) = addends.split_at(addends.len().div_ceil(2));
     let mut new = Vec::new();
@@ -133,7 +133,7 @@ pub(crate) fn two_sums(code: &[Instruction], run: &Run, spare: Register) -> Opti
 }
 
 /// The code with a run's instructions taken out and others at the place of its last.
-fn replaced(code: &[Instruction], run: &Run, new: Vec<Instruction>) -> Vec<Instruction> {
+fn replaced(code: &[Instruction], run: &Additions, new: Vec<Instruction>) -> Vec<Instruction> {
     let last = run.steps.last().copied().unwrap_or(0);
     let mut new = Some(new);
     let mut out = Vec::with_capacity(code.len() + 4);

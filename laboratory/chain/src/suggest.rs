@@ -7,7 +7,7 @@
 //! knows.
 
 use crate::analysis::{self, Analysis, LoopBound, Options};
-use crate::rewrite::{Run, looped, name, rewrite, sized, spare_register, straight, two_sums, unrolled};
+use crate::rewrite::{Additions, looped, name, rewrite, sized, spare_register, straight, two_sums, unrolled};
 use crate::signature::Signature;
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 use serde::Serialize;
@@ -166,16 +166,16 @@ pub fn for_loop(found: &Analysis, bound: &LoopBound, options: Options<'_>) -> Ve
 
 /// The longest run among instructions of a path: an addition, additions with carry onto the same register, and at
 /// last one of nothing, which takes in the last carry.
-fn longest_run(code: &[Instruction], on_path: &[usize]) -> Option<Run> {
-    let mut best: Option<Run> = None;
-    let mut current: Option<Run> = None;
+fn longest_run(code: &[Instruction], on_path: &[usize]) -> Option<Additions> {
+    let mut best: Option<Additions> = None;
+    let mut current: Option<Additions> = None;
     for step in on_path {
         let instruction = &code[*step];
         let Some(kind) = accumulation(instruction) else { continue };
         let sum = instruction.op0_register();
         let continues = kind != Mnemonic::Add && current.as_ref().is_some_and(|run| run.sum == sum);
         if !continues {
-            current = Some(Run { sum, steps: Vec::new() });
+            current = Some(Additions { sum, steps: Vec::new() });
         }
         let Some(run) = &mut current else { continue };
         run.steps.push(*step);
@@ -219,7 +219,7 @@ fn is_nothing(code: &[Instruction], step: usize) -> bool {
 
 /// True if the run's instructions can stand together at the place of its last one: nothing between them uses the
 /// sum or writes what they read.
-fn is_movable(code: &[Instruction], run: &Run) -> bool {
+fn is_movable(code: &[Instruction], run: &Additions) -> bool {
     let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) else { return false };
     let mut factory = iced_x86::InstructionInfoFactory::new();
     let read: Vec<Register> = run

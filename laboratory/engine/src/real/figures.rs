@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// One round.
 #[derive(Clone, Copy, Debug)]
-pub struct Round {
+pub struct ProgramRound {
     /// Without the interposer.
     pub without: Usage,
     /// With it.
@@ -119,13 +119,13 @@ pub struct Tuned {
 }
 
 /// The figures of all metrics; empty without a round.
-pub(super) fn all(rounds: &[Round], seed: u64) -> Vec<MetricFigure> {
+pub(super) fn all(rounds: &[ProgramRound], seed: u64) -> Vec<MetricFigure> {
     Metric::ALL.into_iter().filter_map(|metric| figure(metric, rounds, seed)).collect()
 }
 
-fn figure(metric: Metric, rounds: &[Round], seed: u64) -> Option<MetricFigure> {
+fn figure(metric: Metric, rounds: &[ProgramRound], seed: u64) -> Option<MetricFigure> {
     // Each run is a process, so everything that varies between processes varies between rounds.
-    let samples = |usage: fn(&Round) -> &Usage| -> Vec<Vec<f64>> {
+    let samples = |usage: fn(&ProgramRound) -> &Usage| -> Vec<Vec<f64>> {
         rounds.iter().map(|round| vec![metric.of(usage(round))]).collect()
     };
     let (without, with, again) = (samples(|r| &r.without), samples(|r| &r.with), samples(|r| &r.again));
@@ -176,11 +176,11 @@ mod tests {
         }
     }
 
-    fn rounds(with: f64) -> Vec<Round> {
+    fn rounds(with: f64) -> Vec<ProgramRound> {
         let noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0015, 0.0005];
         noise
             .iter()
-            .map(|n| Round {
+            .map(|n| ProgramRound {
                 without: usage(1.0 + n),
                 with: usage(with - n),
                 again: usage(1.0 - n / 2.0),

@@ -32,7 +32,7 @@ use crate::failure::{Failure, usage};
 use crate::interrupt;
 use agreement::Outputs;
 use carryline_statistics::shuffle;
-use child::Run;
+use child::FinishedRun;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
@@ -153,10 +153,10 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
 fn round(
     order: &mut Xoshiro256PlusPlus,
     is_tuned: bool,
-    once: &dyn Fn(Form<'_>) -> Result<Run, Failure>,
+    once: &dyn Fn(Form<'_>) -> Result<FinishedRun, Failure>,
     outputs: &mut Outputs,
     disagreement: &mut Option<Disagreement>,
-) -> Result<Option<figures::Round>, Failure> {
+) -> Result<Option<figures::ProgramRound>, Failure> {
     let mut places = [0, 1, 2, 3];
     let places = if is_tuned { &mut places[..] } else { &mut places[..3] };
     shuffle(order, places);
@@ -178,10 +178,10 @@ fn round(
         runs[place] = Some(run.usage);
     }
     let [Some(without), Some(with), Some(again), tuned] = runs else { return Ok(None) };
-    Ok(Some(figures::Round { without, with, again, tuned }))
+    Ok(Some(figures::ProgramRound { without, with, again, tuned }))
 }
 
-fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec<String> {
+fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::ProgramRound]) -> Vec<String> {
     let mut remarks = Vec::new();
     if work.served.processes == 0 {
         remarks.push(
