@@ -2,7 +2,7 @@
 //! layout of its own.
 
 use super::members::{Places, place_members, unsupported_size};
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::progress::Progress;
 use super::prove::{self, Proof, ProofVerdict};
 use super::thresholds::{Needs, Schedule, id_in};
@@ -91,7 +91,7 @@ pub struct MeasureContext<'a> {
 
 /// The state of a measurement.
 struct Run<'a> {
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     context: &'a MeasureContext<'a>,
     outcome: Measurement,
     subjects: Vec<SubjectId>,
@@ -105,7 +105,7 @@ struct Run<'a> {
 
 /// Measures the plan with the subjects that passed verification. `arrived` receives every round as it comes.
 pub fn run(
-    plan: &Plan,
+    plan: &RunPlan,
     proofs: &[Proof],
     context: &MeasureContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),

@@ -2,7 +2,7 @@
 
 use super::machine::Here;
 use super::measure::{self, MeasureContext, Measurement};
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::progress::Progress;
 use super::prove::{self, Proof, ProofVerdict};
 use super::{select::Selection, warnings};
@@ -96,7 +96,7 @@ pub fn open_kept(db: Option<&Path>) -> Result<Option<Store>, StoreError> {
 }
 
 /// Verifies and measures a plan.
-pub fn execute(plan: &Plan, context: &RunContext<'_>) -> Result<Finished, Failure> {
+pub fn execute(plan: &RunPlan, context: &RunContext<'_>) -> Result<Finished, Failure> {
     let begin = Instant::now();
     // The rest is for what follows the last replicate.
     let deadline = begin + plan.budget.mul_f64(0.96);
@@ -185,7 +185,7 @@ pub fn is_known_bad(proof: &Proof) -> bool {
 /// # Errors
 /// Fails if the environment cannot be serialized.
 pub fn assemble(
-    plan: &Plan,
+    plan: &RunPlan,
     here: &Here,
     known: Vec<Warning>,
     outcome: &Measurement,

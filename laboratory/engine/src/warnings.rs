@@ -1,7 +1,7 @@
 //! The warnings of a run: about the machine, disturbances and unreliable figures.
 
 use super::measure::Measurement;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use carryline_conditions::Condition;
 use carryline_machine::arena::Pages;
 use carryline_machine::environment::Environment;
@@ -34,7 +34,7 @@ const NAMED: usize = 3;
 
 /// All warnings of a run.
 pub fn all(
-    plan: &Plan,
+    plan: &RunPlan,
     here: &Environment,
     outcome: &Measurement,
     summaries: &[(String, Summary)],

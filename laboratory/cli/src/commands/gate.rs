@@ -8,7 +8,7 @@ use carryline_engine::kept::{self, Kept};
 use carryline_engine::machine::Here;
 use carryline_engine::measure::MeasureContext;
 use carryline_engine::pattern::Pattern;
-use carryline_engine::plan::Plan;
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof, ProofVerdict};
 use carryline_engine::session::{self, Keeper, assemble, open_store};
@@ -40,7 +40,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     let supervisor = supervisor(args.patience)?;
     let against = args.against.as_deref().map(|path| old_program(path, &supervisor)).transpose()?;
     let chosen = choose(args, &base, &plan)?;
-    let plan = Plan { seed: session::seed(common.seed), budget: args.budget, ..chosen.plan.clone() };
+    let plan = RunPlan { seed: session::seed(common.seed), budget: args.budget, ..chosen.plan.clone() };
     here.check_memory(&plan.situations)?;
 
     let progress = Progress::new(args.budget, common.quiet);
@@ -153,7 +153,7 @@ fn old_program(path: &Path, new: &Supervisor) -> Result<Supervisor, Failure> {
     }
 }
 
-fn choose(args: &Gate, base: &Kept, plan: &Plan) -> Result<GatePlan, Failure> {
+fn choose(args: &Gate, base: &Kept, plan: &RunPlan) -> Result<GatePlan, Failure> {
     let patterns = args.variants.iter().map(|word| Pattern::parse(word)).collect::<Result<Vec<_>, _>>()?;
     for pattern in &patterns {
         if !base.rows.iter().any(|row| pattern.matches(row.family, &row.variant)) {

@@ -6,7 +6,7 @@ use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::forecast::{Forecast, Speed};
 use carryline_engine::machine::Here;
-use carryline_engine::plan::Plan;
+use carryline_engine::plan::RunPlan;
 use carryline_engine::prove::ProofVerdict;
 use carryline_engine::select::Selection;
 use carryline_engine::session::{self, Finished, RunContext, is_known_bad};
@@ -35,7 +35,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     let situations = standard::situations(&here.caches, &selection.families, true, &[], &subjects)
         .map_err(|error| usage(error.to_string()))?;
     let supervisor = session::supervisor(10)?;
-    let mut plan = Plan {
+    let mut plan = RunPlan {
         situations,
         plugins: Vec::new(),
         replicates: REPLICATES,
@@ -76,7 +76,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     conclude(&finished, &text, Unit::Ticks, &effort, common)
 }
 
-fn introduction(here: &Here, plan: &Plan) -> String {
+fn introduction(here: &Here, plan: &RunPlan) -> String {
     let subjects = plan.subjects().len();
     let cpu = &here.environment.cpu;
     let caches = here.caches;

@@ -9,7 +9,7 @@ use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
 use carryline_engine::machine::Here;
 use carryline_engine::measure::{self, MeasureContext, Measurement};
-use carryline_engine::plan::Plan;
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof};
 use carryline_engine::session::{self, Finished, Keeper};
@@ -73,7 +73,7 @@ pub enum Event {
 /// What to measure, and how.
 pub struct Feed<'a> {
     /// The columns; replicates and budget are those of a run that makes it again.
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// The command line that makes such a run.
     pub command: Vec<String>,
     /// Who takes part, and how workers are started.
@@ -116,7 +116,7 @@ impl Feed<'_> {
                 continue;
             }
             self.progress.say("a worker starts and verifies");
-            let plan = Plan {
+            let plan = RunPlan {
                 replicates: 1,
                 most_replicates: 1,
                 seed: self.plan.seed.wrapping_add(u64::from(number)),
@@ -183,7 +183,7 @@ impl Feed<'_> {
     /// Puts the run together, and keeps it.
     fn end(self, outcome: Measurement, keeper: Option<Keeper>, took: Duration) -> Result<Finished, Failure> {
         // It had as much time as it took.
-        let plan = Plan { budget: took, ..self.plan };
+        let plan = RunPlan { budget: took, ..self.plan };
         let id = keeper.as_ref().and_then(Keeper::id);
         let result = session::assemble(&plan, self.here, self.warnings, &outcome, id, took)?;
         let mut trouble = None;

@@ -23,7 +23,7 @@ pub use plan::{GatePlan, Wanted, choose};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::measure::{self, MeasureContext, Measurement};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::prove::{Proof, unsupported};
 use crate::supervise::Supervisor;
 use crate::thresholds::{Needs, Schedule};
@@ -181,7 +181,7 @@ pub struct Measured {
 /// # Errors
 /// Fails if a worker cannot be started or sends a message that cannot be read.
 pub fn measure(
-    plan: &Plan,
+    plan: &RunPlan,
     proofs: &[Proof],
     gate: &GateContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
@@ -219,7 +219,7 @@ pub fn measure(
                 ..gate.measure
             };
             let plan =
-                Plan { replicates: 1, most_replicates: 1, budget: slice + overhead, seed, ..plan.clone() };
+                RunPlan { replicates: 1, most_replicates: 1, budget: slice + overhead, seed, ..plan.clone() };
             let (into, keep): (&mut Measurement, bool) =
                 if is_old { (&mut measured.old, false) } else { (&mut measured.new, true) };
             let part = measure::run(&plan, proofs, &context, &mut |record| {
