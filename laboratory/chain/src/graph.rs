@@ -12,7 +12,7 @@
 use crate::effects::{Effects, Location, Memory};
 use crate::latencies::Latencies;
 use crate::latency::{Key, Latency, Port};
-use crate::symbol::{Place, Symbols};
+use crate::symbol::{Address, Symbols};
 use std::collections::{BTreeMap, HashMap};
 
 /// A vertex's number.
@@ -86,7 +86,7 @@ pub struct Graph {
 /// A store that later loads may read.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Stored {
-    place: Place,
+    place: Address,
     bytes: u64,
     vertex: VertexId,
     is_on_stack: bool,
@@ -140,7 +140,7 @@ pub struct Builder<'a> {
     /// The latencies requested.
     pub used: HashMap<Key, Latency>,
     /// The memory operands met: which instruction, which operand, and its address.
-    pub places: Vec<(usize, usize, Place)>,
+    pub places: Vec<(usize, usize, Address)>,
     /// Where the stack lies, for addresses that a trace gives.
     stack: std::ops::Range<u64>,
     steps: usize,
@@ -227,12 +227,12 @@ impl<'a> Builder<'a> {
             .map(|(vertex, ..)| *vertex)
             .collect();
         inputs.retain(|(vertex, location, _)| !location.is_high() || !known.contains(vertex));
-        let places: Vec<Place> = effects
+        let places: Vec<Address> = effects
             .memory
             .iter()
             .enumerate()
             .map(|(index, memory)| match addresses.and_then(|addresses| addresses.get(index)) {
-                Some(address) => Place::absolute(*address),
+                Some(address) => Address::absolute(*address),
                 None => state.symbols.place(memory),
             })
             .collect();
@@ -283,7 +283,7 @@ impl<'a> Builder<'a> {
         &mut self,
         state: &MachineState,
         memory: &[Memory],
-        places: &[Place],
+        places: &[Address],
         step: usize,
     ) -> Vec<VertexId> {
         let mut found = Vec::new();

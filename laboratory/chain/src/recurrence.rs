@@ -104,7 +104,7 @@ fn iteration(
     ends
 }
 
-type Places = [(usize, usize, crate::symbol::Place)];
+type Places = [(usize, usize, crate::symbol::Address)];
 
 fn stride(first: &Places, second: &Places, effects: &[Effects]) -> Option<u64> {
     let moved = |is_wanted: &dyn Fn(&crate::effects::Memory) -> bool| {

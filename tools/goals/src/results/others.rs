@@ -33,7 +33,7 @@ pub struct OtherLibrary {
     /// Where ours is significantly slower.
     pub slower: usize,
     /// The cells with the lowest ratios, its time over ours.
-    pub worst: Vec<Place>,
+    pub worst: Vec<CellRatio>,
     /// The geometric mean of its time over ours on a fleet's size mixes, drawn anew for each batch, at random offsets, hot and
     /// independent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -43,7 +43,7 @@ pub struct OtherLibrary {
 /// A cell with its ratio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct CellRatio {
     /// The size and the condition.
     pub condition: String,
     /// Its time over ours.
@@ -78,12 +78,12 @@ pub(super) fn others(stored: &Stored) -> Vec<OtherLibrary> {
 fn library(name: String, family: Family, mut cells: Vec<(&StoredSituation, Ratio)>) -> OtherLibrary {
     cells.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
     let floor = |situation: &StoredSituation| situation.floor.unwrap_or(FLOOR_WITHOUT_TWINS);
-    let place = |(situation, ratio): &(&StoredSituation, Ratio)| Place {
+    let place = |(situation, ratio): &(&StoredSituation, Ratio)| CellRatio {
         condition: situation.words(),
         ratio: rounded(ratio.median),
         order: order(ratio, floor(situation)),
     };
-    let all: Vec<Place> = cells.iter().map(place).collect();
+    let all: Vec<CellRatio> = cells.iter().map(place).collect();
     let of_fleet = cells.iter().filter(|(situation, _)| is_fleet(&situation.gathered.situation.condition));
     let mean = mean_of(&of_fleet.map(|(situation, ratio)| (*ratio, floor(situation))).collect::<Vec<_>>());
     OtherLibrary {
