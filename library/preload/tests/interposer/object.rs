@@ -1,8 +1,5 @@
 //! Tests the built library: it exports the promised names and no others, and its functions make no calls to
 //! other libraries.
-#![cfg(target_os = "linux")]
-
-mod support;
 
 #[cfg(target_arch = "x86_64")]
 use std::collections::BTreeMap;
@@ -29,8 +26,9 @@ const NAMES: [&str; 14] = [
 
 /// The output of a tool on the interposer; `None` with a remark if the tool is not installed.
 fn output_of(tool: &str, arguments: &[&str]) -> Option<String> {
-    support::find(tool)?;
-    let output = Command::new(tool).args(arguments).arg(support::interposer()).output().expect("it is there");
+    crate::support::find(tool)?;
+    let output =
+        Command::new(tool).args(arguments).arg(crate::support::interposer()).output().expect("it is there");
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
