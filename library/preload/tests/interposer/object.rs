@@ -161,3 +161,21 @@ fn functions_call_other_libraries_only_to_end_the_process() {
         assert!(!recursion, "{name} reaches {:?}", code.direct);
     }
 }
+
+mod deep {
+    use std::process::Command;
+
+    /// `carryline real` finds it beside the command. Not optimised, its `memcpy` would call `memcpy`.
+    #[test]
+    #[ignore = "deep: builds the interposer as cargo build does"]
+    fn a_development_build_serves_programs() {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--locked"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().is_ok_and(|status| status.success()), "cargo builds it");
+        let this = std::env::current_exe().expect("this program");
+        let file = this.ancestors().nth(2).expect("the folder above deps").join("libcarryline_preload.so");
+        assert!(file.is_file(), "{}", file.display());
+        let status = Command::new("true").env("LD_PRELOAD", &file).status().expect("true starts");
+        assert!(status.success(), "{status}");
+    }
+}
